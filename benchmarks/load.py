@@ -1,15 +1,15 @@
 """Measure `touche-rad serve` under many debates at once, and over many judged turns.
 
     python benchmarks/load.py [--debates 500] [--turns 1] [--deadline 10] [-d grounded]
-                              [--soak 0] [--plots FOLDER]
+                              [--soak 0] [--full 0] [--plots FOLDER]
 
 All debates start in the same moment, as the task's client starts them; each request is sent once.
 The table shows the latencies in seconds, answers that came from a fallback, refused and lost
 requests, and the server's memory and descriptors before, during and after. `--soak N` then answers
 N messages and judges each answer, 20 at a time, and shows memory, descriptors and latency in tenths
 of the soak. All messages differ, but not by words that no message had before. The slope of the
-memory is that of the last 60 % of the turns, when the caches are full; its interval is made of the
-slopes of ten parts. `--plots` writes the three curves as SVG files.
+memory is that of the turns when the caches are full, by default the last 60 %; its interval is made
+of the slopes of ten parts. `--plots` writes the three curves as SVG files.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=1, choices=(1, 2, 3))
     parser.add_argument("--deadline", type=float, default=10.0)
     parser.add_argument("--soak", type=int, default=0, metavar="TURNS")
+    parser.add_argument("--full", type=int, metavar="TURNS", help="when the caches are full")
     parser.add_argument("--plots", type=Path, metavar="FOLDER")
     parser.add_argument("-d", "--debater", default="grounded")
     given = parser.parse_args()
@@ -97,7 +98,8 @@ async def measure(url: str, server: int, given: argparse.Namespace) -> None:
     )
     print(f"memory {before[0]:.0f} to {during[0]:.0f} MB, descriptors {before[1]} to {during[1]}")
     if given.soak:
-        await soak(url, server, given.soak, given.plots)
+        full = given.soak * 4 // 10 if given.full is None else given.full
+        await soak(url, server, given.soak, full, given.plots)
     await asyncio.sleep(1)
     print(f"at the end: memory {state(server)[0]:.0f} MB, descriptors {state(server)[1]}")
 
@@ -141,7 +143,7 @@ async def play(url: str, debates: int, turns: int, times: list[float]) -> tuple[
     return refused, lost
 
 
-async def soak(url: str, server: int, turns: int, plots: Path | None) -> None:
+async def soak(url: str, server: int, turns: int, full: int, plots: Path | None) -> None:
     """Answer and judge so many messages; print memory, descriptors and latency in tenths."""
     rows: list[Sample] = []
     async with httpx.AsyncClient(timeout=httpx.Timeout(300)) as client:
@@ -174,7 +176,7 @@ async def soak(url: str, server: int, turns: int, plots: Path | None) -> None:
             f"| {row.turns} | {row.memory:.1f} | {row.descriptors} | {row.middle:.2f} "
             f"| {row.high:.2f} | {row.high / row.middle:.1f} |"
         )
-    print_slope(rows[PARTS * 4 // 10 :])
+    print_slope([row for row in rows if row.turns > full])
     if plots is not None:
         draw(rows, plots)
 
