@@ -71,8 +71,9 @@ class Passing(BaseHTTPRequestHandler):
         pass
 
 
-def judged(debates: Path, judge: str, url: str, model: str, at_once: int) -> float:
-    """Run the command; return its seconds."""
+def judged(debates: Path, judge: str, url: str, model: str, at_once: int, cpus: set[int]) -> float:
+    """Run the command on these CPUs; return its seconds."""
+    os.sched_setaffinity(0, cpus)  # this thread may have the CPUs of whoever began it
     command = [
         sys.executable, "-m", "touche_rad", "judge", str(debates), "-j", judge, "-q",
         "-o", str(debates.with_name("judged.jsonl")), "--replace", "-m", f"{url}#{model}",
@@ -132,7 +133,7 @@ async def beside_raw_load(options: argparse.Namespace) -> None:
             Thread(target=recorder.serve_forever, daemon=True).start()
 
             async def command(url: str) -> float:
-                given = (debates, options.judge, url, options.model, options.at_once)
+                given = (debates, options.judge, url, options.model, options.at_once, of_load)
                 return await anyio.to_thread.run_sync(judged, *given)
 
             await command(f"http://127.0.0.1:{recorder.server_port}/v1")
