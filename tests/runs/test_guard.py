@@ -48,7 +48,13 @@ def test_words_are_cut_at_a_sentence_end_and_the_cut_is_noted() -> None:
     assert notes == ("cut: 7 words to 6",)
 
 
-def test_a_limit_of_zero_cuts_nothing() -> None:
+def test_an_answer_of_megabytes_is_cut_before_it_is_searched() -> None:
+    valid, notes = guard(Response(content="Zoos save species. " * 200_000), None, 0)
+    assert len(valid.content) <= 20_000
+    assert notes == ("cut: 3800000 characters to 20000",)
+
+
+def test_a_limit_of_zero_cuts_no_words() -> None:
     long = "word " * 200 + "end."
     assert count_words(guard(Response(content=long), None, 0)[0].content) == 201
 

@@ -84,10 +84,15 @@ def file(name: str, text: str, metavar: str = "FILE") -> Option:
 
 
 def integer(
-    name: str, text: str, default: int | None = None, least: int = 1, **more: Any
+    name: str,
+    text: str,
+    default: int | None = None,
+    least: int = 1,
+    most: int | None = None,
+    **more: Any,
 ) -> Option:
-    """Return an option for an integer of at least `least`."""
-    return click.option(name, type=click.IntRange(least), metavar="N", default=default,
+    """Return an option for an integer of at least `least`, and at most `most`."""
+    return click.option(name, type=click.IntRange(least, most), metavar="N", default=default,
                         show_default=default is not None, help=text, **more)  # fmt: skip
 
 
@@ -212,6 +217,7 @@ WORKERS: Final = integer(
     "--workers",
     "Number of debates processed in parallel. [default: 4; 64 with a model, unless --deadline or "
     "--engine ray is given]",
+    most=10_000,
     envvar="TOUCHE_RAD_WORKERS",
 )
 METADATA: Final = click.option(

@@ -25,7 +25,15 @@ from touche_rad import __version__
 from touche_rad.cli import complete, help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS
 from touche_rad.cli.console import say
-from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
+from touche_rad.errors import (
+    InputError,
+    OptionError,
+    ToucheRadError,
+    UserError,
+    nearest,
+    text_of,
+    why,
+)
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
@@ -426,7 +434,7 @@ def run(args: list[str] | None = None) -> int:
             raise
         kind = type(error).__name__
         hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
-        return _fail(f"internal error: {kind}: {error} ({hint})", 1)
+        return _fail(f"internal error: {kind}: {text_of(error)} ({hint})", 1)
     return result if isinstance(result, int) else 0
 
 

@@ -26,6 +26,8 @@ from typing import Any, Final, TypeVar
 
 import anyio
 
+from touche_rad.errors import NO_TEXT, text_of
+
 T = TypeVar("T")
 
 MOST_HANGING = 64
@@ -115,8 +117,11 @@ class Calls:
                 if task is None or task.cancelling():
                     raise
                 raise RuntimeError("the call cancelled itself") from error
-            except SystemExit as error:
-                raise _as_exception(error) from error
+            except (Exception, SystemExit) as error:
+                usable = _as_exception(error)
+                if usable is error:
+                    raise
+                raise usable from error
         raise _timeout(seconds)
 
     async def _in_thread(
@@ -238,10 +243,15 @@ def _least(*limits: float | None) -> float | None:
 
 
 def _as_exception(raised: BaseException) -> Exception:
-    """A plugin may end its own call, not the program: `sys.exit` in it is a failure of it."""
-    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
-        return raised
-    wrapped = RuntimeError(f"{type(raised).__name__}: {raised}")
+    """Return a plugin's failure as an error that can be printed.
+
+    A plugin may end its own call, not the program: `sys.exit` in it is a failure of it.
+    """
+    text = text_of(raised)
+    usual = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
+    if usual and text != NO_TEXT:
+        return raised  # type: ignore[return-value]
+    wrapped = RuntimeError(f"{type(raised).__name__}: {text}")
     wrapped.__cause__ = raised
     return wrapped
 

@@ -25,7 +25,7 @@ from touche_rad.debate import (
     Response,
     writable,
 )
-from touche_rad.errors import ToucheRadError, WorkError
+from touche_rad.errors import ToucheRadError, WorkError, text_of
 from touche_rad.evidence.orders import without_orders
 from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
@@ -190,7 +190,7 @@ class _Valid:
 
 
 def _describe(error: BaseException) -> str:
-    words = " ".join(str(error).split())[:300]
+    words = " ".join(text_of(error).split())[:300]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
@@ -262,10 +262,12 @@ def guard(
         Refused: The answer is empty, or not a response.
     """
     response = _as_response(response)
-    whole = clean(response.content)
+    whole = clean(response.content[:MOST_CHARACTERS])
     if not whole:
         raise Refused("the answer is empty")
     notes: list[str] = []
+    if len(response.content) > MOST_CHARACTERS:
+        notes.append(f"cut: {len(response.content)} characters to {MOST_CHARACTERS}")
     addressed = without_orders(whole)
     if addressed != whole:
         notes.append("left out: sentences that give orders to a judge or a model")
