@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -225,6 +226,21 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
             assert mine is None or mine + (row[place] or 0) == pytest.approx(1)
     order = [one.rating for one in result.standings]
     assert order == sorted(order, reverse=True)
+
+
+def test_two_tournaments_in_one_folder_do_not_mix(
+    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, source = tmp_path / "out", claims(tmp_path)
+    made = call(source, out, demo_index_path, *BOTH)
+    out.mkdir()
+    other = os.open(out, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    assert terminal(made) == 2
+    assert "another process is at work on these results" in capsys.readouterr().err
+    assert list(out.iterdir()) == []
+    os.close(other)
+    assert terminal(made) == 0
 
 
 def test_a_finished_tournament_is_printed_again_and_another_judge_judges_again(

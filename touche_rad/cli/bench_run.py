@@ -105,6 +105,7 @@ def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engin
 
     from touche_rad.editions.engine import Engine, Run
     from touche_rad.editions.finish import finish
+    from touche_rad.runs.folders import alone_in
     from touche_rad.runs.runner import Interrupted
 
     models = Models(given)
@@ -115,7 +116,7 @@ def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engin
     models.check(model for model in asked if models.names(model))
     _check_users(loaded, given)
     workers = _workers(engine, given)
-    with engine.alone():
+    with alone_in(results):
         with progress("playing and judging", quiet=given["quiet"]) as report:
             run = Run(
                 workers=prepare.parallel(given, model=bool(asked)), strict=given["strict"],

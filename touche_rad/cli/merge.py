@@ -50,7 +50,7 @@ def merge_command(
         say(f"{cache}: {merged.answers} new answers", quiet=quiet)
     say(f"written: {output}", quiet=quiet)
     code = end_of_run(merged.status, output)
-    source = Path(str(whole[0].record["source"]))
+    source = Path(whole[0].record.source)
     if not code and source.is_file():
         next_step(*next_after(output, source, None, demo=merged.status.demo), quiet=quiet)
     return code

@@ -137,17 +137,22 @@ def _judge(source: Path, index: Any, given: Given, lines: Sequence[str]) -> dry_
 
 def measured(given: Given) -> Sizing:
     """Scale the usage of a finished run."""
-    from touche_rad.files.outputs import read_status
+    from pydantic import TypeAdapter, ValidationError
+
+    from touche_rad.files.outputs import Status, read_status
     from touche_rad.models.usage import Cost
 
     run: Path = given["run"]
-    status = read_status(run)
-    done = status.get("done", 0) - status.get("resumed", 0)  # the usage is this process's
+    try:
+        status = Status.model_validate(read_status(run))
+        done = status.done - status.resumed  # the usage is this process's
+        usage, seconds = status.usage, status.seconds
+        total = TypeAdapter(Cost).validate_python(usage["total"] if usage else {})
+    except (ValidationError, LookupError):
+        done = 0
     if done <= 0:
         raise InputError(run, "expected a finished run with its status file beside it")
-    usage, seconds = status["usage"], status["seconds"]
-    total = usage["total"] if usage else Cost().record()
-    calls = total["calls"] + total["from_cache"]
+    calls = total.calls + total.from_cache
 
     def scaled(count: float, size: int) -> Range:
         value = count / done * size
@@ -156,8 +161,8 @@ def measured(given: Given) -> Sizing:
     estimates = [
         Estimate(
             debates=size, sampled=done, calls=scaled(calls, size),
-            prompt_tokens=scaled(total["prompt_tokens"], size),
-            completion_tokens=scaled(total["completion_tokens"], size),
+            prompt_tokens=scaled(total.prompt_tokens, size),
+            completion_tokens=scaled(total.completion_tokens, size),
             seconds=0.0 if calls else seconds / done * size,
         )
         for size in given["sizes"]
@@ -165,9 +170,9 @@ def measured(given: Given) -> Sizing:
     servers = max(1, len(usage.get("endpoints", {})))
     needs = Needs(
         f"measured with {done} debates of {run.name}: {calls} calls in {seconds:.3g} s",
-        estimates, total["prompt_letters"] / max(1, calls), 0.0,
+        estimates, total.prompt_letters / max(1, calls), 0.0,
         run.stat().st_size / done if run.is_file() else 0.0,
-        60 * total["calls"] / seconds / servers if total["calls"] and seconds else None,
+        60 * total.calls / seconds / servers if total.calls and seconds else None,
     )  # fmt: skip
     return Sizing(needs, given)
 

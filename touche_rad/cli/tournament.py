@@ -130,7 +130,9 @@ def tournament_command(claims: Path, **given: Any) -> int:
         return _dry_run(claims, given, debaters)
     if given["output"] is None:
         raise UserError("tournament: give the output folder: -o DIR")
-    folder = Folder(given["output"])
+    if not claims.is_file():
+        raise UserError(f"{claims} does not exist")
+    folder = Folder(given["output"], restart=given["restart"])
     budgets = Budgets(given["max_calls"], given["max_tokens"])
     unlimited = {**given, "max_calls": None, "max_tokens": None}
     plugins = [one.plugin for one in debaters]
@@ -145,19 +147,21 @@ def tournament_command(claims: Path, **given: Any) -> int:
         for one in debaters
     }
     game = _Games(given, folder, judging, settings_of)
-    code = _play(claims, given, folder, entrants, services, identity, budgets, game)
-    code = max(code, judging.run())
     model = services.model
     settings = {
         "judge": judging.identity["judge"], "model": model.name if model else None,
         "judge_model": judging.model_name,
         **{key: given[key] for key in ("rounds", "words", "max_calls", "max_tokens")},
     }  # fmt: skip
-    result = result_of(
-        folder.results(), [one.name for one in entrants], folder.costs, settings,
-        prior=given["prior"], samples=given["samples"], seed=given["seed"],
-    )  # fmt: skip
-    folder.write(result)
+    with folder.alone():
+        code = _play(claims, given, folder, entrants, services, identity, budgets, game)
+        code = max(code, judging.run())
+        names = [one.name for one in entrants]
+        result = result_of(
+            folder.results(names), names, folder.costs, settings,
+            prior=given["prior"], samples=given["samples"], seed=given["seed"],
+        )  # fmt: skip
+        folder.write(result)
     click.echo(
         result.model_dump_json() if given["as_json"] else "\n".join(result.lines(terminal_width()))
     )
@@ -197,8 +201,6 @@ def _play(
     from touche_rad.runs.stand_ins import ERRORS
     from touche_rad.runs.work import RunOptions
 
-    if not claims.is_file():
-        raise UserError(f"{claims} does not exist")
     names = [one.name for one in entrants]
     played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
     whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}

@@ -8,12 +8,10 @@ times, so that the files do not depend on how often a run was stopped.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -25,9 +23,9 @@ from touche_rad.demo import is_demo
 from touche_rad.editions.cells import Cell, cells_of, check_foreign, files_of
 from touche_rad.editions.plan import Chosen, ChosenUser, Loaded
 from touche_rad.editions.record import RECORD, begin_record, is_ours
-from touche_rad.errors import InputError, UserError, why
+from touche_rad.errors import InputError, UserError
 from touche_rad.files.outputs import Status, check_output, is_output_of, sha256_of, status_beside
-from touche_rad.files.records import remove_unfinished
+from touche_rad.files.records import read_json, remove_unfinished
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs.answering import Answerer, make_chain
@@ -109,28 +107,6 @@ class Engine:
         self.loaded, self.results, self.index = loaded, results, index
         self.models = models
         self.cells: Sequence[Cell] = cells_of(loaded)
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other processes from these results, until the end or until this process is killed.
-
-        Raises:
-            UserError: Another process is at work on them, or the folder cannot be made.
-        """
-        try:
-            self.results.mkdir(parents=True, exist_ok=True)
-            folder = os.open(self.results, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise UserError(f"{self.results}: expected a folder to write: {why(error)}") from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-        except BlockingIOError:
-            raise UserError(
-                f"{self.results}: another process is at work on these results"
-            ) from None
-        finally:
-            os.close(folder)
 
     def check_index(self) -> None:
         """Refuse another index than the plan was made for."""
@@ -366,7 +342,7 @@ class Engine:
 def status_of(out: Path) -> dict[str, Any]:
     """Return the status beside an output; empty if there is none."""
     with suppress(OSError, ValueError):
-        status = json.loads(status_beside(out).read_text("utf-8"))
+        status = read_json(status_beside(out))
         if isinstance(status, dict):
             return status
     return {}

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import __version__, files
-from touche_rad.errors import UserError, refuse_newer, why
+from touche_rad.errors import InputError, UserError, refuse_newer, why
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import numbered_lines, read_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import redact_data
 
@@ -32,6 +33,7 @@ SUMS: Final = "SHA256SUMS"
 VERSION: Final = 1
 FORMAT: Final = f"touche-rad record {VERSION}"
 FINISHED: Final = "finished"
+_OBJECTS: Final = ("inputs", "outputs", "entries", "versions")
 _UNFINISHED: Final = "unfinished"
 _PACKAGE: Final = re.compile(r"^[A-Za-z0-9._-]+")
 _SUM: Final = re.compile(r"^([0-9a-f]{64})  ([^\x00-\x1f]+)$")
@@ -145,7 +147,7 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     path = path / RECORD if path.is_dir() else path
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = read_json(path)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist: expected the record of a finished run") from None
     except (OSError, ValueError) as error:
@@ -155,7 +157,15 @@ def read_record(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is not a record of touche-rad: expected format {FORMAT!r}")
     if record.get("state") != FINISHED:
         raise UserError(f"{path} is of a run that is not finished: run the same command again")
+    inner = {f"entries.{key}": value for key, value in _dict(record.get("entries")).items()}
+    for key, value in {**{key: record.get(key) for key in _OBJECTS}, **inner}.items():
+        if not isinstance(value, dict):
+            raise InputError(path, "expected an object", field=key)
     return record
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def write_sums(folder: Path, paths: Iterable[Path]) -> None:
@@ -168,12 +178,8 @@ def write_sums(folder: Path, paths: Iterable[Path]) -> None:
 def read_sums(folder: Path) -> dict[str, str]:
     """Read the hashes by path. A path that leads out of the folder is an error."""
     path = folder / SUMS
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {why(error)}") from None
     sums: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in numbered_lines(path):
         match = _SUM.match(line)
         name = match[2] if match else ""
         if match is None or name.startswith("/") or ".." in Path(name).parts:

@@ -19,6 +19,7 @@ from touche_rad.editions.plan import Loaded
 from touche_rad.editions.record import FIGURES, RECORD, SUMS, read_record, read_sums
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import read_json
 from touche_rad.score.evaluations import digests
 from touche_rad.text import redact_data
 
@@ -112,7 +113,7 @@ def _computed(folder: EditionFolder, loaded: Loaded) -> Iterator[str]:
     place = folder.results / FIGURES
     computed = compute(loaded, folder.results)
     try:
-        written = json.loads(place.read_text("utf-8"))
+        written = read_json(place)
     except ValueError as error:
         yield f"{place}: not JSON: {error}"
         return

@@ -21,6 +21,7 @@ from touche_rad.debate import Debate, Maxim, Response, Verdict, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files.formats import Labels
 from touche_rad.files.outputs import status_beside
+from touche_rad.files.records import read_json
 from touche_rad.text import count_words
 
 VERSION: Final = 2
@@ -192,7 +193,7 @@ def _word(yes: object) -> str:
 def _status(run: Path) -> Mapping[str, Any]:
     """Return the status beside a run; without one, nothing is known but the file."""
     try:
-        status = json.loads(status_beside(run).read_text("utf-8"))
+        status = read_json(status_beside(run))
     except (OSError, ValueError):
         return {}
     return status if isinstance(status, dict) else {}

@@ -17,6 +17,7 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.errors import InputError
 from touche_rad.evidence.findings import read_sentences
+from touche_rad.files.records import numbered_lines, parse
 
 WORDS: Final = 60
 _CONVERSATION: Final = "conversation"
@@ -154,11 +155,10 @@ def read_reports(path: Path, topics: Mapping[str, str]) -> list[Debate]:
         topics: The titles of the topics.
     """
     debates: list[Debate] = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         try:
-            view = view_of(json.loads(line), topics.get(_topic_of(line), ""))
+            report = parse(line)
+            view = view_of(report, topics.get(_topic_of(report), ""))
         except (ValueError, KeyError, TypeError, AttributeError):
             wrong = "expected a report of TREC AutoJudge: metadata with topic_id, and answer"
             raise InputError(path, wrong, line=number) from None
@@ -177,17 +177,17 @@ def _said(debate: Debate) -> list[str]:
     return texts
 
 
-def _topic_of(line: str) -> str:
-    about = json.loads(line)["metadata"]
+def _topic_of(report: Mapping[str, Any]) -> str:
+    about = report["metadata"]
     return str(about.get("topic_id") or about.get("narrative_id") or about.get("request_id"))
 
 
 def read_titles(path: Path) -> dict[str, str]:
     """Read the titles of topics by their ids."""
     titles = {}
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, line in numbered_lines(path):
         try:
-            record = json.loads(line)
+            record = parse(line)
             titles[str(record["request_id"])] = str(record["title"])
         except (ValueError, KeyError, TypeError):
             wrong = "expected a topic of TREC AutoJudge: request_id and title"

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files.records import STANDARD_OUTPUT, Place, atomic_write, check_writes
+from touche_rad.files.records import STANDARD_OUTPUT, Place, atomic_write, check_writes, read_json
 from touche_rad.text import printable, redact_data
 
 STATUS: Final = ".status.json"
@@ -115,7 +115,7 @@ def read_status(run: Path) -> dict[str, Any]:
     """
     for path in (status_beside(run), run.with_name("status.json")):
         try:
-            status = json.loads(path.read_text("utf-8"))
+            status = read_json(path)
         except (OSError, ValueError):
             continue
         refuse_newer(path, status, STATUS_FORMAT)
@@ -132,7 +132,7 @@ def _holds(path: Path) -> bool:
 
 def _status(path: Path) -> dict[str, Any]:
     try:
-        status = json.loads(status_beside(path).read_text("utf-8"))
+        status = read_json(status_beside(path))
     except (OSError, ValueError):
         return {}
     return status if isinstance(status, dict) else {}

@@ -73,6 +73,19 @@ def parse(text: str) -> Any:
     return value
 
 
+def read_json(path: Place) -> Any:
+    """Return the JSON value of a file that we wrote, such as a status or a record.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no regular file, or no strict JSON.
+    """
+    place = Path(path)
+    if place.exists() and not place.is_file():
+        raise FieldError("", "expected a regular file")
+    return parse(place.read_text("utf-8"))
+
+
 def check_depth(value: Any) -> None:
     """Raise FieldError if a value is nested too deeply to be serialised later."""
     level = [value] if isinstance(value, dict | list) else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
 from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.files.records import read_json
 from touche_rad.report.asked import calls
 from touche_rad.report.conversations import DebateOfRun
 from touche_rad.score.evaluations import digests
@@ -123,7 +123,7 @@ def _places(told: object) -> dict[int, set[int]]:
 
 def _load(path: Path) -> Mapping[str, object]:
     try:
-        status = json.loads(path.read_text("utf-8"))
+        status = read_json(path)
     except (OSError, ValueError):
         return {}
     return status if isinstance(status, dict) else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +17,8 @@ from touche_rad.contests.tournament.result import (
     Tournament,
     format_share,
 )
-from touche_rad.errors import InputError, UserError, refuse_newer
+from touche_rad.errors import InputError, UserError, refuse_newer, why
+from touche_rad.files.records import read_json
 from touche_rad.plots.svg import Dot, dots
 from touche_rad.report.boards import Board, BoardTable, Cell, Plot, interval, names_of, number
 from touche_rad.score.tables import NONE
@@ -56,14 +56,17 @@ def _is_ratings(path: Path) -> bool:
 def read_tournament(path: Path) -> Tournament:
     """Read a tournament's result."""
     try:
-        record = path.read_bytes()
-        with suppress(ValueError):  # pydantic reports what is no JSON
-            refuse_newer(path, json.loads(record), VERSION)
-        result = Tournament.model_validate_json(record)
+        record = read_json(path)
+        refuse_newer(path, record, VERSION)
+        result = Tournament.model_validate_json(json.dumps(record))
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {why(error)}") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(path, f"not a tournament's result: {first['msg']}", field=place) from None
+    except ValueError as error:
+        raise InputError(path, f"not a tournament's result: {error}") from None
     if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
         raise InputError(path, "expected as many rows and columns as debaters", field="shares")
     return result

@@ -1,4 +1,4 @@
-"""Temporary folders that the next process removes if their own one was killed.
+"""Folders of one process: results, and temporary ones that the next process removes after a kill.
 
 The process that uses a folder holds a lock on it. The kernel releases the lock when the process
 ends, however it ends, so a folder without a lock is abandoned.
@@ -10,9 +10,12 @@ import fcntl
 import os
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+from touche_rad.errors import UserError, why
 
 _PREFIX: Final = "touche-rad-worker-"
 _UNLOCKED: Final = "touche-rad-new-"
@@ -31,6 +34,26 @@ class LockedFolder:
         """Remove the folder."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes from a folder of results, until the end or until this one is killed.
+
+    Raises:
+        UserError: Another process is at work on them, or the folder cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _locked(folder.resolve())
+    except BlockingIOError:
+        raise UserError(f"{folder}: another process is at work on these results") from None
+    except OSError as error:
+        raise UserError(f"{folder}: expected a folder to write: {why(error)}") from None
+    try:
+        yield
+    finally:
+        os.close(lock)
 
 
 def remove_abandoned() -> None:

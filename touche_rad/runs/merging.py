@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from touche_rad import files
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside, write_status
@@ -102,8 +101,9 @@ def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
     usage = _usage(parts)
     errors = out.with_name(f"{out.name}{ERRORS}")
     facts = Facts(
-        _each("settings", parts), next(iter(_each("skipped", parts)), ""), _each("model", parts),
-        usage,
+        _each(one.record.settings for one in parts),
+        next(iter(_each((one.record.skipped,) for one in parts)), ""),
+        _each(one.record.model for one in parts), usage,
     )  # fmt: skip
     return Status(
         verb=statuses[0].verb,
@@ -129,17 +129,11 @@ def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
 def _usage(parts: Sequence[FinishedPart]) -> Usage:
     usage = Usage()
     for part in parts:
-        exported: Mapping[str, Any] | None = part.record["usage"]
-        if exported is not None:
-            usage.add(exported)
+        if part.record.usage is not None:
+            usage.add(part.record.usage)
     return usage
 
 
-def _each(key: str, parts: Sequence[FinishedPart]) -> tuple[str, ...]:
-    """Return the texts that the parts have under a key, each once."""
-    texts: dict[str, None] = {}
-    for part in parts:
-        with suppress(KeyError):
-            value = part.record[key]
-            texts.update(dict.fromkeys([value] if isinstance(value, str) else value))
-    return tuple(text for text in texts if text)
+def _each(texts: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return the texts that the parts have, each once."""
+    return tuple(text for text in dict.fromkeys(chain.from_iterable(texts)) if text)

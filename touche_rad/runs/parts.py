@@ -12,11 +12,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import Status, is_output_of, sha256_of
+from touche_rad.files.records import read_json
+from touche_rad.models.usage import Usage
 from touche_rad.runs.journal import (
     SUFFIX,
     Done,
@@ -130,24 +134,43 @@ class Part:
             stream.write(json.dumps(redact_data(record), ensure_ascii=False, indent=2) + "\n")
 
 
+class _Record(BaseModel):
+    """The content of `part.json`."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    shard: int
+    of: int
+    total: int = Field(ge=0)
+    run: str
+    source: str
+    command: tuple[str, ...] = Field(strict=False)
+    units: str
+    settings: tuple[str, ...] = Field((), strict=False)
+    skipped: str = ""
+    model: tuple[str, ...] = Field((), strict=False)
+    usage: Mapping[str, Any] | None
+    status: Annotated[Status, Field(strict=False)]
+
+
 @dataclass(frozen=True)
 class FinishedPart:
     """A complete part, as it is read."""
 
     folder: Path
     shard: Shard
-    record: Mapping[str, Any]
+    record: _Record
     status: Status
 
     @property
     def total(self) -> int:
         """The number of units of the whole run."""
-        return int(self.record["total"])
+        return self.record.total
 
     @property
     def output(self) -> Path:
         """This part of the run's output."""
-        return self.folder / Path(str(self.record["run"])).name
+        return self.folder / Path(self.record.run).name
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -178,7 +201,7 @@ class FinishedPart:
     def is_whole(self) -> bool:
         """Whether the records are those that the part was finished with."""
         path = self.folder / UNITS
-        return path.is_file() and sha256_of(path) == self.record["units"]
+        return path.is_file() and sha256_of(path) == self.record.units
 
     def damaged(self) -> WorkError:
         """Return the error that the records are damaged."""
@@ -189,7 +212,7 @@ class FinishedPart:
 
     def command(self, shard: Shard) -> str:
         """Return the command line that makes a shard of the same run."""
-        return command_of(self.record["command"], shard)
+        return command_of(self.record.command, shard)
 
 
 def command_of(words: Sequence[str], shard: Shard) -> str:
@@ -242,11 +265,13 @@ def _read(folder: Path) -> FinishedPart:
             f"{folder.name.replace('-of-', '/')} again"
         )
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = read_json(path)
         refuse_newer(path, record, FORMAT)
-        shard = Shard(int(record["shard"]), int(record["of"]))
-        return FinishedPart(folder, shard, record, Status.model_validate(record["status"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        read = _Record.model_validate(record)
+        shard = Shard.parse(f"{read.shard}/{read.of}")
+        Usage().add(read.usage or Usage().export())  # it can be added
+        return FinishedPart(folder, shard, read, read.status)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, OptionError):
         raise UserError(f"{path} is damaged: remove {folder}, and make the part again") from None
 
 

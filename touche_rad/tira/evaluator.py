@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
+from touche_rad.files.records import numbered_lines
 from touche_rad.models.context import run_sync
 from touche_rad.plugins import Judge
 from touche_rad.runs.judging import judge
@@ -90,13 +92,13 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
 
 
 def _count_lines(path: Path) -> int:
-    return sum(bool(line.strip()) for line in path.read_text("utf-8").splitlines())
+    return sum(1 for _ in numbered_lines(path))
 
 
 def _count_yes(evaluations: Path, debates: int, turns: int) -> Mapping[Maxim, int]:
     """Count the verdicts yes on the expected debates and turns."""
     yes = dict.fromkeys(Maxim, 0)
-    for line in evaluations.read_text("utf-8").splitlines()[:debates]:
+    for _, line in islice(numbered_lines(evaluations), debates):
         for verdicts in json.loads(line)["userTurnsEvaluations"][:turns]:
             for maxim in Maxim:
                 yes[maxim] += says_yes(verdicts[maxim.key]["score"])

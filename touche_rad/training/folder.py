@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, refuse_newer
+from touche_rad.files.records import read_json
 
 MARK: Final = "complete"
 _OURS: Final = (
@@ -79,7 +80,7 @@ class Folder:
 
     def _compare(self, identity: Mapping[str, Any], *, restart: bool) -> None:
         try:
-            record = json.loads(self.identity.read_text("utf-8"))
+            record = read_json(self.identity)
             refuse_newer(self.root, record, FORMAT)
             earlier = _flat({"format": FORMAT, **record})
         except (ValueError, AttributeError, TypeError):

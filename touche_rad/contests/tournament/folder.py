@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import BaseModel, Field
+
 from touche_rad import __version__, files
 from touche_rad.contest import Contest, Outcome
-from touche_rad.contests.tournament.result import FORMAT, VERSION, Tournament
+from touche_rad.contests.tournament.result import FORMAT, VERSION, Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import read_json
+from touche_rad.runs.folders import alone_in
 from touche_rad.runs.journal import SUFFIX
 from touche_rad.runs.recorded import Recorded
 
@@ -23,31 +28,50 @@ _MAY_GROW: Final = ("debaters", "input", "until_interval", "max_games", "games")
 """Settings that may change: the debates that do not depend on them are kept."""
 
 
+class _State(BaseModel):
+    """The content of `tournament.json`: the settings of each part, before and after its work."""
+
+    playing: dict[str, Any] = {}
+    under_play: dict[str, Any] = Field({}, alias="under play")
+    judging: dict[str, Any] = {}
+    under_judgement: dict[str, Any] = Field({}, alias="under judgement")
+    costs: dict[str, dict[str, int]] = {}
+
+
 class Folder:
     """Records which of the two parts (playing, judging) is complete, and with which settings.
 
     Each part resumes from its own journal. A complete part runs again only if its settings change.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, restart: bool = False) -> None:
+        """Read the state of a folder; a damaged one is an error unless the tournament restarts."""
+        self.path, self._restart = path, restart
         self.contests, self.outcomes = path / CONTESTS, path / OUTCOMES
         if path.exists() and not path.is_dir():
             raise UserError(f"{path} is a file: name a folder for the tournament")
         self._state = self._read()
         self.recorded = Recorded(path / GAMES)
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from this folder, and read it again."""
+        with alone_in(self.path):
+            self._state, self.recorded = self._read(), Recorded(self.path / GAMES)
+            yield
+
     def _read(self) -> dict[str, Any]:
+        place = self.path / _STATE
         try:
-            state = json.loads((self.path / _STATE).read_text("utf-8"))
+            state = read_json(place)
+            refuse_newer(place, state, VERSION)
+            return _State.model_validate(state).model_dump(by_alias=True, exclude_unset=True)
         except FileNotFoundError:
             return {}
         except (OSError, ValueError):
-            raise UserError(
-                f"{self.path / _STATE} is damaged: start again with --restart"
-            ) from None
-        refuse_newer(self.path / _STATE, state, VERSION)
-        return state if isinstance(state, dict) else {}
+            if self._restart:
+                return {}
+            raise UserError(f"{place} is damaged: start again with --restart") from None
 
     def restart(self) -> None:
         """Delete the debates, verdicts and ratings."""
@@ -154,12 +178,17 @@ class Folder:
     def _judging(self, identity: Mapping[str, Any]) -> dict[str, Any]:
         return {**_plain(identity), "contests": sha256_of(self.contests)}
 
-    def results(self) -> Iterator[tuple[Contest, Outcome]]:
-        """Yield each debate with its verdict."""
+    def results(self, names: Sequence[str]) -> Iterator[tuple[Contest, Outcome]]:
+        """Yield each debate of these debaters with its verdict."""
         outcomes = {one.id: one.outcome for one in files.read_outcomes(self.outcomes)}
         for contest in files.read_contests(self.contests):
             if contest.id not in outcomes:
                 raise WorkError(f"{self.outcomes} has no verdict on {contest.id!r}: use --restart")
+            by = debaters_of(contest)
+            if not all(by.get(speaker) in names for speaker in contest.speakers):
+                raise WorkError(
+                    f"{self.contests} does not name the debaters of {contest.id!r}: use --restart"
+                )
             yield contest, outcomes[contest.id]
 
     def write(self, result: Tournament) -> None:
