@@ -328,3 +328,52 @@ def test_the_time_that_a_call_waits_is_taken_from_its_deadline() -> None:
     alone, later = anyio.run(work)
     assert later < alone - 0.2, "less is left by the time that the second waited"
     assert later > 0
+
+
+def test_calls_that_wait_for_each_other_end() -> None:
+    """Short calls are made in turn by one thread; these would wait there for ever."""
+    together, meeting = calls.Calls(), threading.Barrier(20)
+
+    def meet() -> None:
+        meeting.wait(timeout=30)
+
+    async def work() -> list[object]:
+        await asyncio.gather(*(together(int, str(number)) for number in range(200)))
+        await asyncio.gather(*(together(meet) for _ in range(20)))
+        given = asyncio.gather(*(together(int, str(number)) for number in range(200)))
+        await asyncio.gather(given, *(together(meet) for _ in range(20)))
+        return list(await given)
+
+    assert anyio.run(work) == list(range(200))
+
+
+def test_a_call_that_hangs_does_not_stop_those_behind_it() -> None:
+    together, free = calls.Calls(), threading.Event()
+
+    async def work() -> list[int]:
+        hanging = asyncio.create_task(together(free.wait, 60))
+        given = await asyncio.gather(*(together(int, str(number)) for number in range(500)))
+        free.set()
+        await hanging
+        return given
+
+    assert anyio.run(work) == list(range(500))
+
+
+def test_results_of_quick_calls_come_while_others_are_made() -> None:
+    together, made = calls.Calls(at_once=10_000), 0
+
+    def count() -> int:
+        nonlocal made
+        made += 1
+        time.sleep(0.0005)
+        return made
+
+    async def work() -> int:
+        waiting = [asyncio.create_task(together(count)) for _ in range(300)]
+        first = await waiting[0]
+        before = made
+        await asyncio.gather(*waiting)
+        return before - first
+
+    assert anyio.run(work) < 299

@@ -14,19 +14,18 @@ import inspect
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any, Final, TypeVar
 
 import anyio
 
 from touche_rad.errors import NO_TEXT, text_of
+from touche_rad.models.threads import Threads
 
 T = TypeVar("T")
 
@@ -42,13 +41,21 @@ class CallTimeout(TimeoutError):
     """A call reached its time limit, or the time limit until it begins."""
 
 
+class _OfLoop:
+    """What the calls of one event loop share."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, slot: asyncio.Semaphore) -> None:
+        self.loop, self.slot = loop, slot
+        self.gate = asyncio.Lock()
+        self.threads = Threads(loop)
+
+
 class Calls:
     """Calls plugins; at most `at_once` plain functions run at a time."""
 
     def __init__(self, at_once: int = 40) -> None:
         self._at_once = at_once
-        self._slots: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore, asyncio.Lock] | None
-        self._slots = None
+        self._here: _OfLoop | None = None
         self._hanging = 0
 
     async def __call__(
@@ -74,7 +81,9 @@ class Calls:
         begun = time.monotonic()
         seconds = _least(seconds, within)
         if inspect.iscoroutinefunction(function):
-            async with self._gate:  # one begins, and the event loop sends what others have to send
+            async with (
+                self._of_loop().gate
+            ):  # one begins, and the event loop sends what others have to send
                 await asyncio.sleep(0)
             if within is not None:
                 seconds = _least(seconds, within - (time.monotonic() - begun))
@@ -82,7 +91,7 @@ class Calls:
                 of_coroutine: T = await self._limited(function(*args), seconds, seconds)
                 return of_coroutine
         wait = None if within is None or seconds is None else within - seconds / 10
-        slot = self._slot
+        slot = self._of_loop().slot
         if slot.locked():
             with anyio.move_on_after(wait) as waiting:
                 await slot.acquire()
@@ -141,37 +150,27 @@ class Calls:
         finally:
             limit.cancel()
 
-    @property
-    def _slot(self) -> asyncio.Semaphore:
-        return self._of_loop()[0]
-
-    @property
-    def _gate(self) -> asyncio.Lock:
-        return self._of_loop()[1]
-
-    def _of_loop(self) -> tuple[asyncio.Semaphore, asyncio.Lock]:
+    def _of_loop(self) -> _OfLoop:
         loop = asyncio.get_running_loop()
-        if self._slots is None or self._slots[0] is not loop:
-            self._slots = loop, asyncio.Semaphore(self._at_once), asyncio.Lock()
-        return self._slots[1:]
+        if self._here is None or self._here.loop is not loop:
+            self._here = _OfLoop(loop, asyncio.Semaphore(self._at_once))
+        return self._here
 
     def _start(
         self, outcome: asyncio.Future[Any], function: Callable[..., Any], *args: Any
     ) -> None:
-        loop = outcome.get_loop()
         context = contextvars.copy_context()
 
-        def work() -> None:
+        def work() -> Callable[[], None]:
             error, result = None, None
             try:
                 result = context.run(function, *args)
             except BaseException as raised:
                 error = _as_exception(raised)
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(self._settle, outcome, result, error)
+            return partial(self._settle, outcome, result, error)
 
         outcome.add_done_callback(self._note_if_cancelled)
-        _in_daemon_thread(work)
+        self._of_loop().threads.start(work)
 
     def _give_up(self, outcome: asyncio.Future[Any], seconds: float) -> None:
         if not outcome.done():
@@ -200,42 +199,6 @@ def _until(seconds: float | None) -> AbstractContextManager[None]:
 
 def _timeout(seconds: float | None) -> CallTimeout:
     return CallTimeout(f"no answer within {seconds:g} seconds")
-
-
-_IDLE: Final = 0.02
-"""Seconds that a thread waits for its next call; under load, starting one costs more than a search.
-It is short, so that a command that is done need not wait for its idle threads."""
-_idle: deque[SimpleQueue[Callable[[], None]]] = deque()
-"""Where the idle threads wait."""
-os.register_at_fork(after_in_child=_idle.clear)
-
-
-def _in_daemon_thread(work: Callable[[], None]) -> None:
-    """Run a function in an idle thread, or in a new one; one that never returns blocks no other."""
-    try:
-        waiting = _idle.pop()
-    except IndexError:
-        Thread(target=_work_on, args=(work,), name="touche-rad call", daemon=True).start()
-    else:
-        waiting.put(work)
-
-
-def _work_on(work: Callable[[], None]) -> None:
-    """Run a function, then those that are put for this thread while it is idle."""
-    mine: SimpleQueue[Callable[[], None]] = SimpleQueue()
-    while True:
-        work()
-        del work  # it holds a debate and an answer
-        _idle.append(mine)
-        try:
-            work = mine.get(timeout=_IDLE)
-        except Empty:
-            try:
-                _idle.remove(mine)
-            except ValueError:  # taken at this moment
-                work = mine.get()
-            else:
-                return
 
 
 def _least(*limits: float | None) -> float | None:
