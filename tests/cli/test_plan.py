@@ -87,7 +87,8 @@ def test_the_table_and_the_next_step_are_shown() -> None:
 @pytest.mark.parametrize(
     ("args", "why"),
     [((), "give -d DEBATER, -j JUDGE or --run RUN"), (("-j", "zsl", "--debates", "many"), "such as 1e6"),
-     (("--run", "no-such.jsonl"), "a finished run with its status")],
+     (("--run", "no-such.jsonl"), "a finished run with its status"),
+     (("--run", "/"), "a finished run with its status")],
 )  # fmt: skip
 def test_what_cannot_be_planned_is_refused_in_one_line(args: tuple[str, ...], why: str) -> None:
     ended = touche_rad("plan", *args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Callable
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from judges.grice.sinai.judge import examples
-from tests.terminal import Ended, touche_rad
+from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
+from touche_rad.files.outputs import keeping
+from touche_rad.files.records import atomic_write
 from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
@@ -251,6 +254,53 @@ def test_a_command_may_write_its_own_output_again(
     assert written() == before
     assert touche_rad(*other, "-o", out, "--replace", cwd=tmp_path).code == 0
     assert written() != before
+
+
+def test_a_command_leaves_an_output_on_which_another_process_works(tmp_path: Path) -> None:
+    part = tmp_path / "out.part"
+    with part.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for call in (
+            EXAMPLES,
+            ("train", "judge", DEBATES, LABELS),
+            ("judge", DEBATES, "-j", "length"),
+        ):
+            ended = touche_rad(*call, "-o", "out", cwd=tmp_path)
+            assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+            assert "another process is at work on this run" in ended.err
+            assert list(tmp_path.iterdir()) == [part]
+    assert touche_rad(*EXAMPLES, "-o", "out", cwd=tmp_path).code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "out.status.json"}
+
+
+def test_an_output_that_another_process_wrote_meanwhile_is_kept(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def write(text: str) -> None:
+        with atomic_write(out) as stream:
+            stream.write(text)
+
+    with keeping(out, replace=False):
+        write("mine\n")
+        write("mine, again\n")
+    assert out.read_text() == "mine, again\n"
+    out.unlink()
+    with keeping(out, replace=False):
+        out.write_text("theirs\n")
+        with pytest.raises(UserError, match="exists already"):
+            write("mine\n")
+        write("theirs\n")
+    assert out.read_text() == "theirs\n"
+
+
+@pytest.mark.parametrize("out", ["/dev/stdout", "-"])
+def test_what_a_command_writes_to_the_standard_output_has_no_status(
+    tmp_path: Path, out: str
+) -> None:
+    ended = touche_rad_process(*EXAMPLES, "-o", out, "-q", cwd=tmp_path, timeout=60)
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out.splitlines()[0])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_default_page_is_not_replaced_either(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ def own_output(
 ) -> Iterator[None]:
     """Let a command write its output, or write its own one again, and write the status beside it.
 
+    Pipes and devices have no status. Another process with the same output is refused.
+
     Args:
         verb: The command.
         out: The file that it writes.
@@ -41,6 +43,39 @@ def own_output(
         UserError: The output exists, and this command did not write it.
         MachineStop: The machine has no memory, file descriptors or threads left.
     """
+    from touche_rad.files.records import STANDARD_OUTPUT
+    from touche_rad.runs.journal import alone_at
+    from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, stop_at_machine_fault
+
+    before = RUN_FAILURES.set(FailureLog(needs_machine=True))
+    is_stream = str(out) in STANDARD_OUTPUT or (
+        out.exists() and not out.is_file() and not out.is_dir()
+    )
+    try:
+        with ExitStack() as stack:
+            if not is_stream:
+                stack.enter_context(alone_at(out))
+                stack.enter_context(_status_beside(verb, out, inputs, settings, replace, model))
+            if model is not None:
+                model.begin_trace()
+            yield
+    except ExceptionGroup as error:  # of a group of tasks
+        stop_at_machine_fault(verb, error)
+        raise
+    finally:
+        RUN_FAILURES.reset(before)
+
+
+@contextmanager
+def _status_beside(
+    verb: str,
+    out: Path,
+    inputs: Sequence[Path],
+    settings: Mapping[str, Any],
+    replace: bool,
+    model: Model | None,
+) -> Iterator[None]:
+    """Refuse the output of another command, and write the status beside this one's."""
     from touche_rad.files import check_output
     from touche_rad.files.outputs import (
         Status,
@@ -52,7 +87,6 @@ def own_output(
     )
     from touche_rad.files.records import remove_unfinished_of
     from touche_rad.runs.journal import as_written
-    from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, stop_at_machine_fault
 
     identity = as_written({
         "verb": verb, **settings, "model": model.identity if model else None,
@@ -61,8 +95,6 @@ def own_output(
     own = is_output_of(out, identity) or is_output_of_stopped(out, identity)
     if not replace and not own:
         check_output(out, replace=False)
-    if model is not None:
-        model.begin_trace()
     started, begun = datetime.now().astimezone(), time.monotonic()
     status = Status(
         verb=verb, state="stopped", output=str(out), identity=identity, started=started,
@@ -71,14 +103,9 @@ def own_output(
     is_new = not out.exists()
     if is_new:  # killed between output and status, the repeated command knows the output by this
         write_status(status, status_beside(out))
-    before = RUN_FAILURES.set(FailureLog(needs_machine=True))
     try:
         yield
-    except ExceptionGroup as error:  # of a group of tasks
-        stop_at_machine_fault(verb, error)
-        raise
     finally:
-        RUN_FAILURES.reset(before)
         if is_new and not out.exists():
             status_beside(out).unlink(missing_ok=True)
     done = {

@@ -144,7 +144,7 @@ def measured(given: Given) -> Sizing:
 
     run: Path = given["run"]
     try:
-        status = Status.model_validate(read_status(run))
+        status = Status.model_validate(read_status(run) if run.name else {})
         done = status.done - status.resumed  # the usage is this process's
         usage, seconds = status.usage, status.seconds
         total = TypeAdapter(Cost).validate_python(usage["total"] if usage else {})

@@ -28,7 +28,8 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
 
-from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer, why
+from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer
+from touche_rad.files.records import read_whole
 from touche_rad.plugins import Options, Plugin, find, parse_plugin
 from touche_rad.plugins.profiles import expected
 from touche_rad.plugins.registry import A_MODEL, Kind
@@ -247,11 +248,9 @@ def load_plan(path: Path, *, inside: bool = False) -> Loaded:
         InputError: Something in the file is wrong; the error names the key.
     """
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        content = tomllib.loads(read_whole(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(path, f"expected TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
     return check_plan(content, path, inside=inside)
 
 

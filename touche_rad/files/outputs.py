@@ -49,20 +49,26 @@ def check_output(path: Place | None, *, replace: bool) -> None:
 def keeping(path: Place | None, *, replace: bool) -> Iterator[None]:
     """Let what runs inside write this output, or the files in it, only with the bytes it has.
 
+    An output that another process writes meanwhile is kept too.
+
     Args:
         path: The output; one that holds nothing can be written freely.
         replace: Whether the user allows to replace it.
     """
-    if replace or not _is_taken(path):
+    if replace or path is None or str(path) in STANDARD_OUTPUT:
         yield
         return
-    kept = Path(str(path))
+    kept = Path(path)
     real = kept.resolve()
+    was_taken = _holds(kept)
+    ours: set[Path] = set()
 
     def check(target: Path, written: Path) -> None:
         inside = target == real or real in target.parents
-        if inside and not (target.is_file() and filecmp.cmp(target, written, shallow=False)):
+        is_kept = inside and target not in ours and (was_taken or _holds(target))
+        if is_kept and not (target.is_file() and filecmp.cmp(target, written, shallow=False)):
             raise _taken(kept)
+        ours.add(target)
 
     with check_writes(check):
         yield

@@ -20,6 +20,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -350,6 +351,27 @@ def _open_locked(path: Path) -> int:
         if os.fstat(file).st_nlink:
             return file
         os.close(file)  # the other process finished between our opening and our locking
+
+
+@contextmanager
+def alone_at(out: Path) -> Iterator[None]:
+    """Keep other processes from an output as a journal does, for a command that keeps none.
+
+    Raises:
+        UserError: Another process is at work on it, or it cannot be written.
+    """
+    _check_output(out)
+    path = out.with_name(out.name + SUFFIX)
+    try:
+        file = _open_locked(path)
+    except OSError as error:
+        raise UserError(f"{out} cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        if not os.fstat(file).st_size:  # no journal of a run that was stopped
+            path.unlink(missing_ok=True)
+        os.close(file)
 
 
 def _sealed(record: bytes) -> bytes:
