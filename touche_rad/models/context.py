@@ -17,7 +17,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -290,7 +290,9 @@ def deadline_in(seconds: float | None) -> float | None:
 @contextmanager
 def call_context(**values: Any) -> Iterator[None]:
     """Set values of the context for the calls made inside."""
-    before = _NOW.set(replace(_NOW.get(), **values))
+    changed = object.__new__(CallContext)  # `replace` costs ten times as much
+    vars(changed).update(vars(_NOW.get()), **values)
+    before = _NOW.set(changed)
     try:
         yield
     finally:
