@@ -303,6 +303,17 @@ def test_what_a_command_writes_to_the_standard_output_has_no_status(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "call",
+    [EXAMPLES, ("judge", DEBATES), ("report", DEBATES), ("export", "inspect", DEBATES), ("demo",)],
+)
+def test_an_output_without_a_name_is_refused(tmp_path: Path, call: tuple[str | Path, ...]) -> None:
+    ended = touche_rad(*call, "-o", "", cwd=tmp_path)
+    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    assert "expected the name of an output" in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_default_page_is_not_replaced_either(tmp_path: Path) -> None:
     for _ in range(2):
         assert touche_rad("report", DEBATES, cwd=tmp_path).code == 0

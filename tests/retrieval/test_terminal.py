@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ir_measures
+import pytest
 from ir_measures import RR
 
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
+from touche_rad.debate import Argument, Hit
 from touche_rad.demo import demo_file
+from touche_rad.plugins import Options, Services, retriever
 
 
 def _collection(folder: Path) -> Path:
@@ -77,3 +82,52 @@ def test_a_text_instead_of_a_file_names_the_option(tmp_path: Path) -> None:
     assert (ended.code, '--say "zoos are bad"' in ended.err) == (2, True)
     both = touche_rad("retrieve", "queries.tsv", "--say", "zoos", cwd=tmp_path)
     assert (both.code, "either QUERIES or --say" in both.err) == (2, True)
+
+
+GIVES: list[Callable[[], Any]] = []
+
+
+@retriever("odd")
+class Odd:
+    """Gives what the test says."""
+
+    def __init__(self, options: Options, services: Services) -> None:
+        pass
+
+    def search(self, query: str, k: int) -> Any:
+        """Search."""
+        return GIVES[-1]()
+
+
+def fail(error: BaseException) -> Callable[[], Any]:
+    def search() -> Any:
+        raise error
+
+    return search
+
+
+@pytest.mark.parametrize(
+    ("gives", "told"),
+    [
+        (lambda: None, "a hit is NoneType"),
+        (lambda: "abc", "a hit is str"),
+        (lambda: [Hit(argument=Argument(id="1", text="x"), score=float("nan"))], "of 1 is nan"),
+        (fail(SystemExit(0)), "failed: SystemExit: 0"),
+        (fail(GeneratorExit()), "failed: GeneratorExit"),
+        (fail(TimeoutError()), "failed: TimeoutError"),
+        (fail(ExceptionGroup("both", [ValueError("a")])), "failed: ExceptionGroup: both"),
+        (fail(MemoryError()), "a fault of the machine"),
+    ],
+)
+def test_a_retriever_that_fails_is_named(
+    gives: Callable[[], Any], told: str, tmp_path: Path
+) -> None:
+    GIVES.append(gives)
+    out = tmp_path / "odd.run"
+    ended = touche_rad(
+        "retrieve", demo_file("claims.tsv"), "-i", "demo", "-r", "odd", "-o", out, "-q"
+    )
+    assert (ended.code, ended.err.count("\n")) == (1, 1), ended.err
+    assert "retriever odd" in ended.err
+    assert told in ended.err
+    assert not out.exists()

@@ -131,6 +131,8 @@ def output(
     def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
         if value and _KEY_VALUE.match(value):
             raise UserError(f"-o {value}: -o is the output; set an option with -O {value}")
+        if value == "":
+            raise UserError("-o: expected the name of an output, got an empty text")
         if checked and not ctx.meta.get("show_config"):
             from touche_rad.files.outputs import check_output, keeping
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,11 +15,12 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.tables import Column, render_table
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Hit
+    from touche_rad.plugins import Retriever
 
 DEPTH: Final = 100
 SHOWN: Final = 10
@@ -66,7 +69,7 @@ def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) 
     shown: list[tuple[str, str, list[Hit]]] = []
     with progress("retrieving", quiet=given["quiet"] or utterance is not None) as report:
         for done, (query_id, query) in enumerate(pairs, 1):
-            shown.append((query_id, query, searcher.search(query, depth)))
+            shown.append((query_id, query, _search(retriever.tag, searcher, query, depth)))
             report(done, len(pairs))
     rows = [
         files.Ranked(query_id, hit.argument.id, rank, hit.score, tag)
@@ -87,6 +90,29 @@ def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) 
     if given["output"] is not None:
         say(f"written: {given['output']}", quiet=given["quiet"])
         next_step(["score", given["output"], "QRELS"], quiet=given["quiet"])
+
+
+def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]:
+    """Search, and turn any failure of a plugin into one line that names it."""
+    from touche_rad.debate import Argument, Hit
+    from touche_rad.runs.stand_ins import InvalidResult, describe_failure, stop_at_machine_fault
+
+    try:
+        found = searcher.search(query, depth)
+        hits = list(found) if isinstance(found, Iterable) else [found]
+        for hit in hits:
+            if not (isinstance(hit, Hit) and isinstance(hit.argument, Argument)):
+                raise InvalidResult(f"a hit is {type(hit).__name__}")
+            if not math.isfinite(hit.score):
+                raise InvalidResult(f"the score of {hit.argument.id} is {hit.score}")
+        return hits
+    except (KeyboardInterrupt, ToucheRadError):
+        raise
+    except BaseException as error:
+        if os.environ.get("TOUCHE_RAD_DEBUG"):
+            raise
+        stop_at_machine_fault(f"retriever {name}", error)
+        raise WorkError(describe_failure(f"retriever {name}", error)) from error
 
 
 def _queries(path: Path | None, utterance: str | None) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.files.contests import Judgement
 from touche_rad.files.outputs import Status
+from touche_rad.files.records import dump, parse
 from touche_rad.models.context import (
     Calls,
     ModelUse,
@@ -89,6 +90,10 @@ def _checked(given: Any, contest: Contest) -> Outcome:
         raise NoOutcome(f"the panel gave {type(given).__name__}, no outcome")
     if given.winner not in (None, TIE, *contest.sides):
         raise NoOutcome("the panel named a winner who did not speak")
+    try:
+        Outcome.model_validate(parse(dump(given.model_dump(mode="json"))))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise NoOutcome(f"the outcome cannot be written: {error}"[:300]) from error
     if given.winner is None and not given.reason:
         return given.model_copy(update={"reason": "the panel named no winner"})
     return given
