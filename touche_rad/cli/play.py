@@ -281,7 +281,7 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
 
 def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     from touche_rad import files
-    from touche_rad.cli.tournament import make_entrants
+    from touche_rad.cli.tournament_run import make_entrants
     from touche_rad.contests.two_sides import Stage, play_both_sides
 
     debater = prepare.select_main("debater", given)

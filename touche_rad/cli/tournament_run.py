@@ -1,0 +1,272 @@
+"""A tournament: its debaters, panel, debates and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare, run_files
+from touche_rad.cli.console import progress, say
+from touche_rad.cli.prepare import Selected
+from touche_rad.errors import OptionError
+
+if TYPE_CHECKING:
+    from touche_rad.contest import Contest, Outcome
+    from touche_rad.contests.tournament.budget import Budgets
+    from touche_rad.contests.tournament.folder import Folder
+    from touche_rad.contests.two_sides import Entrant, Game, Stage
+    from touche_rad.models import Model
+    from touche_rad.plugins import Plugin, Services
+    from touche_rad.runs.journal import Done
+
+JUDGE_PANEL: Final = "grice"
+"""The panel that decides debates by a judge of responses."""
+
+
+def make_entrants(
+    debaters: Sequence[Selected],
+    given: prepare.Given,
+    services: Services,
+    *,
+    max_words: int,
+    limit: Callable[[Model, str], Model] = lambda model, name: model,
+) -> tuple[Entrant, ...]:
+    """Make debaters that play against each other.
+
+    Args:
+        debaters: The debaters.
+        given: The values of the command's options.
+        services: The index and the model.
+        max_words: Maximum words of a speech; 0 = no limit.
+        limit: Returns the model that a debater uses, such as one with a budget.
+    """
+    from touche_rad.contests.two_sides import Entrant
+
+    entrants: list[Entrant] = []
+    for debater in debaters:
+        model = services.model
+        own = replace(services, model=limit(model, debater.tag)) if model else services
+        options = _with_max_words(debater.plugin, debater.options, max_words)
+        answerer = prepare.make_answerer(
+            given, replace(debater, options=options), own, max_words=max_words
+        )
+        entrants.append(Entrant(debater.tag, answerer))
+    return tuple(entrants)
+
+
+def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> Mapping[str, str]:
+    """Set the debater's own `max_words` to the length of a speech, if it has this option."""
+    if words and "max_words" in plugin.options.model_fields and "max_words" not in options:
+        longer = {**options, "max_words": str(words)}
+        with suppress(OptionError):
+            plugin.parse(longer)
+            return longer
+    return options
+
+
+def panel_of(given: prepare.Given) -> tuple[Selected, prepare.Given]:
+    """Return the panel of a tournament, and the values of the options for judging."""
+    spec: opt.PluginSpec = given["judge"]
+    if not prepare.is_panel(spec.name):
+        prepare.select("judge", spec)
+        spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
+    panel = prepare.select("panel", spec, given["options"].get("judge"))
+    settings = {
+        **given, "model": given["judge_model"] or given["model"],
+        "max_calls": None, "max_tokens": None, "deadline": None,
+    }  # fmt: skip
+    return panel, settings
+
+
+def play_debates(
+    claims: Path,
+    given: prepare.Given,
+    folder: Folder,
+    entrants: tuple[Entrant, ...],
+    services: Services,
+    identity: Mapping[str, Any],
+    budgets: Budgets,
+    recorded: Games,
+) -> int:
+    """Play the debates, unless an earlier call played them; return the exit code."""
+    from touche_rad import files
+    from touche_rad.contests.tournament.budget import costs_in
+    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.files.outputs import sha256_of
+    from touche_rad.runs.runner import run
+    from touche_rad.runs.stand_ins import ERRORS
+    from touche_rad.runs.work import RunOptions
+
+    names = [one.name for one in entrants]
+    played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
+    whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
+    limits = {key: given[key] for key in ("until_interval", "max_games")}
+    whole |= limits
+    finished = folder.played(whole, replace=given["replace"])
+    if finished and not given["restart"]:
+        return 0
+    if given["restart"]:
+        folder.restart()
+    demo, warnings = prepare.check_demo(given, services.index)
+    stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
+    mine = folder.begin_playing(whole)
+    describe = prepare.count_calls(services.model)
+    chosen, model = None, services.model
+    if any(limits.values()):
+        chosen, model = recorded.choose(claims, stage, services.model), None
+        played = {**played, "games": sorted(chosen)}
+    with progress("debating", quiet=given["quiet"], describe=describe) as report:
+        run_options = RunOptions(
+            workers=prepare.parallel(given, model=services.model is not None),
+            bad=files.BadLines(skip=given["skip_bad"]),
+            progress=report, model=model, replace=given["replace"] or mine,
+            status_path=folder.path / "contests.jsonl.status.json", warnings=warnings, demo=demo,
+            strict=given["strict"], errors=folder.path / f"contests.jsonl{ERRORS}",
+        )  # fmt: skip
+        status = run(
+            lambda: play_both_sides(
+                claims, folder.contests, stage, identity=played,
+                verb="tournament", options=run_options, chosen=chosen,
+                play=partial(recorded.play, stage),
+            ),
+            folder.contests,
+        )  # fmt: skip
+    folder.set_played(whole, costs_in(status.counts, names))
+    for line in status.warnings:
+        say(f"warning: {line}")
+    return run_files.end_of_run(status, folder.contests)
+
+
+class Games:
+    """Plays the debates that the folder's record does not contain."""
+
+    def __init__(
+        self, given: prepare.Given, folder: Folder, judging: Judging,
+        settings_of: Mapping[str, Mapping[str, Any]],
+    ) -> None:  # fmt: skip
+        self.given, self.folder, self.judging = given, folder, judging
+        self.settings_of = settings_of
+
+    async def play(self, stage: Stage, game: Game) -> Done:
+        """Play a debate, or return the recorded one with the same settings."""
+        names = (game.pro, game.con)
+        key = {
+            "id": game.id, "claim": game.claim.claim, "description": game.claim.description,
+            "debaters": [[name, self.settings_of[name]] for name in names],
+            **{key: self.given[key] for key in ("rounds", "max_calls", "max_tokens")},
+        }  # fmt: skip
+        return await self.folder.recorded(key, stage.play, game)
+
+    def choose(self, claims: Path, stage: Stage, model: Model | None) -> set[str]:
+        """Play and judge the most informative debates; return the ids of the debates to keep."""
+        import anyio
+
+        from touche_rad import files
+        from touche_rad.contests.tournament.adaptive import (
+            Limits,
+            choose_games,
+            contest_in,
+            outcome_in,
+        )
+        from touche_rad.contests.two_sides import games
+        from touche_rad.runs.panels import Bench, sit_recorded
+        from touche_rad.runs.runner import Interrupted
+
+        given, judging = self.given, self.judging
+        names = [one.name for one in stage.entrants]
+        bench = Bench(judging.panel, str(judging.identity["judge"]), False, None)
+        source = files.read_claims(claims, files.BadLines(skip=given["skip_bad"]))
+
+        async def play(game: Game) -> tuple[Contest, Outcome]:
+            contest = contest_in((await self.play(stage, game)).lines[0])
+            done = await sit_recorded(bench, contest, judging.identity, self.folder.recorded)
+            return contest, outcome_in(done.lines[0])
+
+        async def work(report: Callable[[int, int | None], None]) -> tuple[set[str], float]:
+            try:
+                return await choose_games(
+                    list(games(source, names)), names, play,
+                    Limits(given["until_interval"], given["max_games"]),
+                    before=self.folder.game_ids(), prior=given["prior"],
+                    samples=given["samples"], seed=given["seed"], report=report,
+                    workers=prepare.parallel(given, model=model is not None),
+                )  # fmt: skip
+            finally:
+                for used in (model, judging.model):
+                    if used is not None:
+                        await used.close()
+
+        with progress("playing and judging", quiet=given["quiet"]) as report:
+            try:
+                chosen, widest = anyio.run(work, report)
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"stopped; finished debates are kept in {self.folder.recorded.path}: run the "
+                    "same command to continue"
+                ) from None
+        if given["until_interval"] and widest > given["until_interval"]:
+            say(
+                f"note: the widest interval is {widest:.0f} points, more than --until-interval "
+                f"{given['until_interval']:g}: add claims, or raise --max-games"
+            )
+        return chosen
+
+
+class Judging:
+    """The panel of a tournament. It is made before the debates, so that errors come early."""
+
+    def __init__(self, given: prepare.Given, folder: Folder) -> None:
+        self.given, self.folder = given, folder
+        panel, settings = panel_of(given)
+        services = prepare.open_services(settings, panel.plugin, out=folder.outcomes)
+        self.model = services.model
+        self.panel = panel.make(services)
+        self.identity = prepare.identify(settings, services, panel.plugin, judge=panel.tag)
+        used = self.model is not None and model_user(panel).uses_model
+        self.model_name = self.model.name if self.model is not None and used else None
+
+    def run(self) -> int:
+        """Judge the debates, unless an earlier call judged them; return the exit code."""
+        from touche_rad.runs.panels import judge_contests
+        from touche_rad.runs.runner import run
+        from touche_rad.runs.stand_ins import ERRORS
+        from touche_rad.runs.work import RunOptions
+
+        folder, given = self.folder, self.given
+        if folder.judged(self.identity, replace=given["replace"]):
+            return 0
+        folder.begin_judging(self.identity)
+        describe = prepare.count_calls(self.model)
+        with progress("judging", quiet=given["quiet"], describe=describe) as report:
+            run_options = RunOptions(
+                workers=prepare.parallel(given, model=self.model is not None), progress=report,
+                model=None if given["until_interval"] or given["max_games"] else self.model,
+                status_path=folder.path / "outcomes.jsonl.status.json",
+                strict=given["strict"], errors=folder.path / f"outcomes.jsonl{ERRORS}",
+            )  # fmt: skip
+            status = run(
+                lambda: judge_contests(
+                    folder.contests, folder.outcomes, self.panel, identity=self.identity,
+                    recorded=folder.recorded, options=run_options,
+                ),
+                folder.outcomes,
+            )  # fmt: skip
+        folder.set_judged(self.identity)
+        for line in status.warnings:
+            say(f"warning: {line}")
+        return run_files.end_of_run(status, folder.outcomes)
+
+
+def model_user(panel: Selected) -> Plugin:
+    """Return the plugin that calls the model: the panel, or the judge by which it decides."""
+    from touche_rad.plugins import find, parse_plugin
+
+    if panel.name != JUDGE_PANEL:
+        return panel.plugin
+    judge: str = getattr(panel.plugin.parse(panel.options), "judge")  # noqa: B009
+    return find("judge", parse_plugin(judge)[0])
