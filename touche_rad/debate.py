@@ -269,18 +269,36 @@ def path_of(argument: Argument) -> tuple[str, ...]:
 
 def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a strict JSON file can hold."""
+    found = [_text_in(value) for value in fields.values()]
+    texts = [one for one in found if one is not None]
+    try:  # all at once: nearly always it can hold each of them
+        "".join((*fields, *texts)).encode()
+        if len(texts) == len(found):
+            return dict(fields)
+    except (TypeError, UnicodeEncodeError):
+        pass
     return {key: value for key, value in fields.items() if _is_json(key, value)}
+
+
+def _text_in(value: object) -> str | None:
+    """Return the text in a value that JSON can hold if its text can be encoded; None: unknown."""
+    if type(value) is str:
+        return value
+    if value is None or (type(value) is float and math.isfinite(value)):
+        return ""
+    if type(value) is int and -_LARGE < value < _LARGE:
+        return ""
+    if type(value) is tuple and all(type(one) is str for one in value):
+        return "".join(value)
+    return None
+
+
+_LARGE: Final = 2**63
 
 
 def _is_json(key: str, value: object) -> bool:
     """Whether a strict JSON file can hold a field; most have texts and are checked fast."""
-    text: str | None = None
-    if type(value) is str:
-        text = value
-    elif value is None or (type(value) is float and math.isfinite(value)):
-        text = ""
-    elif type(value) is tuple and all(type(one) is str for one in value):
-        text = "".join(value)
+    text = _text_in(value)
     try:
         if text is None or type(key) is not str:
             text = json.dumps({key: value}, allow_nan=False, ensure_ascii=False)

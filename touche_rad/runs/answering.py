@@ -27,7 +27,7 @@ from touche_rad.debate import (
 )
 from touche_rad.errors import ToucheRadError, WorkError, text_of
 from touche_rad.evidence.orders import without_orders
-from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context
+from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context, is_async
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, words
@@ -163,7 +163,7 @@ class Answerer:
         call = self._call_first if first else self._call
         within = None if first else self.within
         ask: Callable[[Debate], Any] = debater.answer
-        if not inspect.iscoroutinefunction(ask):
+        if not is_async(ask):
             ask = partial(self._ask_and_check, ask)
         try:
             given = await call(ask, debate, seconds=seconds, within=within)
