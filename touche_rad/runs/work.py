@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from touche_rad import files
+from touche_rad.errors import InputError
 from touche_rad.files.outputs import Status
 from touche_rad.models import Model
 from touche_rad.runs.journal import Done, Facts, Journal
@@ -26,6 +28,50 @@ class Work(Generic[T]):
     read: Callable[[files.BadLines], Iterable[T]]
     do: Callable[[T], Awaitable[Done]]
     identity: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Let no unit be read from an input that changes during the run."""
+        object.__setattr__(self, "read", partial(_read_unchanged, self.source, self.read, []))
+
+
+def _read_unchanged(
+    source: Path,
+    read: Callable[[files.BadLines], Iterable[T]],
+    first: list[tuple[int, ...]],
+    bad: files.BadLines,
+) -> Iterator[T]:
+    """Yield the units of an input that is read several times.
+
+    A file that is replaced or deleted while it is open is read to its end as it was.
+
+    Raises:
+        InputError: The file is not the one that was read first, or its content has changed.
+    """
+
+    def check(*, is_open: bool) -> None:
+        now = _state_of(source)
+        if not now or not first:
+            first.extend([now] if now and not first else [])
+        elif now != first[0] and not (is_open and now[:2] != first[0][:2]):
+            raise InputError(
+                source, "has changed during the run: restore it and run the same command to "
+                "continue, or start again with --restart",
+            )  # fmt: skip
+
+    check(is_open=False)
+    for unit in read(bad):
+        check(is_open=True)
+        yield unit
+    check(is_open=True)
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    """Return what changes with a file: its place on the disk, its size and its time."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class PartOfRun(Protocol):

@@ -1,0 +1,89 @@
+"""What changes during a run, or before it continues, never mixes two inputs in one output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import Ended, touche_rad
+from touche_rad.debate import Debate, Maxim, Verdict
+from touche_rad.demo import demo_file
+from touche_rad.plugins import Options, Services, judge
+
+TEXT = demo_file("debates.jsonl").read_text("utf-8")
+OTHER = TEXT.replace(" the ", " teh ")
+CHANGES: list[Callable[[], object]] = []
+
+
+@judge("meddler")
+class Meddler:
+    """Quotes the response, and lets the test change something during its ninth call."""
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.calls = 0
+
+    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+        """Judge a response."""
+        self.calls += 1
+        if self.calls == 9 and CHANGES:
+            CHANGES.pop()()
+        quoted = debate.last.response.content if debate.last.response else ""
+        return {maxim: Verdict(score=1.0, rationale=quoted) for maxim in Maxim}
+
+
+@pytest.fixture(autouse=True)
+def nothing_changes() -> Iterator[None]:
+    yield
+    CHANGES.clear()
+
+
+def run(folder: Path) -> Ended:
+    call = ("judge", "in.jsonl", "-j", "meddler", "--workers", "1", "-o", "out.jsonl", "-q")
+    return touche_rad(*call, cwd=folder)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    path.write_text(TEXT, "utf-8")
+    return path
+
+
+@pytest.fixture
+def right(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("right")
+    (folder / "in.jsonl").write_text(TEXT, "utf-8")
+    assert run(folder).code == 0
+    return (folder / "out.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("text", [OTHER, TEXT[: len(TEXT) // 2], TEXT + TEXT, ""])
+def test_an_input_that_changes_in_its_place_stops_the_run(
+    source: Path, right: bytes, text: str
+) -> None:
+    CHANGES.append(lambda: source.write_text(text, "utf-8"))
+    ended = run(source.parent)
+    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    assert "in.jsonl: has changed during the run" in ended.err
+    assert not source.with_name("out.jsonl").exists()
+    refused = run(source.parent)
+    assert refused.code == 2, refused.err
+    source.write_text(TEXT, "utf-8")
+    assert run(source.parent).code == 0
+    assert source.with_name("out.jsonl").read_bytes() == right
+
+
+def test_an_input_that_is_replaced_or_deleted_is_read_as_it_was(source: Path, right: bytes) -> None:
+    def replace() -> None:
+        (source.parent / "new").write_text(OTHER, "utf-8")
+        os.replace(source.parent / "new", source)
+
+    for change in (replace, source.unlink):
+        source.write_text(TEXT, "utf-8")
+        CHANGES.append(change)
+        assert run(source.parent).code == 0
+        assert source.with_name("out.jsonl").read_bytes() == right
+        source.with_name("out.jsonl").unlink()
