@@ -87,3 +87,48 @@ def test_an_input_that_is_replaced_or_deleted_is_read_as_it_was(source: Path, ri
         assert run(source.parent).code == 0
         assert source.with_name("out.jsonl").read_bytes() == right
         source.with_name("out.jsonl").unlink()
+
+
+PLUGIN = """
+from pathlib import Path
+from touche_rad.debate import Maxim, Verdict
+from touche_rad.plugins import judge
+
+@judge("of-file")
+class OfFile:
+    '''Stops while there is a file of this name.'''
+    calls = 0
+
+    def __init__(self, options, services):
+        pass
+
+    def judge(self, debate):
+        OfFile.calls += 1
+        if OfFile.calls > 9 and Path("stop").exists():
+            raise MemoryError
+        return {maxim: Verdict(score=1.0, rationale="first") for maxim in Maxim}
+"""
+
+
+def test_a_run_does_not_continue_with_a_changed_plugin_file(source: Path) -> None:
+    folder, out = source.parent, source.with_name("out.jsonl")
+    plugin, stop = folder / "of_file.py", folder / "stop"
+    call = ("judge", "--plugin", "of_file.py", source, "-j", "of-file", "-o", out, "-q")
+    plugin.write_text(PLUGIN)
+    assert touche_rad(*call, cwd=folder).code == 0
+    right = out.read_bytes()
+    out.unlink()
+    stop.touch()
+    assert touche_rad(*call, cwd=folder).code == 1
+    stop.unlink()
+    plugin.write_text(PLUGIN.replace("first", "second"))
+    refused = touche_rad(*call, cwd=folder)
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert "--plugin of_file.py was" in refused.err
+    assert "--restart" in refused.err
+    plugin.write_text(PLUGIN)
+    assert touche_rad(*call, cwd=folder).code == 0
+    assert out.read_bytes() == right
+    plugin.write_text(PLUGIN.replace("first", "second"))
+    assert touche_rad(*call, "--replace", cwd=folder).code == 0
+    assert b"second" in out.read_bytes()

@@ -94,6 +94,8 @@ def normalize(key: str) -> str:
 
 
 _NEED: Final = re.compile(r"index|model|(?:module:|extra:(?P<extra>[\w-]+)/)(?P<module>[\w.]+)")
+_OF_FILE: Final = "touche_rad_plugin_"
+"""What the names of modules of `--plugin FILE.py` begin with."""
 A_MODEL: Final = (
     "a language model (-m URL#MODEL or -m vllm:MODEL, or OPENAI_BASE_URL and OPENAI_MODEL)"
 )
@@ -143,6 +145,13 @@ class Plugin:
             raise WorkError(
                 f"{self.kind} {self.name!r} of {self.source} is broken: {text_of(error)}"
             ) from error
+
+    @property
+    def file(self) -> Path | None:
+        """The file of `--plugin FILE.py` that defines it; None for what is installed."""
+        module = self.factory.__module__
+        path = getattr(sys.modules.get(module), "__file__", None)
+        return Path(path) if path and module.startswith(_OF_FILE) else None
 
     @property
     def purpose(self) -> str:
@@ -409,7 +418,7 @@ def import_plugins(places: Iterable[str]) -> None:
 
 
 def _import_file(path: Path) -> None:
-    name = f"touche_rad_plugin_{path.stem}"
+    name = f"{_OF_FILE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path} is not a Python file")
