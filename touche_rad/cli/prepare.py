@@ -346,12 +346,9 @@ def identify(given: Given, services: Services, *plugins: Plugin, **first: Any) -
         plugins: The plugins; the model is part of the identity if one of them uses it.
         first: What comes first, such as the tag of the main plugin.
     """
-    from touche_rad.files.outputs import sha256_of
     from touche_rad.runs.runner import identity_of
 
-    identity = identity_of(services, *plugins, deadline=given.get("deadline"), **first)
-    files = {plugin.file for plugin in plugins if plugin.file is not None}
-    return identity | {f"--plugin {file.name}": sha256_of(file) for file in sorted(files)}
+    return identity_of(services, *plugins, deadline=given.get("deadline"), **first)
 
 
 def under_tira() -> bool:

@@ -133,6 +133,8 @@ def identity_of(
                 identity[f"annotations.{name}"] = annotations.fingerprint
     if services.model is not None and any(plugin.uses_model for plugin in plugins):
         identity["model"] = services.model.identity
+    for file in sorted({plugin.file for plugin in plugins if plugin.file is not None}):
+        identity[f"--plugin {file.name}"] = sha256_of(file)
     return identity
 
 
