@@ -130,6 +130,34 @@ def test_a_rerun_names_a_changed_prompt_and_option(tmp_path: Path) -> None:
     assert "debater was" in refused.err
 
 
+FIXED = """
+from touche_rad.debate import Maxim, Verdict
+from touche_rad.plugins import judge
+
+
+@judge("fixed")
+class Fixed:
+    def __init__(self, options, services):
+        pass
+
+    def judge(self, debate):
+        return {maxim: Verdict(score=0.25) for maxim in Maxim}
+"""
+
+
+def test_a_bench_refuses_to_go_on_with_a_changed_plugin_file(tmp_path: Path) -> None:
+    plugin, out = tmp_path / "fixed.py", tmp_path / "out"
+    plugin.write_text(FIXED)
+    plan = write_bench(tmp_path, SMALL.replace('length = "length"', 'fixed = "fixed"'))
+    command = ("--plugin", plugin, "bench", plan, "-o", out)
+    ended = touche_rad(*command)
+    assert ended.code == 0, ended.err
+    plugin.write_text(FIXED.replace("0.25", "0.75"))
+    ended = touche_rad(*command)
+    assert ended.code == 2
+    assert "was made with other settings: --plugin fixed.py was" in ended.err
+
+
 def test_a_bench_of_stand_ins_only_ends_with_an_error(tmp_path: Path) -> None:
     (tmp_path / "said.jsonl").write_text('{"answer": "no JSON"}\n')
     entry = f'{{ plugin = "composed", model = "scripted:{tmp_path}/said.jsonl" }}'
