@@ -75,10 +75,17 @@ def load_settings(path: str | None) -> Settings:
     return Settings(place, values, tuple(plugins))
 
 
+_LARGEST: Final = 2**20
+
+
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise InputError(path, f"expected settings of at most {_LARGEST // 2**20} MiB")
+        return tomllib.loads(content.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(path, f"expected TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(path, f"cannot be read: {why(error)}") from None
