@@ -18,6 +18,8 @@ LABELS: Final = demo_file("labels.jsonl")
 DEEP: Final = "[" * 100_000
 Command = tuple[str | Path, ...]
 
+pytestmark = pytest.mark.services  # learning weights needs scikit-learn
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
