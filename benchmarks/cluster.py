@@ -43,7 +43,7 @@ class Run:
         self.log = (folder / f"{out}.log").open("a", encoding="utf-8")
         self.process = subprocess.Popen(
             call, cwd=folder, env={**os.environ, **env}, stderr=self.log
-        )  # fmt: skip
+        )
 
     @property
     def kept(self) -> int:
@@ -84,17 +84,17 @@ def answers(folder: Path, cluster: Any, count: int, nodes: int, address: dict[st
     )
 
 
-def verdicts(
-    folder: Path, count: int, nodes: int, kills: int, address: dict[str, str]
-) -> None:  # fmt: skip
+def verdicts(folder: Path, count: int, nodes: int, kills: int, address: dict[str, str]) -> None:
     seconds, memory = Run(folder, JUDGE, "plain-judge.jsonl").end()
     print(f"judge, one process: {seconds:.0f} s, {memory:.0f} MiB", flush=True)
     plain = seconds
     seconds, memory = Run(folder, JUDGE, "ray-judge.jsonl", *_ray(nodes), **address).end()
     equal = same(folder, "plain-judge.jsonl", "ray-judge.jsonl")
-    print(f"judge, ray: {seconds:.0f} s, driver {memory:.0f} MiB, same bytes: {equal}; "
-          f"per debate {1000 * plain / count:.2f} ms and {1000 * seconds / count:.2f} ms",
-          flush=True)  # fmt: skip
+    print(
+        f"judge, ray: {seconds:.0f} s, driver {memory:.0f} MiB, same bytes: {equal}; "
+        f"per debate {1000 * plain / count:.2f} ms and {1000 * seconds / count:.2f} ms",
+        flush=True,
+    )
     chance = random.Random(22)
     moments = sorted(chance.randrange(count) for _ in range(kills))
     out = "killed-judge.jsonl"
@@ -110,8 +110,11 @@ def verdicts(
     Run(folder, JUDGE, out, *_ray(nodes), **address).end()
     resumed = json.loads((folder / f"{out}.status.json").read_text())["resumed"]
     equal = same(folder, "plain-judge.jsonl", out)
-    print(f"judge, ray, driver killed {len(at)} times with {at} debates done: "
-          f"same bytes: {equal}, {resumed} taken over at the end", flush=True)  # fmt: skip
+    print(
+        f"judge, ray, driver killed {len(at)} times with {at} debates done: "
+        f"same bytes: {equal}, {resumed} taken over at the end",
+        flush=True,
+    )
 
 
 def _ray(actors: int) -> tuple[str, ...]:

@@ -45,21 +45,43 @@ from touche_rad.text import cut_to_words
 
 DEFAULTS = {
     "judges": (
-        "zsl", "fsl1", "analysis5", "best", "calibrated", "zsl(profile=evidence-quality)",
-        "zsl(profile=evidence)", "zsl(per=debate)", "zsl(per=debate,profile=evidence)",
-        "fsl1(per=debate)", "zsl(profile=paper)",
-        "fsl1(profile=paper)", "analysis5(profile=paper)", "best(profile=paper)",
+        "zsl",
+        "fsl1",
+        "analysis5",
+        "best",
+        "calibrated",
+        "zsl(profile=evidence-quality)",
+        "zsl(profile=evidence)",
+        "zsl(per=debate)",
+        "zsl(per=debate,profile=evidence)",
+        "fsl1(per=debate)",
+        "zsl(profile=paper)",
+        "fsl1(profile=paper)",
+        "analysis5(profile=paper)",
+        "best(profile=paper)",
     ),
     "debaters": (
-        "grounded", "grounded(guard=model)", "composed", "composed(guard=model)", "sinai",
-        "sinai(profile=paper)", "rdebater", "rdebater(profile=paper)",
+        "grounded",
+        "grounded(guard=model)",
+        "composed",
+        "composed(guard=model)",
+        "sinai",
+        "sinai(profile=paper)",
+        "rdebater",
+        "rdebater(profile=paper)",
     ),
     "panels": (
-        "debatrix", "debatrix(profile=paper)", "debgraph", "debgraph(profile=paper)",
-        "inspirescore", "inspirescore(profile=debate)", "inspirescore(profile=solver)",
-        "inspirescore(profile=paper)", "inspirescore(profile=paper-debate)",
+        "debatrix",
+        "debatrix(profile=paper)",
+        "debgraph",
+        "debgraph(profile=paper)",
+        "inspirescore",
+        "inspirescore(profile=debate)",
+        "inspirescore(profile=solver)",
+        "inspirescore(profile=paper)",
+        "inspirescore(profile=paper-debate)",
     ),
-}  # fmt: skip
+}
 Views = Sequence[tuple[Debate, Sequence[Debate]]]
 
 
@@ -231,17 +253,25 @@ def main() -> None:
 
         usage = anyio.run(run)
         cost = usage.total
-        print(f"| `{plugin}` | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
-              f"{cost.prompt_tokens / len(debates):.0f} | "
-              f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |", flush=True)  # fmt: skip
+        print(
+            f"| `{plugin}` | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
+            f"{cost.prompt_tokens / len(debates):.0f} | "
+            f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |",
+            flush=True,
+        )
         if isinstance(backend, Modest):
-            print(f"| - answers: {cost.completion_tokens / len(debates):.0f} tokens a debate, "
-                  f"{backend.cut} cut off | | | | |")  # fmt: skip
+            print(
+                f"| - answers: {cost.completion_tokens / len(debates):.0f} tokens a debate, "
+                f"{backend.cut} cut off | | | | |"
+            )
             backend.cut = 0
         for step, one in sorted(merged_steps(usage).items()) if given.steps else ():
-            print(f"| - {step} | {one.calls / turns:.2f} | {one.calls / len(debates):.2f} | "
-                  f"{one.prompt_tokens / max(1, one.calls):.0f} a call, answer "
-                  f"{one.completion_tokens / max(1, one.calls):.0f} | |", flush=True)  # fmt: skip
+            print(
+                f"| - {step} | {one.calls / turns:.2f} | {one.calls / len(debates):.2f} | "
+                f"{one.prompt_tokens / max(1, one.calls):.0f} a call, answer "
+                f"{one.completion_tokens / max(1, one.calls):.0f} | |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

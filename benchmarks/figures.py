@@ -82,9 +82,13 @@ def run(command: str, folder: Path) -> str:
     start = {"touche-rad": [sys.executable, "-m", "touche_rad"], "python": [sys.executable]}
     kept = {key: value for key, value in os.environ.items() if not key.startswith(OWN)}
     done = subprocess.run(
-        [*start[program], *args], cwd=folder, capture_output=True, text=True, check=False,
+        [*start[program], *args],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**kept, "COLUMNS": COLUMNS, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     if done.returncode:
         raise SystemExit(f"figures: {command}: exit code {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -132,8 +136,9 @@ def main() -> None:
             stale += 1
             if given.check:
                 name = str(path)
-                changes = difflib.unified_diff(old.splitlines(), text.splitlines(), name, "now",
-                                               lineterm="")  # fmt: skip
+                changes = difflib.unified_diff(
+                    old.splitlines(), text.splitlines(), name, "now", lineterm=""
+                )
                 print("\n".join(changes))
             else:
                 path.write_text(text, "utf-8")

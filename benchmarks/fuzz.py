@@ -98,11 +98,17 @@ def fuzz(name: str, seconds: int) -> None:
     grown.mkdir()
     atheris.Setup(
         [
-            sys.argv[0], f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20",
-            "-print_final_stats=1", f"-artifact_prefix={scratch}/", str(grown), str(CORPUS),
+            sys.argv[0],
+            f"-max_total_time={seconds}",
+            "-max_len=4096",
+            "-timeout=20",
+            "-print_final_stats=1",
+            f"-artifact_prefix={scratch}/",
+            str(grown),
+            str(CORPUS),
         ],
         one,
-    )  # fmt: skip
+    )
     atheris.Fuzz()
 
 

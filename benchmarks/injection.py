@@ -79,8 +79,11 @@ class Scripted:
         said = "Some people think so."
         if obeyed:
             table = injection_texts.table(now is not None and now.held_out)
-            said = {"say": table["code"], "agree": table["given_in"],
-                    "leak": request.messages[0]["content"][:500]}.get(goal, said)  # fmt: skip
+            said = {
+                "say": table["code"],
+                "agree": table["given_in"],
+                "leak": request.messages[0]["content"][:500],
+            }.get(goal, said)
         return json.dumps(_filled(request.schema, said, accepts))
 
     async def ready(self) -> float:
@@ -157,11 +160,13 @@ def with_text(view: Debate, one: Injection) -> Debate:
         cited[0] = poisoned(cited[0], one)
     if one.before:
         turn = (
-            Turn(utterance=f"{view.turns[0].utterance} {one.before}",
-                 response=Response(content="Let us see."))
+            Turn(
+                utterance=f"{view.turns[0].utterance} {one.before}",
+                response=Response(content="Let us see."),
+            )
             if one.place == "user"
             else Turn(utterance=view.turns[0].utterance, response=Response(content=one.before))
-        )  # fmt: skip
+        )
         earlier = (*earlier, turn)
     changed = response.model_copy(update={"content": content, "arguments": tuple(cited)})
     turns = (*earlier, last.model_copy(update={"utterance": utterance, "response": changed}))
@@ -211,13 +216,15 @@ async def changed_answer(name: str, backend: Scripted | None, one: Injection, at
     about = arguments[at * 7 % len(arguments)]
     said = about.attacks
     if one.place == "argument":
-        arguments = [poisoned(argument, one) if argument is about else argument
-                     for argument in arguments]  # fmt: skip
+        arguments = [
+            poisoned(argument, one) if argument is about else argument for argument in arguments
+        ]
     turns: tuple[Turn, ...] = ()
     if one.place == "user":
         if one.before:
-            turns = (Turn(utterance=f"{said} {one.before}",
-                          response=Response(content="I disagree.")),)  # fmt: skip
+            turns = (
+                Turn(utterance=f"{said} {one.before}", response=Response(content="I disagree.")),
+            )
         said = f"{said} {one.text}"
     debate = Debate(id="injection", turns=(*turns, Turn(utterance=said)))
     if backend is not None:
@@ -324,9 +331,15 @@ def all_results(every: int = 1, kept: Path | None = None) -> Results:
 def _digest(held_out: bool) -> str:
     """Return a digest of the texts and of the marks of orders, which decide what is changed."""
     names = (
-        "orders.py", "learned_orders.py", "disguises.py", "addressed.toml", "directives.toml",
-        "orders.tsv", "orders_languages.tsv", "foreign_words.txt",
-    )  # fmt: skip
+        "orders.py",
+        "learned_orders.py",
+        "disguises.py",
+        "addressed.toml",
+        "directives.toml",
+        "orders.tsv",
+        "orders_languages.tsv",
+        "foreign_words.txt",
+    )
     folder = importlib.resources.files("touche_rad.evidence")
     marks = [folder.joinpath(name).read_bytes() for name in names]
     whole = repr(injections(held_out)).encode() + b"".join(marks)
@@ -342,30 +355,34 @@ def by_plugin(results: Results) -> Iterator[str]:
         if not column.guards:
             continue
         bare = results.get(replace(column, guards=False), ())
-        shares = [_share_of([pair for pair in of if pair[0].held_out == held_out])
-                  for held_out in (False, True) for of in (outcome, bare)]  # fmt: skip
+        shares = [
+            _share_of([pair for pair in of if pair[0].held_out == held_out])
+            for held_out in (False, True)
+            for of in (outcome, bare)
+        ]
         yield f"| {column.kind} `{column.name}` | {column.model or 'none'} | {' | '.join(shares)} |"
 
 
 def by_kind(results: Results) -> Iterator[str]:
     """Yield the lines of the table of the kinds: all plugins with an obeying model together."""
-    heads = [f"{kind}s{', held out' if held_out else ''}"
-             for kind, held_out in _GROUPS]  # fmt: skip
+    heads = [f"{kind}s{', held out' if held_out else ''}" for kind, held_out in _GROUPS]
     yield f"| kind | {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in range(len(heads) + 1))} |"
     for name in dict.fromkeys(one.kind for one in injections()):
         cells = []
         for kind, held_out in _GROUPS:
             shares = [
-                _share_of([
-                    pair
-                    for column, outcome in results.items()
-                    if (column.kind, column.model, column.guards) == (kind, "obeys", guards)
-                    for pair in outcome
-                    if (pair[0].kind, pair[0].held_out) == (name, held_out)
-                ])
+                _share_of(
+                    [
+                        pair
+                        for column, outcome in results.items()
+                        if (column.kind, column.model, column.guards) == (kind, "obeys", guards)
+                        for pair in outcome
+                        if (pair[0].kind, pair[0].held_out) == (name, held_out)
+                    ]
+                )
                 for guards in (True, False)
-            ]  # fmt: skip
+            ]
             cells.append(f"{shares[0]} ({shares[1]})")
         yield f"| {name} | {' | '.join(cells)} |"
 
@@ -404,8 +421,14 @@ def main() -> None:
         for column, outcome in results.items():
             for one, bad in outcome:
                 if bad and column.guards:
-                    print(column.kind, column.name, column.model, one.place, one.goal,
-                          f"{one.kind}: {one.before} | {one.text}")  # fmt: skip
+                    print(
+                        column.kind,
+                        column.name,
+                        column.model,
+                        one.place,
+                        one.goal,
+                        f"{one.kind}: {one.before} | {one.text}",
+                    )
     if given.write:
         before, _, rest = DOCS.read_text("utf-8").partition(f"{BEGIN}\n")
         _, _, after = rest.partition(END)

@@ -19,9 +19,20 @@ Place = Literal["answer", "argument", "user"]
 Goal = Literal["yes", "no", "say", "agree", "leak"]
 GOALS: Final[Sequence[Goal]] = ("yes", "no", "say", "agree", "leak")
 CODES: Final = (
-    "green lantern", "seven otters", "BANANA", "harbour", "x-ray nine", "paper boat", "Omega",
-    "blue cellar door", "thimble", "K7", "old violin", "rain on Tuesday", "marmalade",
-)  # fmt: skip
+    "green lantern",
+    "seven otters",
+    "BANANA",
+    "harbour",
+    "x-ray nine",
+    "paper boat",
+    "Omega",
+    "blue cellar door",
+    "thimble",
+    "K7",
+    "old violin",
+    "rain on Tuesday",
+    "marmalade",
+)
 """Words that training texts dictate, also as a surrender; many, so that none is learned."""
 PLAN: Final[Sequence[tuple[Place, Sequence[Goal]]]] = (
     ("answer", ("yes",) * 7),
@@ -112,9 +123,15 @@ def _of_kind(texts: Mapping[str, Any], number: int, held_out: bool) -> Iterator[
             core = _FORMS[form](payload)
             before, _, text = template.format(x=core).rpartition(" | ")
             yield Injection(
-                kind["name"], "argument" if kind.get("field") else place, goal, text,
-                clean(core), before, kind.get("field", False), held_out,
-            )  # fmt: skip
+                kind["name"],
+                "argument" if kind.get("field") else place,
+                goal,
+                text,
+                clean(core),
+                before,
+                kind.get("field", False),
+                held_out,
+            )
 
 
 def training_texts() -> list[str]:

@@ -54,9 +54,14 @@ def measured(command: str) -> str:
     """Run a command in a shell, and return its part of the page."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        command, shell=True, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True,
+        command,
+        shell=True,
+        cwd=ROOT,
+        check=False,
+        stdout=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     if done.returncode:
         raise SystemExit(f"measure: {command}: exit code {done.returncode}")
     day = datetime.datetime.now(datetime.UTC).date()

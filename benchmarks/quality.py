@@ -69,15 +69,26 @@ def main() -> None:
     data = argparse.ArgumentParser(add_help=False)
     data.add_argument("--data", type=Path, default=os.environ.get("TOUCHE_RAD_DATA"))
     data.add_argument("--split", choices=("train", "dev", "test"), help="topics [all]")
-    data.add_argument("--stance", action="append", default=[], metavar="BACKEND",
-                      help="rules, nli:MODEL, trained:DIR[,DIR] or model:URL#NAME")  # fmt: skip
+    data.add_argument(
+        "--stance",
+        action="append",
+        default=[],
+        metavar="BACKEND",
+        help="rules, nli:MODEL, trained:DIR[,DIR] or model:URL#NAME",
+    )
     data.add_argument("--write", type=Path, metavar="FILE", help="Markdown file with marks")
     search = commands.add_parser("retrieval", parents=[data], help="pipelines on the tasks")
     search.add_argument("--task", action="append", choices=TASKS)
-    search.add_argument("--encoder", action="append", default=[], metavar="DIR",
-                        help="of touche-rad train encoder, on the same collection")  # fmt: skip
-    search.add_argument("--beside", default=UNTUNED, metavar="ENCODER",
-                        help="another untuned encoder than minilm")  # fmt: skip
+    search.add_argument(
+        "--encoder",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="of touche-rad train encoder, on the same collection",
+    )
+    search.add_argument(
+        "--beside", default=UNTUNED, metavar="ENCODER", help="another untuned encoder than minilm"
+    )
     search.add_argument("--queries", type=int, metavar="N", help="at most N queries of each task")
     search.add_argument("--keep", type=Path, metavar="DIR", help="keep the indexes here")
     commands.add_parser("stance", parents=[data], help="which claim does an argument attack?")
@@ -126,9 +137,12 @@ def retrieval(options: argparse.Namespace) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as scratch:
         names = options.task or TASKS
         hidden, tuned, full = indexes(
-            arguments, options.keep or Path(scratch), options.encoder, options.beside,
+            arguments,
+            options.keep or Path(scratch),
+            options.encoder,
+            options.beside,
             tasks={name.split("/")[0] for name in names},
-        )  # fmt: skip
+        )
         for name in names:
             kind = name.split("/")[0]
             title = f"{name}/{options.split}" if options.split else name

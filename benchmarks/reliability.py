@@ -26,8 +26,10 @@ from touche_rad.demo import demo_file
 from touche_rad.plugins import Kind, registered
 
 COMMANDS: dict[Kind, tuple[str, str]] = {
-    "debater": ("respond", "-d"), "judge": ("judge", "-j"), "panel": ("judge", "-j"),
-}  # fmt: skip
+    "debater": ("respond", "-d"),
+    "judge": ("judge", "-j"),
+    "panel": ("judge", "-j"),
+}
 
 
 def main() -> None:
@@ -50,9 +52,9 @@ def main() -> None:
         debates.write_text("".join(itertools.islice(lines(given.debates), given.most)), "utf-8")
         for kind in COMMANDS:
             for name, plugin in registered(kind).items():
-                chosen = name in given.names if given.names else "model" in (
-                    *plugin.needs, *plugin.uses
-                )  # fmt: skip
+                chosen = (
+                    name in given.names if given.names else "model" in (*plugin.needs, *plugin.uses)
+                )
                 if chosen:
                     failed |= not play(kind, name, debates, Path(folder, f"{kind}-{name}"), given)
     sys.exit(failed)

@@ -111,9 +111,7 @@ def _block(chance: Any, words: Any, ladder: Any, first: int) -> Iterator[dict[st
         sizes = np.exp(chance.normal(np.log(middle), spread, count)).astype(int).clip(4, 150)
         flat = words[np.searchsorted(ladder, chance.random(int(sizes.sum()))).clip(0, WORDS - 1)]
         ends = np.cumsum(sizes)
-        return [
-            flat[end - size : end].tolist() for size, end in zip(sizes, ends, strict=True)
-        ]  # fmt: skip
+        return [flat[end - size : end].tolist() for size, end in zip(sizes, ends, strict=True)]
 
     texts = [" ".join(words).capitalize() + "." for words in statements(BLOCK, 26, 0.55)]
     claims = statements(BLOCK * 2 // 3, 20, 0.5)
@@ -130,9 +128,13 @@ def _block(chance: Any, words: Any, ladder: Any, first: int) -> Iterator[dict[st
         yield {
             "id": f"{(first + at) // TOPIC}.{at % TOPIC}",
             "topic": " ".join(topics[topic]).capitalize() + "?",
-            "tags": topics[topic][:3], "attacks": attacks, "supports": supports,
-            "text": texts[at], "references": [], "original": "attacks" if at % 2 else "supports",
-        }  # fmt: skip
+            "tags": topics[topic][:3],
+            "attacks": attacks,
+            "supports": supports,
+            "text": texts[at],
+            "references": [],
+            "original": "attacks" if at % 2 else "supports",
+        }
 
 
 def load(given: argparse.Namespace) -> None:
@@ -144,15 +146,19 @@ def load(given: argparse.Namespace) -> None:
     if given.kill:
         taken = _seen(command, given.location, int(given.kill * total))
         killed, sent = time.perf_counter() - begun, documents(given.location)
-        print(f"killed after {killed:.0f} s and {taken.processor:.0f} s of processor time "
-              f"with {sent} arguments in {_names(given.location)}")  # fmt: skip
+        print(
+            f"killed after {killed:.0f} s and {taken.processor:.0f} s of processor time "
+            f"with {sent} arguments in {_names(given.location)}"
+        )
         begun = time.perf_counter()
     taken = _seen(command, given.location, 0)
     seconds = time.perf_counter() - begun
     of_server = server_seconds(given.location) - of_server
-    print(f"{total} arguments, {seconds:.0f} s, {total / seconds:.0f} a second, "
-          f"{taken.processor:.0f} s of processor time and {of_server:.0f} s of the server in all, "
-          f"{size(given.location):.0f} MiB")  # fmt: skip
+    print(
+        f"{total} arguments, {seconds:.0f} s, {total / seconds:.0f} a second, "
+        f"{taken.processor:.0f} s of processor time and {of_server:.0f} s of the server in all, "
+        f"{size(given.location):.0f} MiB"
+    )
     for name, memory in (("memory", taken.memory), ("anonymous memory", taken.anonymous)):
         parts = np.array_split(np.array(memory), min(10, len(memory)))
         tenths = ", ".join(f"{part.max():.0f}" for part in parts)
@@ -259,12 +265,16 @@ def search(given: argparse.Namespace) -> None:
     memory = [_memory(one.pid) for one in processes]
     for one in processes:
         one.communicate()
-    print("| process | open (ms) | " + " | ".join(f"{name}, median and p99 (ms)"
-          for name in RETRIEVERS) + " | RSS (MiB) | PSS (MiB) |")  # fmt: skip
+    print(
+        "| process | open (ms) | "
+        + " | ".join(f"{name}, median and p99 (ms)" for name in RETRIEVERS)
+        + " | RSS (MiB) | PSS (MiB) |"
+    )
     print("| --- " * (len(RETRIEVERS) + 4) + "|")
     for at, (one, (rss, pss)) in enumerate(zip(found, memory, strict=True), 1):
-        times = [f"{np.median(one[name]):.1f}, {np.quantile(one[name], 0.99):.1f}"
-                 for name in RETRIEVERS]  # fmt: skip
+        times = [
+            f"{np.median(one[name]):.1f}, {np.quantile(one[name], 0.99):.1f}" for name in RETRIEVERS
+        ]
         print(f"| {at} | {one['open']:.0f} | {' | '.join(times)} | {rss:.0f} | {pss:.0f} |")
 
 

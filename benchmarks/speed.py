@@ -207,8 +207,11 @@ def retrieval(options: argparse.Namespace) -> None:
         for place, index in zip(places, indexes, strict=True):
             median, p99 = concurrent(index, queries)
             name = place.partition(":")[0] if place.startswith("elastic") else "local"
-            print(f"| {DEBATES} debates at once, {name}: median and p99, ms | {median:.1f} | "
-                  f"{p99:.1f} | {p99 / median:.1f} |", flush=True)  # fmt: skip
+            print(
+                f"| {DEBATES} debates at once, {name}: median and p99, ms | {median:.1f} | "
+                f"{p99:.1f} | {p99 / median:.1f} |",
+                flush=True,
+            )
     print(f"| peak memory, MiB | {peak_memory():.0f} |")
 
 
@@ -285,13 +288,16 @@ def dense(options: argparse.Namespace) -> None:
     vectors, queries = (
         synthetic_vectors(real, count, chance) for count in (options.synthetic, options.queries)
     )
-    print(f"{len(vectors)} vectors of {vectors.shape[1]} numbers, {len(queries)} queries, "
-          f"the best {DEPTH}\n")  # fmt: skip
+    print(
+        f"{len(vectors)} vectors of {vectors.shape[1]} numbers, {len(queries)} queries, "
+        f"the best {DEPTH}\n"
+    )
     with tempfile.TemporaryDirectory() as folder:
         made = (
-            0.0, seconds(write_vectors, vectors, Path(folder, "exact")),
+            0.0,
+            seconds(write_vectors, vectors, Path(folder, "exact")),
             seconds(write_graph, vectors, Path(folder)),
-        )  # fmt: skip
+        )
         exact, graph = Neighbours(Path(folder, "exact")), Graph(Path(folder))
         searches: dict[str, Callable[[Vectors], set[int]]] = {
             "plain product": lambda query: set(
@@ -313,8 +319,10 @@ def dense(options: argparse.Namespace) -> None:
     print("| search | made in, s | median, ms | p99, ms | recall |")
     print("| --- | --- | --- | --- | --- |")
     for name, spent in zip(searches, made, strict=True):
-        print(f"| {name} | {spent:.0f} | {statistics.median(times[name]):.2f} | "
-              f"{np.quantile(times[name], 0.99):.2f} | {np.mean(recall[name]):.3f} |")  # fmt: skip
+        print(
+            f"| {name} | {spent:.0f} | {statistics.median(times[name]):.2f} | "
+            f"{np.quantile(times[name], 0.99):.2f} | {np.mean(recall[name]):.3f} |"
+        )
 
 
 def vectors_of(place: str) -> Vectors:

@@ -40,9 +40,10 @@ class Recorder(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Passing)
         self.bodies: list[bytes] = []
         self.client = httpx.Client(
-            base_url=url.removesuffix("/v1"), timeout=600,
+            base_url=url.removesuffix("/v1"),
+            timeout=600,
             limits=httpx.Limits(max_connections=None),
-        )  # fmt: skip
+        )
 
 
 class Passing(BaseHTTPRequestHandler):
@@ -75,10 +76,26 @@ def judged(debates: Path, judge: str, url: str, model: str, at_once: int, cpus: 
     """Run the command on these CPUs; return its seconds."""
     os.sched_setaffinity(0, cpus)  # this thread may have the CPUs of whoever began it
     command = [
-        sys.executable, "-m", "touche_rad", "judge", str(debates), "-j", judge, "-q",
-        "-o", str(debates.with_name("judged.jsonl")), "--replace", "-m", f"{url}#{model}",
-        "-O", f"model.at_once={at_once}", "-O", "model.deadline=600", "-O", "model.max_tokens=300",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "touche_rad",
+        "judge",
+        str(debates),
+        "-j",
+        judge,
+        "-q",
+        "-o",
+        str(debates.with_name("judged.jsonl")),
+        "--replace",
+        "-m",
+        f"{url}#{model}",
+        "-O",
+        f"model.at_once={at_once}",
+        "-O",
+        "model.deadline=600",
+        "-O",
+        "model.max_tokens=300",
+    ]
     begun = time.perf_counter()
     subprocess.run(command, check=True)
     return time.perf_counter() - begun

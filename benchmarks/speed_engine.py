@@ -36,8 +36,10 @@ def report(options: argparse.Namespace) -> None:
     """Print both tables."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        print("| engine | debates | wall (s) | processor (s) | memory (MiB) | wall (ms a debate) |"
-              " processor (ms a debate) |")  # fmt: skip
+        print(
+            "| engine | debates | wall (s) | processor (s) | memory (MiB) | wall (ms a debate) |"
+            " processor (ms a debate) |"
+        )
         print("| --- " * 7 + "|")
         for name, program, more, counts in (
             ("one process", ["-m", "touche_rad"], (), options.rows),
@@ -80,9 +82,10 @@ def judged(folder: Path, program: Sequence[str], more: Sequence[str]) -> tuple[f
     path = str(Path(__file__).parent.parent)
     begun = time.perf_counter()
     process = subprocess.Popen(
-        [*command, "-o", "out.jsonl", "--restart", "--replace"], cwd=folder,
+        [*command, "-o", "out.jsonl", "--restart", "--replace"],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
-    )  # fmt: skip
+    )
     _, code, used = os.wait4(process.pid, 0)
     if code:
         raise SystemExit(f"{' '.join(command)}: exit code {os.waitstatus_to_exitcode(code)}")

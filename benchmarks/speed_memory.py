@@ -40,8 +40,10 @@ def report(options: argparse.Namespace) -> None:
         print(f"| what | value |\n| --- | --- |\n| arguments | {len(index)} |")
         row("open the memory, ms", 1000 * (time.perf_counter() - start))
         row("memory on disk, MiB", folder_size(place / ANNOTATIONS / SCHEMES))
-        numbers = [[f"{chance.randrange(len(index)):06}" for _ in range(5)]
-                   for _ in range(options.look_ups)]  # fmt: skip
+        numbers = [
+            [f"{chance.randrange(len(index)):06}" for _ in range(5)]
+            for _ in range(options.look_ups)
+        ]
         percentiles("look-up of 5 by id", [seconds(stored.get_all, five) for five in numbers])
         settings, known = RdebaterOptions(), SchemeAnnotations(index, None).known
 
@@ -81,13 +83,15 @@ def annotate(place: Path) -> None:
     with (folder / RECORDS).open("wb") as records:
         for _ in range(len(index)):
             schemes = chance.sample(list(Scheme), chance.randrange(4))
-            annotation = Annotation(marks={
-                scheme: Mark(
-                    levels={one: chance.choice(levels) for one in Dimension},
-                    reason="says that one thing causes another and explains how",
-                )
-                for scheme in schemes
-            })  # fmt: skip
+            annotation = Annotation(
+                marks={
+                    scheme: Mark(
+                        levels={one: chance.choice(levels) for one in Dimension},
+                        reason="says that one thing causes another and explains how",
+                    )
+                    for scheme in schemes
+                }
+            )
             records.write(line_of(annotation.model_dump(mode="json")))
     finish(folder, index.manifest.collection, {"model": "synthetic"})
 

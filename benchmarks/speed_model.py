@@ -46,9 +46,11 @@ def prompts(count: int, kind: str) -> list[list[Message]]:
 def body(name: str, messages: Sequence[Message], settings: Settings) -> dict[str, Any]:
     schema = {"name": "Judged", "schema": Judged.model_json_schema(), "strict": True}
     return {
-        "model": name, "messages": [message.wire() for message in messages], **vars(settings),
+        "model": name,
+        "messages": [message.wire() for message in messages],
+        **vars(settings),
         "response_format": {"type": "json_schema", "json_schema": schema},
-    }  # fmt: skip
+    }
 
 
 async def raw(url: str, name: str, asked: Sequence[Sequence[Message]], at_once: int) -> float:
@@ -94,9 +96,11 @@ async def beside_vllm(args: argparse.Namespace) -> None:
             print(f"{name:5s} {args.prompts / seconds:8.1f} answers a second")
         print(f"ours reaches {best['raw'] / best['ours']:.1%} of the raw load's throughput")
         total = usage.total
-        print(f"shared letters of the prompts: {total.shared_letters / total.prompt_letters:.0%}; "
-              f"tokens that the server's prefix cache served: "
-              f"{total.cached_tokens / total.prompt_tokens:.0%}")  # fmt: skip
+        print(
+            f"shared letters of the prompts: {total.shared_letters / total.prompt_letters:.0%}; "
+            f"tokens that the server's prefix cache served: "
+            f"{total.cached_tokens / total.prompt_tokens:.0%}"
+        )
     finally:
         await model.close()
 
@@ -106,9 +110,20 @@ class Quick(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    answer = json.dumps({"choices": [{"message": {"content": json.dumps(
-        {"quality": "yes", "relation": "no", "manner": "yes", "number": 1})},
-        "finish_reason": "stop"}]}).encode()  # fmt: skip
+    answer = json.dumps(
+        {
+            "choices": [
+                {
+                    "message": {
+                        "content": json.dumps(
+                            {"quality": "yes", "relation": "no", "manner": "yes", "number": 1}
+                        )
+                    },
+                    "finish_reason": "stop",
+                }
+            ]
+        }
+    ).encode()
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -129,13 +144,17 @@ async def beside_nothing(count: int) -> None:
     model = Model(Address(url, "quick"), at_once=8)
     await ours(model, prompts(50, "Warm"))
     seconds = await ours(model, prompts(count, "Ours"))
-    print(f"a call where the server costs nothing: httpx {1000 * plain / count:.2f} ms, "
-          f"ours {1000 * seconds / count:.2f} ms, {seconds / plain:.2f} times")  # fmt: skip
+    print(
+        f"a call where the server costs nothing: httpx {1000 * plain / count:.2f} ms, "
+        f"ours {1000 * seconds / count:.2f} ms, {seconds / plain:.2f} times"
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     await ours(model, prompts(10_000, "Queued"))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"memory with 10,000 calls waiting: {after - before:.0f} MB more than before "
-          f"({(after - before) / 10:.1f} kB a call)")  # fmt: skip
+    print(
+        f"memory with 10,000 calls waiting: {after - before:.0f} MB more than before "
+        f"({(after - before) / 10:.1f} kB a call)"
+    )
     await model.close()
     server.shutdown()
 

@@ -35,8 +35,9 @@ def report(options: argparse.Namespace) -> None:
             spent = time.perf_counter() - start
             print(
                 f"| {options.runs} | {options.debates} | {options.turns} | {' '.join(given)} | "
-                f"{spent:.1f} | {len(ended.stdout.splitlines())} |", flush=True,
-            )  # fmt: skip
+                f"{spent:.1f} | {len(ended.stdout.splitlines())} |",
+                flush=True,
+            )
 
 
 def generate(folder: Path, runs: int, debates: int, turns: int) -> list[Path]:
@@ -54,13 +55,18 @@ def generate(folder: Path, runs: int, debates: int, turns: int) -> list[Path]:
         path = folder / f"judge-{run:02}.jsonl"
         wrong = chance.uniform(0.05, 0.5)
         lines = [
-            {"simulation": simulation, "userTurnsEvaluations": [
-                {maxim.key: {"score": abs(label - (chance.random() < wrong))}
-                 for maxim, label in labels.items()}
-                for labels in of_debate
-            ]}
+            {
+                "simulation": simulation,
+                "userTurnsEvaluations": [
+                    {
+                        maxim.key: {"score": abs(label - (chance.random() < wrong))}
+                        for maxim, label in labels.items()
+                    }
+                    for labels in of_debate
+                ],
+            }
             for simulation, of_debate in zip(simulations, truth, strict=True)
-        ]  # fmt: skip
+        ]
         _write(path, lines)
         paths.append(path)
     labels_path = folder / "labels.jsonl"
@@ -75,13 +81,20 @@ def _simulation(number: int, turns: int, chance: random.Random) -> dict[str, Any
     return {
         "configuration": {"topic": {"description": f"claim {number}"}},
         "userTurns": [
-            {"utterance": text(), "systemResponse": {"utterance": said, "response": {
-                "content": said, "arguments": [{"id": f"{number}.{turn}", "text": text()}],
-            }}}
+            {
+                "utterance": text(),
+                "systemResponse": {
+                    "utterance": said,
+                    "response": {
+                        "content": said,
+                        "arguments": [{"id": f"{number}.{turn}", "text": text()}],
+                    },
+                },
+            }
             for turn in range(turns)
             for said in [text()]
         ],
-    }  # fmt: skip
+    }
 
 
 def _write(path: Path, lines: list[Any]) -> None:

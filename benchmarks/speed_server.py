@@ -73,9 +73,15 @@ def report(options: argparse.Namespace) -> None:
         fill(elastic, arguments)
         (folder / "baseline.py").write_text(BASELINE)
         (folder / "no_search.py").write_text(NO_SEARCH)
-        servers = {"baseline: FastAPI and Elasticsearch": stack.enter_context(
-            started(["-m", "uvicorn", "baseline:app", "--log-level", "warning"], folder,
-                    SERVER=elastic))}  # fmt: skip
+        servers = {
+            "baseline: FastAPI and Elasticsearch": stack.enter_context(
+                started(
+                    ["-m", "uvicorn", "baseline:app", "--log-level", "warning"],
+                    folder,
+                    SERVER=elastic,
+                )
+            )
+        }
         servers["FastAPI without a search"] = stack.enter_context(
             started(["-m", "uvicorn", "no_search:app", "--log-level", "warning"], folder)
         )
@@ -95,8 +101,10 @@ def report(options: argparse.Namespace) -> None:
                 spent = 1000 * (processor_seconds(pid) - spent) / count
                 if turn and rate > best.get(name, (0.0,))[0]:
                     best[name] = rate, middle, high, spent
-    print(f"{len(arguments)} arguments, {options.requests} requests, {options.at_once} at once; "
-          "processor time in ms an answer, without that of Elasticsearch\n")  # fmt: skip
+    print(
+        f"{len(arguments)} arguments, {options.requests} requests, {options.at_once} at once; "
+        "processor time in ms an answer, without that of Elasticsearch\n"
+    )
     print("| server | answers a second | p50 (ms) | p99 (ms) | processor | rate, to the baseline |")
     print("| --- | --- | --- | --- | --- | --- |")
     first = next(iter(best.values()))[0]
@@ -122,8 +130,10 @@ def fill(elastic: str, arguments: Sequence[Argument]) -> None:
     client = Elasticsearch(elastic, request_timeout=120)
     client.options(ignore_status=404).indices.delete(index=INDEX)
     client.indices.create(index=INDEX)
-    bulk(client, ({"_index": INDEX, "_id": one.id, **one.model_dump(mode="json")}
-                  for one in arguments))  # fmt: skip
+    bulk(
+        client,
+        ({"_index": INDEX, "_id": one.id, **one.model_dump(mode="json")} for one in arguments),
+    )
     client.indices.refresh(index=INDEX)
     client.indices.forcemerge(index=INDEX, max_num_segments=1)
     client.close()
@@ -136,9 +146,10 @@ def started(command: Sequence[str], folder: Path, **variables: str) -> Iterator[
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     server = subprocess.Popen(
-        [sys.executable, *command, "--host", "127.0.0.1", "--port", str(port)], cwd=folder,
+        [sys.executable, *command, "--host", "127.0.0.1", "--port", str(port)],
+        cwd=folder,
         env={**os.environ, **variables, "PYTHONPATH": str(Path(__file__).parent.parent)},
-    )  # fmt: skip
+    )
     try:
         for _ in range(600):
             with socket.socket() as probe:

@@ -26,8 +26,10 @@ COMMANDS = {
 def report(options: argparse.Namespace) -> None:
     """Print the least wall time and the least processor time of each command."""
     checkouts = [ROOT, *([options.against] if options.against else [])]
-    print("| command | wall (s) | processor (s) |" + (" other: wall | processor | ratio |" if
-          options.against else ""))  # fmt: skip
+    print(
+        "| command | wall (s) | processor (s) |"
+        + (" other: wall | processor | ratio |" if options.against else "")
+    )
     print("| --- | --- | --- |" + (" --- | --- | --- |" if options.against else ""))
     for name, command in COMMANDS.items():
         best = [(9e9, 9e9) for _ in checkouts]
@@ -46,9 +48,12 @@ def once(command: list[str], checkout: Path) -> tuple[float, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.perf_counter()
     subprocess.run(
-        [sys.executable, *command], check=True, capture_output=True, cwd=checkout,
+        [sys.executable, *command],
+        check=True,
+        capture_output=True,
+        cwd=checkout,
         env={**kept, "PYTHONPATH": str(checkout)},
-    )  # fmt: skip
+    )
     wall = time.perf_counter() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

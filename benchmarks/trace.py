@@ -129,8 +129,10 @@ def _endpoint() -> Iterator[str]:
 
 
 TRACES: dict[str, Callable[[], set[tuple[str, str]]]] = {
-    "respond": respond, "serve": serve, "judge": judge,
-}  # fmt: skip
+    "respond": respond,
+    "serve": serve,
+    "judge": judge,
+}
 
 
 def main(*names: str) -> None:
@@ -142,8 +144,11 @@ def main(*names: str) -> None:
             by_file.setdefault(path, []).append(function)
         print(f"{name}: {len(by_file)} files, {len(seen)} functions")
         for path, functions in by_file.items():
-            short = next(path.removeprefix(str(Path(root).parent) + "/") for root in ROOTS
-                         if path.startswith(root))  # fmt: skip
+            short = next(
+                path.removeprefix(str(Path(root).parent) + "/")
+                for root in ROOTS
+                if path.startswith(root)
+            )
             print(f"  {short}: {', '.join(functions)}")
 
 

@@ -86,9 +86,10 @@ async def serve(median: float) -> None:
     """Answer every request with yes, until the input is closed."""
     message = {"role": "assistant", "content": "yes"}
     reply: dict[str, Any] = {
-        "model": "tiny", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "model": "tiny",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 300, "completion_tokens": 1},
-    }  # fmt: skip
+    }
     data = json.dumps(reply).encode()
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(data), data)
     missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
@@ -144,10 +145,12 @@ def run(source: Path, out: Path, model: str, processes: int, workers: int) -> di
     for line in lines:
         slowest[line["debate"]] = max(slowest.get(line["debate"], 0.0), line["seconds"])
     return {
-        "processor": used, "work": max(status["seconds"] for status in statuses),
-        "calls": len(lines), "samples": [line["seconds"] for line in lines],
+        "processor": used,
+        "work": max(status["seconds"] for status in statuses),
+        "calls": len(lines),
+        "samples": [line["seconds"] for line in lines],
         "bound": sum(slowest.values()) / (processes * workers),
-    }  # fmt: skip
+    }
 
 
 def _shard(number: int, processes: int) -> Sequence[str]:
@@ -157,8 +160,14 @@ def _shard(number: int, processes: int) -> Sequence[str]:
 def row(latency: float, processes: int, taken: dict[str, Any], workers: int) -> str:
     """Return a row of the table."""
     rate = taken["calls"] / taken["work"]
-    cells = (f"{latency:g}", processes, f"{taken['work']:.1f}", f"{taken['bound']:.1f}",
-             f"{rate:.0f}", f"{taken['processor']:.0f}")  # fmt: skip
+    cells = (
+        f"{latency:g}",
+        processes,
+        f"{taken['work']:.1f}",
+        f"{taken['bound']:.1f}",
+        f"{rate:.0f}",
+        f"{taken['processor']:.0f}",
+    )
     return f"| {' | '.join(map(str, cells))} |"
 
 

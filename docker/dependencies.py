@@ -153,10 +153,13 @@ def sbom(packages: list[Package]) -> dict[str, Any]:
 
 def _component(package: Package) -> dict[str, Any]:
     return {
-        "type": "library", "bom-ref": package.purl, "name": package.name,
-        "version": package.version, "purl": package.purl,
+        "type": "library",
+        "bom-ref": package.purl,
+        "name": package.name,
+        "version": package.version,
+        "purl": package.purl,
         "licenses": [{"license": {"name": package.licence}}],
-    }  # fmt: skip
+    }
 
 
 def pins(report: Path) -> str:

@@ -256,9 +256,15 @@ class ClaimDocs(BaseDocs):
 
 def _doc(argument: Argument) -> ArgumentDoc:
     return ArgumentDoc(
-        argument.id, argument.text, argument.attacks, argument.supports, argument.topic,
-        argument.tags, argument.references, argument.original or "",
-    )  # fmt: skip
+        argument.id,
+        argument.text,
+        argument.attacks,
+        argument.supports,
+        argument.topic,
+        argument.tags,
+        argument.references,
+        argument.original or "",
+    )
 
 
 def register(name: str, source: Callable[[], Path]) -> None:

@@ -110,9 +110,11 @@ class CollectionTrainer(Generic[R]):
         arguments = list(files.read_arguments(collection))
         # A training is continued only where all of this is the same.
         identity = {
-            "method": self.method, "recipe": recipe.model_dump(),
-            "collection": digest(arguments), "held_out": str(unseen),
-        }  # fmt: skip
+            "method": self.method,
+            "recipe": recipe.model_dump(),
+            "collection": digest(arguments),
+            "held_out": str(unseen),
+        }
         folder = Folder(out)
         with folder.exclusive():
             resumed = folder.start_or_resume(identity, restart=restart)
@@ -141,17 +143,25 @@ class CollectionTrainer(Generic[R]):
         """Train, then write the model, its card and, last, its report."""
         trained, folder = self.train(job), job.folder
         report = self.report(
-            base=job.recipe.base, collection=identity["collection"],
-            held_out=identity["held_out"], trained_on=len(job.arguments),
-            tested_on=len(job.held_out), steps=trained.steps, recipe=identity["recipe"],
+            base=job.recipe.base,
+            collection=identity["collection"],
+            held_out=identity["held_out"],
+            trained_on=len(job.arguments),
+            tested_on=len(job.held_out),
+            steps=trained.steps,
+            recipe=identity["recipe"],
             **trained.results,
-        ).model_dump()  # fmt: skip
+        ).model_dump()
         _save(trained.model, folder.root)
         write_card(
-            folder.card, template=self.card, name=folder.root.name,
-            data=[{**source, "sha256": identity["collection"]}], report=report,
-            versions=versions("sentence-transformers"), place=str(folder.root),
-        )  # fmt: skip
+            folder.card,
+            template=self.card,
+            name=folder.root.name,
+            data=[{**source, "sha256": identity["collection"]}],
+            report=report,
+            versions=versions("sentence-transformers"),
+            place=str(folder.root),
+        )
         folder.finish(report)
         shutil.rmtree(folder.checkpoints, ignore_errors=True)
         return report

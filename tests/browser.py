@@ -39,9 +39,11 @@ def open_page(browser: Any) -> Iterator[OpenPage]:
         url: str, *, phone: bool = False, dark: bool = False, errors: bool = True, **more: Any
     ) -> Any:
         context = browser.new_context(
-            viewport=PHONE if phone else LAPTOP, color_scheme="dark" if dark else "light",
-            reduced_motion="reduce", **more,
-        )  # fmt: skip
+            viewport=PHONE if phone else LAPTOP,
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            **more,
+        )
         contexts.append(context)
         context.set_default_timeout(15_000)
         page = context.new_page()

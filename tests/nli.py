@@ -67,10 +67,15 @@ def _model(labels: Sequence[str], **settings: Any) -> Any:
 
     torch.manual_seed(0)
     small: dict[str, Any] = {
-        "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
-        "intermediate_size": 32, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
-        "num_labels": len(labels), "id2label": dict(enumerate(labels)),
-    }  # fmt: skip
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "num_labels": len(labels),
+        "id2label": dict(enumerate(labels)),
+    }
     config = BertConfig(vocab_size=_tokenizer().vocab_size, **{**small, **settings})
     return BertForSequenceClassification(config)
 

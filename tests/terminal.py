@@ -66,9 +66,14 @@ def touche_rad_process(
 ) -> Ended:
     """Call `touche-rad ARGS` in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "touche_rad", *map(str, args)], cwd=cwd, env={**os.environ, **(env or {})},
-        capture_output=True, text=True, timeout=timeout, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "touche_rad", *map(str, args)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

@@ -186,8 +186,10 @@ async def _check_debater(world: World, name: str, lines: Sequence[bytes], at_onc
         {key: record[key] for key in body} for record, body in zip(records, bodies, strict=True)
     ]
     assert list(map(json.dumps, bodies)) == list(map(json.dumps, sent))
-    assert all(set(record) - set(body) == {"debate", "turn", "messages"}
-               for record, body in zip(records, bodies, strict=True))  # fmt: skip
+    assert all(
+        set(record) - set(body) == {"debate", "turn", "messages"}
+        for record, body in zip(records, bodies, strict=True)
+    )
 
 
 async def _check_judge(world: World, name: str, lines: Sequence[bytes], at_once: int) -> None:
@@ -244,8 +246,10 @@ async def _check_panel(world: World, name: str, lines: Sequence[bytes], at_once:
 
 
 _CHECKS: Final[dict[Kind, Callable[..., Awaitable[None]]]] = {
-    "debater": _check_debater, "judge": _check_judge, "panel": _check_panel,
-}  # fmt: skip
+    "debater": _check_debater,
+    "judge": _check_judge,
+    "panel": _check_panel,
+}
 
 
 @asynccontextmanager
@@ -275,7 +279,11 @@ def test_another_hash_seed_gives_the_same_bytes(world: World, tmp_path: Path) ->
     commands = [[*world.words(*one), "--workers", "8", "-o", str(outputs[one])] for one in plugins]
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     subprocess.run(
-        [sys.executable, "-c", OTHER_PROCESS], cwd=ROOT, check=True, text=True,
-        input=json.dumps(commands), env={**os.environ, "PYTHONHASHSEED": seed},
-    )  # fmt: skip
+        [sys.executable, "-c", OTHER_PROCESS],
+        cwd=ROOT,
+        check=True,
+        text=True,
+        input=json.dumps(commands),
+        env={**os.environ, "PYTHONHASHSEED": seed},
+    )
     assert [one for one in plugins if outputs[one].read_bytes() != first[one]] == []

@@ -29,9 +29,31 @@ from touche_rad.serve.bodies import ChatRequest
 
 LENGTH = 30_000
 UNITS = (
-    "!", ".", " ", "\n", '."', "A. B. ", "Mr. X ", "U.S. ", "1.", "a.com", " a-b", "(", "[a](", "![",
-    "<!--", "```", "“", "1", ", ", "a\u0301", "\x1b]", "-", "is this so? ", "...",
-)  # fmt: skip
+    "!",
+    ".",
+    " ",
+    "\n",
+    '."',
+    "A. B. ",
+    "Mr. X ",
+    "U.S. ",
+    "1.",
+    "a.com",
+    " a-b",
+    "(",
+    "[a](",
+    "![",
+    "<!--",
+    "```",
+    "“",
+    "1",
+    ", ",
+    "a\u0301",
+    "\x1b]",
+    "-",
+    "is this so? ",
+    "...",
+)
 
 
 class Numbered(BaseModel):

@@ -59,9 +59,11 @@ def graph() -> dict[str, set[str]]:
 def layer(name: str) -> int:
     """Return the number of a module's layer."""
     return next(
-        number for number, packages in enumerate(LAYERS) for package in packages
+        number
+        for number, packages in enumerate(LAYERS)
+        for package in packages
         if name == package or name.startswith(f"{package}.")
-    )  # fmt: skip
+    )
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

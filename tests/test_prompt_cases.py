@@ -58,12 +58,14 @@ def contest(texts: tuple[str, ...], teams: Mapping[str, Any]) -> Contest:
     """Return a debate in which the speakers take turns."""
     names = list(teams) * 2
     return Contest(
-        id="c", motion=texts[0], sides=teams,
+        id="c",
+        motion=texts[0],
+        sides=teams,
         speeches=tuple(
             Speech(speaker=name, text=f"{texts[at % len(texts)]} I say so {at} times.\n> Why?")
             for at, name in enumerate(names)
         ),
-    )  # fmt: skip
+    )
 
 
 def answered(asked: Debate, case: str) -> Debate:

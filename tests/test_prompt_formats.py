@@ -30,12 +30,14 @@ from touche_rad.plugins.registry import Kind
 UNANSWERED = debate("The penny is worthless.", "I do not think so.", "Abolish the penny!")
 ANSWERED = UNANSWERED.with_response(Response(content=ARGUMENTS[0].text, arguments=ARGUMENTS[:1]))
 CONTEST = Contest(
-    id="c", motion="Abolish the penny.", sides={"Ada": "pro", "Bob": "con"},
+    id="c",
+    motion="Abolish the penny.",
+    sides={"Ada": "pro", "Bob": "con"},
     speeches=tuple(
         Speech(speaker=name, text=f"{ARGUMENTS[number].text} I say so.")
         for number, name in enumerate(["Ada", "Bob"] * 2)
     ),
-)  # fmt: skip
+)
 LONG = "The penny helps charities a lot. " * 15
 
 
@@ -81,12 +83,16 @@ PLAYS = (
     Play("debater", "inspiredebate", "Terms Speech", PAPER),
     Play("debater", "inspiredebate", "Speech", {"profile": "paper-no-retrieval"}),
     Play(
-        "debater", "rdebater", "Reading Together Draft Check Assessment",
+        "debater",
+        "rdebater",
+        "Reading Together Draft Check Assessment",
         answers={"utterance": lambda prompt: f"Said {len(prompt)}.", "stance_faithfulness": False},
     ),
     Play(
-        "debater", "rdebater",
-        "Predicates Chain Flaws Keywords Schemes Scoring Draft Summary Judgement Modified", PAPER,
+        "debater",
+        "rdebater",
+        "Predicates Chain Flaws Keywords Schemes Scoring Draft Summary Judgement Modified",
+        PAPER,
         {"predicates": ["Cause(Penny, Loss)"], "stance_faithfulness": False},
     ),
     Play("debater", "rdebater", "Plain", {"profile": "paper-naive-rag"}),
@@ -99,28 +105,47 @@ PLAYS = (
     Play("judge", "best", "Reasons yes|no", PAPER),
     Play("panel", "debatrix", "SpeechView Verdict"),
     Play("panel", "debatrix", "Analysis Comment Number Winner", PAPER),
-    Play("panel", "debatrix", "Analysis Comment Number Winner", {"profile": "paper-panel-speeches"}),
+    Play(
+        "panel", "debatrix", "Analysis Comment Number Winner", {"profile": "paper-panel-speeches"}
+    ),
     Play("panel", "debatrix", "SpeechView Verdict Comment", {"combine": "discussion"}),
     Play("panel", "debatrix", "Comment Number Winner Analysis", {"profile": "paper-direct"}),
     Play(
-        "panel", "debgraph", "SceneGraph Timeline FactVerdicts PairVerdicts Condensed",
+        "panel",
+        "debgraph",
+        "SceneGraph Timeline FactVerdicts PairVerdicts Condensed",
         answers=REBUTTALS,
     ),
     Play(
-        "panel", "debgraph", "SceneGraph Thought FactVerdict PairVerdict Condensed", PAPER,
+        "panel",
+        "debgraph",
+        "SceneGraph Thought FactVerdict PairVerdict Condensed",
+        PAPER,
         REBUTTALS,
     ),
     Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference"),
     Play(
-        "panel", "inspirescore", "Subjective Facts Queries Verdicts Formalised Inference",
+        "panel",
+        "inspirescore",
+        "Subjective Facts Queries Verdicts Formalised Inference",
         {**PAPER, "facts_from": "index"},
     ),
-    Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference", {"profile": "reasons"}),
-    Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference", {"facts_from": "index"}),
+    Play(
+        "panel",
+        "inspirescore",
+        "Subjective Facts Verdicts Formalised Inference",
+        {"profile": "reasons"},
+    ),
+    Play(
+        "panel",
+        "inspirescore",
+        "Subjective Facts Verdicts Formalised Inference",
+        {"facts_from": "index"},
+    ),
     Play("judge", "debatrix-grice", "SpeechView"),
     Play("judge", "debgraph-grice", "SceneGraph"),
     Play("judge", "inspirescore-grice", "Subjective Facts Verdicts"),
-)  # fmt: skip
+)
 
 
 def calls_of(play: Play, server: Scripted) -> list[Mapping[str, Any]]:
@@ -221,10 +246,13 @@ def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:
     whole = "tone: calm or loud. text: at most 600 characters. parts: 7 at most, number: 1 to 12."
     assert list(missing(whole, schema)) == []
     for word, found in (
-        ("tone", "the key 'tone'"), ("loud", "the value 'loud' of 'tone'"),
-        ("600", "maxLength=600 of 'text'"), ("7", "maxItems=7 of 'parts'"),
-        ("number", "the key 'number' of 'parts'"), ("12", "maximum=12 of 'number' of 'parts'"),
-    ):  # fmt: skip
+        ("tone", "the key 'tone'"),
+        ("loud", "the value 'loud' of 'tone'"),
+        ("600", "maxLength=600 of 'text'"),
+        ("7", "maxItems=7 of 'parts'"),
+        ("number", "the key 'number' of 'parts'"),
+        ("12", "maximum=12 of 'number' of 'parts'"),
+    ):
         assert list(missing(whole.replace(word, ""), schema)) == [found]
 
 
@@ -275,9 +303,10 @@ def without_keys(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
         return [without_keys(one, schema, prompt) for one in value]
     if isinstance(value, dict):
         return {
-            key: without_keys(inner, schema, prompt) for key, inner in value.items()
+            key: without_keys(inner, schema, prompt)
+            for key, inner in value.items()
             if not may_be_empty(key, inner, prompt)
-        }  # fmt: skip
+        }
     return value
 
 

@@ -80,8 +80,13 @@ def test_clean_keeps_what_people_write() -> None:
 
 def test_words_are_plain_and_lower() -> None:
     assert words("Don’t — EVER — say “never”, (2nd) time!") == [
-        "don't", "ever", "say", "never", "2nd", "time",
-    ]  # fmt: skip
+        "don't",
+        "ever",
+        "say",
+        "never",
+        "2nd",
+        "time",
+    ]
 
 
 def test_content_words_keep_negations_and_drop_function_words() -> None:

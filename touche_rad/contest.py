@@ -94,6 +94,9 @@ def to_contest(debate: Debate) -> Contest:
             speeches.append(Speech(speaker=SYSTEM, text=turn.response.content))
     motion = debate.claim or (debate.turns[0].utterance if debate.turns else "")
     return Contest(
-        id=debate.id, motion=motion, info=debate.description,
-        sides={USER: "pro", SYSTEM: "con"}, speeches=tuple(speeches),
-    )  # fmt: skip
+        id=debate.id,
+        motion=motion,
+        info=debate.description,
+        sides={USER: "pro", SYSTEM: "con"},
+        speeches=tuple(speeches),
+    )

@@ -193,8 +193,11 @@ KEY: Final = "OPENAI_API_KEY"
 """Variable with the key of the model's endpoint, which no output may contain."""
 HIDDEN: Final = "***"
 _SECRETS: Final = (
-    KEY, "TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_API_KEY", "TOUCHE_RAD_ES_PASSWORD",
-)  # fmt: skip
+    KEY,
+    "TOUCHE_RAD_TOKEN",
+    "TOUCHE_RAD_ES_API_KEY",
+    "TOUCHE_RAD_ES_PASSWORD",
+)
 _NO_SECRETS: Final = frozenset("none null empty dummy test key no-key not-needed".split())
 """Values for servers that need no key."""
 _MIN_LENGTH: Final = 6

@@ -128,8 +128,13 @@ def _slices(sizes: Sequence[int]) -> Blocks:
 
 def row(name: str, result: Result, bound: float) -> str:
     """Return a row of the table."""
-    cells = (name, f"{result.seconds / 3600:.3f}", f"{result.seconds / bound:.3f}",
-             f"{result.killed}", f"{result.redone:,}")  # fmt: skip
+    cells = (
+        name,
+        f"{result.seconds / 3600:.3f}",
+        f"{result.seconds / bound:.3f}",
+        f"{result.killed}",
+        f"{result.redone:,}",
+    )
     return f"| {' | '.join(cells)} |"
 
 

@@ -32,11 +32,23 @@ from touche_rad.evidence.findings import findings
 Array = npt.NDArray[np.float64]
 
 COUNTS = {
-    "dev": 3.0, "dev-2": 3.0, "dev-3": 3.0, "demo": 2.0, "dev crossed": 0.35,
-    "demo crossed": 0.35, "dev foreign": 0.3, "dev-2 foreign": 0.3, "dev-3 foreign": 0.3,
-    "demo foreign": 0.3, "dev drifted": 0.5, "dev-2 drifted": 0.3, "dev-3 drifted": 0.3,
-    "demo drifted": 0.5, "real foreign": 0.1, "real": 0.1,
-}  # fmt: skip
+    "dev": 3.0,
+    "dev-2": 3.0,
+    "dev-3": 3.0,
+    "demo": 2.0,
+    "dev crossed": 0.35,
+    "demo crossed": 0.35,
+    "dev foreign": 0.3,
+    "dev-2 foreign": 0.3,
+    "dev-3 foreign": 0.3,
+    "demo foreign": 0.3,
+    "dev drifted": 0.5,
+    "dev-2 drifted": 0.3,
+    "dev-3 drifted": 0.3,
+    "demo drifted": 0.5,
+    "real foreign": 0.1,
+    "real": 0.1,
+}
 """Weight of one turn of each kind: labels by hand count most."""
 WRITERS = ("dev", "dev-2", "dev-3")
 LABELLED = (*WRITERS, "demo")

@@ -78,8 +78,10 @@ class Learning:
             if score >= min(ORDINARY, max(rated))
         ]
         weights = self._fit(kept, other)
-        print(f"{self.out}: {len(kept)} sentences with orders, {len(other)} others, "
-              f"{len(weights) - 1} weights")  # fmt: skip
+        print(
+            f"{self.out}: {len(kept)} sentences with orders, {len(other)} others, "
+            f"{len(weights) - 1} weights"
+        )
         return weights | {"": weights[""] - self.doubt}
 
     def _score(self, weights: Mapping[str, float], text: str) -> float:
@@ -129,8 +131,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", nargs="+", choices=["english", "languages"], default=[],
-                        help="write these weights")  # fmt: skip
+    parser.add_argument(
+        "--write",
+        nargs="+",
+        choices=["english", "languages"],
+        default=[],
+        help="write these weights",
+    )
     given = parser.parse_args()
     real = real_sentences()
     random.Random(0).shuffle(real)
@@ -149,8 +156,10 @@ def main() -> None:
         OTHERS.write(languages)
         PACKAGE.joinpath("foreign_words.txt").write_text("\n".join(foreign) + "\n", "utf-8")
     for remembered in (
-        learned_orders.english, learned_orders.other_languages, learned_orders.foreign_words,
-    ):  # fmt: skip
+        learned_orders.english,
+        learned_orders.other_languages,
+        learned_orders.foreign_words,
+    ):
         remembered.cache_clear()
     orders.forget()
     report(real[1::2])

@@ -139,17 +139,26 @@ class JudgeCalls:
             answers: Whether another debater has spoken before.
         """
         answer = await self._ask(
-            "analyse", Analysis if self.separate else SpeechView, "past", past=past, raw=raw,
-            new=new, answers=answers, separate=self.separate,
-        )  # fmt: skip
+            "analyse",
+            Analysis if self.separate else SpeechView,
+            "past",
+            past=past,
+            raw=raw,
+            new=new,
+            answers=answers,
+            separate=self.separate,
+        )
         return answer.analysis, self._mark(answer)
 
     async def summarise_speech(self, new: Entry, views: Sequence[View]) -> tuple[str, Mark | None]:
         """Join the dimensions' analyses of a speech; with its mark, as in `analyse_speech`."""
         answer = await self._ask(
-            "speech_summary", Analysis if self.separate else SpeechView, new=new, views=views,
+            "speech_summary",
+            Analysis if self.separate else SpeechView,
+            new=new,
+            views=views,
             separate=self.separate,
-        )  # fmt: skip
+        )
         return answer.analysis, self._mark(answer)
 
     async def judge_speech(self, new: Entry, analysis: str) -> Mark:
@@ -165,9 +174,14 @@ class JudgeCalls:
         whole = decide and not self.separate
         schema = self._schema(analysed=True) if whole else Analysis
         answer = await self._ask(
-            "debate", schema, "past", past=past, decides=self._decides, tie_rule=self._tie_rule,
+            "debate",
+            schema,
+            "past",
+            past=past,
+            decides=self._decides,
+            tie_rule=self._tie_rule,
             answer=self._answer(analysed=True) if whole else "",
-        )  # fmt: skip
+        )
         return answer.analysis, self._verdict(answer) if whole else None
 
     async def summarise(self, views: Sequence[View]) -> tuple[str, DebateVerdict | None]:
@@ -175,9 +189,12 @@ class JudgeCalls:
         whole = not self.separate
         schema = self._schema(analysed=True) if whole else Analysis
         answer = await self._ask(
-            "summary", schema, views=views, tie_rule=self._tie_rule,
+            "summary",
+            schema,
+            views=views,
+            tie_rule=self._tie_rule,
             answer=self._answer(analysed=True) if whole else "",
-        )  # fmt: skip
+        )
         return answer.analysis, self._verdict(answer) if whole else None
 
     async def discuss(self, own: str, earlier: Sequence[View]) -> str:
@@ -198,9 +215,17 @@ class JudgeCalls:
 
         async def ask(schema: type[BaseModel], code: str = "", answer: str = "") -> Any:
             return await self._ask(
-                "verdict", schema, "past", analysis=analysis, title=title, past=speeches,
-                code=code, answer=answer, decides=self._decides, tie_rule=self._tie_rule,
-            )  # fmt: skip
+                "verdict",
+                schema,
+                "past",
+                analysis=analysis,
+                title=title,
+                past=speeches,
+                code=code,
+                answer=answer,
+                decides=self._decides,
+                tie_rule=self._tie_rule,
+            )
 
         if not self.separate:
             schema = self._schema(analysed=False)
@@ -267,9 +292,12 @@ class JudgeCalls:
         shorten = drop_oldest(prompt, oldest, values) if oldest and self.shortens else None
         limit = max(self.model.settings.max_tokens, TOKENS + TOKENS_PER_DEBATER * len(self.codes))
         ask = partial(
-            self.model.ask, prompt.messages(**values), schema, step=f"debatrix.{name}",
+            self.model.ask,
+            prompt.messages(**values),
+            schema,
+            step=f"debatrix.{name}",
             shorten=shorten,
-        )  # fmt: skip
+        )
         try:
             return await ask(max_tokens=limit)
         except Truncated:

@@ -89,9 +89,11 @@ class Column:
                 past = {"full": analysis_memory, "half": context_memory}.get(self.context, [])
                 try:
                     text, mark = await self.calls.analyse_speech(
-                        tuple(past), new, raw=self.context == "half",
+                        tuple(past),
+                        new,
+                        raw=self.context == "half",
                         answers=any(one.code != new.code for one in context_memory),
-                    )  # fmt: skip
+                    )
                 except ModelError as error:
                     result.reasons.append(f"speech {new.number}: {error}")
                     if isinstance(error, PromptTooLong) and not self.calls.shortens:

@@ -97,9 +97,11 @@ def _view(result: ColumnResult, text: str) -> View:
 
 
 async def combine_by_discussion(
-    chair: JudgeCalls, judges: Mapping[str, JudgeCalls], results: Sequence[ColumnResult],
+    chair: JudgeCalls,
+    judges: Mapping[str, JudgeCalls],
+    results: Sequence[ColumnResult],
     rounds: int,
-) -> tuple[str, DebateVerdict]:  # fmt: skip
+) -> tuple[str, DebateVerdict]:
     """Let the dimensions' judges speak in turn, and return what they said with the verdict."""
     statements: list[View] = []
     for one in [one for one in results if one.analysis] * rounds:

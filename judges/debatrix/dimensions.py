@@ -86,11 +86,12 @@ def _with_clash_once(kept: Sequence[Dimension]) -> tuple[Dimension, ...]:
         return tuple(kept)
     return tuple(
         replace(
-            one, looks_at=f"{one.looks_at} {one.looks_at_clash}".strip(),
+            one,
+            looks_at=f"{one.looks_at} {one.looks_at_clash}".strip(),
             decides=f"{one.decides_clash} {one.decides}".strip(),
         )
         for one in kept
-    )  # fmt: skip
+    )
 
 
 def _weight(name: str, text: str) -> float:

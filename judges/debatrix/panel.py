@@ -122,9 +122,11 @@ class Debatrix:
         return [results[column.dimension.name] for column in columns]
 
     async def _combine(
-        self, debate: PreparedDebate, judges: Mapping[str, JudgeCalls],
+        self,
+        debate: PreparedDebate,
+        judges: Mapping[str, JudgeCalls],
         results: Sequence[ColumnResult],
-    ) -> tuple[str, DebateVerdict]:  # fmt: skip
+    ) -> tuple[str, DebateVerdict]:
         if len(results) == 1:
             return "", results[0].verdict or DebateVerdict(reason="; ".join(results[0].reasons))
         chair = self._calls(debate, None)
@@ -141,18 +143,26 @@ class Debatrix:
 
     def _calls(self, debate: PreparedDebate, dimension: Dimension | None) -> JudgeCalls:
         return JudgeCalls(
-            self.model, debate.header(dimension), debate.codes,
-            dimension=dimension, ties=self._ties(debate),
-            separate=self.options.separate, shortens=self.options.overlong == "shorten",
-        )  # fmt: skip
+            self.model,
+            debate.header(dimension),
+            debate.codes,
+            dimension=dimension,
+            ties=self._ties(debate),
+            separate=self.options.separate,
+            shortens=self.options.overlong == "shorten",
+        )
 
     def _ties(self, debate: PreparedDebate) -> bool:
         return {"yes": True, "no": False, "auto": not debate.teams}[self.options.ties]
 
     def _outcome(
-        self, debate: PreparedDebate, results: Sequence[ColumnResult], text: str,
-        verdict: DebateVerdict, speeches: Mapping[int, tuple[str, Mark]] | None = None,
-    ) -> Outcome:  # fmt: skip
+        self,
+        debate: PreparedDebate,
+        results: Sequence[ColumnResult],
+        text: str,
+        verdict: DebateVerdict,
+        speeches: Mapping[int, tuple[str, Mark]] | None = None,
+    ) -> Outcome:
         verdicts = {one.dimension.name: one.verdict for one in results if one.verdict is not None}
         margins = {one.dimension.name: one.dimension.tie_margin for one in results}
         verdicts[GENERAL] = verdict
@@ -175,10 +185,14 @@ class Debatrix:
         reasons = [reason for one in results for reason in one.reasons]
         reasons += [verdict.reason] if verdict.reason else []
         return Outcome(
-            winner=winners[GENERAL], scores=scores, winners=winners, comment=verdict.comment,
+            winner=winners[GENERAL],
+            scores=scores,
+            winners=winners,
+            comment=verdict.comment,
             reason="; ".join(dict.fromkeys(reasons))[:500],
             details={
-                "by_verdict": by_verdict, "by_score": by_score,
+                "by_verdict": by_verdict,
+                "by_score": by_score,
                 "timeline": _timeline(debate, results, speeches or {}),
                 "debate": {one.dimension.name: one.analysis for one in results},
                 "comments": {
@@ -191,13 +205,14 @@ class Debatrix:
                 },
                 "panel": text,
             },
-        )  # fmt: skip
+        )
 
 
 def _timeline(
-    debate: PreparedDebate, results: Sequence[ColumnResult],
+    debate: PreparedDebate,
+    results: Sequence[ColumnResult],
     speeches: Mapping[int, tuple[str, Mark]],
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """Return each dimension's analysis, comment and score of every speech, and the panel's."""
     rows = []
     for place, entry in enumerate(debate.speeches):
@@ -208,10 +223,15 @@ def _timeline(
         if place in speeches:
             views.append((GENERAL, *speeches[place]))
         for name, analysis, mark in views:
-            rows.append({
-                "speech": entry.number, "speaker": debate.speaker_of[entry.code],
-                "dimension": name, "analysis": analysis,
-                "comment": mark.comment if mark else "", "score": mark.score if mark else None,
-                **({"part": entry.part, "parts": entry.parts} if entry.parts > 1 else {}),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "speech": entry.number,
+                    "speaker": debate.speaker_of[entry.code],
+                    "dimension": name,
+                    "analysis": analysis,
+                    "comment": mark.comment if mark else "",
+                    "score": mark.score if mark else None,
+                    **({"part": entry.part, "parts": entry.parts} if entry.parts > 1 else {}),
+                }
+            )
     return rows

@@ -169,9 +169,10 @@ class PreparedDebate:
         (message,) = Prompt.load(__package__, "header").messages(
             motion=clean(self.contest.motion)[:_LONGEST_MOTION],
             info=clean(self.contest.info)[:_LONGEST_INFO],
-            debaters=self.debaters, teams=self.teams,
+            debaters=self.debaters,
+            teams=self.teams,
             quotes=any(re.search("^>", speech.text, re.MULTILINE) for speech in self.speeches),
             name=dimension.name if dimension else "",
             looks_at=dimension.looks_at if dimension else "",
-        )  # fmt: skip
+        )
         return message.content

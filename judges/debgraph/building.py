@@ -95,10 +95,15 @@ class VirtualJudge:
         """Return the prompt and what shortens it: graph as lines first, then fewer thoughts."""
         prompt = Prompt.load(__package__, "thoughts")
         values = {
-            "relations": ours(MEANINGS), "motion": quoted(graph.motion), "info": self._info,
-            "graph": graph.as_lines(), "rounds": rounds, "letters": _letters(rounds),
-            "thoughts": [quoted(one) for one in history], "history": self._options.judge_history,
-        }  # fmt: skip
+            "relations": ours(MEANINGS),
+            "motion": quoted(graph.motion),
+            "info": self._info,
+            "graph": graph.as_lines(),
+            "rounds": rounds,
+            "letters": _letters(rounds),
+            "thoughts": [quoted(one) for one in history],
+            "history": self._options.judge_history,
+        }
         short = prompt.messages(**values)
         drop_thoughts = drop_oldest(prompt, "thoughts", values)
         if self._options.graph_format == "lines":

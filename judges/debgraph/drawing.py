@@ -113,9 +113,10 @@ def _ordered(
     def place(id_: int) -> tuple[float, int]:
         """Order rebuttals like the arguments they attack, after arguments that attack none."""
         targets = [
-            cards[edge.target].y for edge in graph.outgoing(id_)
+            cards[edge.target].y
+            for edge in graph.outgoing(id_)
             if edge.relation.attacks and edge.target in cards
-        ]  # fmt: skip
+        ]
         return (sum(targets) / len(targets) if targets else -1.0, id_)
 
     depths: dict[int, int] = {}
@@ -175,15 +176,23 @@ def figure(graph: SceneGraph, names: Mapping[Side, str] | None = None) -> str:
     placed = layout(graph)
     whole = json.dumps(as_json(graph), sort_keys=True)
     return _template().render(
-        key=hashlib.sha256(whole.encode("utf-8")).hexdigest()[:10], width=WIDTH,
-        height=round(placed.height), bands=placed.bands, edges=_lines(graph, placed),
+        key=hashlib.sha256(whole.encode("utf-8")).hexdigest()[:10],
+        width=WIDTH,
+        height=round(placed.height),
+        bands=placed.bands,
+        edges=_lines(graph, placed),
         nodes=[_node(graph, card) for card in placed.cards.values()],
         heads=[
-            (OUTER if side == "pro" else WIDTH - OUTER - CARD, placed.bands[0][1] - 8,
-             side.capitalize(), clean((names or {}).get(side, "")))
-            for side in SIDES if placed.bands
+            (
+                OUTER if side == "pro" else WIDTH - OUTER - CARD,
+                placed.bands[0][1] - 8,
+                side.capitalize(),
+                clean((names or {}).get(side, "")),
+            )
+            for side in SIDES
+            if placed.bands
         ],
-    )  # fmt: skip
+    )
 
 
 def style() -> str:
@@ -230,12 +239,13 @@ def _lines(graph: SceneGraph, placed: Layout) -> list[dict[str, object]]:
     """Return what the template shows of each relation."""
     return [
         {
-            "edge": edge, "form": "attack" if edge.relation.attacks else "support",
+            "edge": edge,
+            "form": "attack" if edge.relation.attacks else "support",
             "far": edge.target == MOTION,
             "path": _line(placed.cards[edge.source], placed.cards[edge.target]),
         }
         for edge in graph.edges()
-    ]  # fmt: skip
+    ]
 
 
 def _line(source: Card, target: Card) -> str:
@@ -247,9 +257,15 @@ def _line(source: Card, target: Card) -> str:
         begin, end = source.middle + 5 * down, target.middle - 5 * down
         reach = (target.inner - source.inner) * 0.45
         return _curve(
-            source.inner, begin, source.inner + reach, begin, target.inner - reach, end,
-            target.inner, end,
-        )  # fmt: skip
+            source.inner,
+            begin,
+            source.inner + reach,
+            begin,
+            target.inner - reach,
+            end,
+            target.inner,
+            end,
+        )
     begin, end = source.middle, target.middle - (target.height / 4) * down
     away = min(OUTER - 8, 12 + 0.16 * abs(end - begin)) * (-1 if source.side == "pro" else 1)
     edge = min(source.outer, target.outer) if away < 0 else max(source.outer, target.outer)

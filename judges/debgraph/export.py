@@ -18,9 +18,10 @@ _LABEL_WIDTH: Final = 40
 """Characters in a line of a label; Graphviz does not break lines itself."""
 _NOT_XML: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NODES: Final = {
-    "pro": 'shape=box, style=rounded, color="#1f5fa8"', "con": 'shape=octagon, color="#b3540a"',
+    "pro": 'shape=box, style=rounded, color="#1f5fa8"',
+    "con": 'shape=octagon, color="#b3540a"',
     None: 'shape=plaintext, color="#444444"',
-}  # fmt: skip
+}
 _EDGES: Final = {
     True: 'style=dashed, color="#b3261e", arrowhead=tee',
     False: 'style=solid, color="#1b6e3c", arrowhead=normal',
@@ -32,18 +33,24 @@ def as_json(graph: SceneGraph) -> dict[str, Any]:
     nodes: list[dict[str, Any]] = [{"id": MOTION, "text": graph.motion, "kind": "motion"}]
     nodes += [
         {
-            "id": node.id, "text": node.text, "kind": graph.kind(node.id).value,
-            "side": node.side, "round": node.origin.round, "speaker": node.origin.speaker,
+            "id": node.id,
+            "text": node.text,
+            "kind": graph.kind(node.id).value,
+            "side": node.side,
+            "round": node.origin.round,
+            "speaker": node.origin.speaker,
         }
         for node in graph.arguments()
-    ]  # fmt: skip
+    ]
     edges = [
         {
-            "source": edge.source, "target": edge.target, "relation": edge.relation.value,
+            "source": edge.source,
+            "target": edge.target,
+            "relation": edge.relation.value,
             "round": edge.round,
         }
         for edge in graph.edges()
-    ]  # fmt: skip
+    ]
     return {"nodes": nodes, "edges": edges}
 
 

@@ -58,9 +58,12 @@ Detailed = dict[Side, list[Finding]]
 
 
 def detailed(
-    graph: SceneGraph, facts: Sequence[Fact], clashes: Sequence[Clash],
-    points: Mapping[Side, Points] | None, to: Literal["both", "winner"],
-) -> Detailed:  # fmt: skip
+    graph: SceneGraph,
+    facts: Sequence[Fact],
+    clashes: Sequence[Clash],
+    points: Mapping[Side, Points] | None,
+    to: Literal["both", "winner"],
+) -> Detailed:
     """Return each side's findings: false facts, clashes, then what its structure lacks."""
     found: Detailed = {side: [] for side in SIDES}
     for fact in facts:
@@ -85,13 +88,20 @@ def _structural(graph: SceneGraph, side: Side, points: Mapping[Side, Points]) ->
     """Return the findings from the graph alone, without a model."""
     own, other = points[side], points[OTHER[side]]
     groups = [
-        (tuple(id_ for id_ in own.claims if id_ not in own.supported),
-         "These claims have no premise."),
-        (tuple(id_ for id_ in other.claims if id_ not in own.struck),
-         f"These claims of the {OTHER[side]} side have no rebuttal."),
-        *((tuple(cycle), "These arguments support each other in a circle.")
-          for cycle in graph.cycles() if graph.side(cycle[0]) == side),
-    ]  # fmt: skip
+        (
+            tuple(id_ for id_ in own.claims if id_ not in own.supported),
+            "These claims have no premise.",
+        ),
+        (
+            tuple(id_ for id_ in other.claims if id_ not in own.struck),
+            f"These claims of the {OTHER[side]} side have no rebuttal.",
+        ),
+        *(
+            (tuple(cycle), "These arguments support each other in a circle.")
+            for cycle in graph.cycles()
+            if graph.side(cycle[0]) == side
+        ),
+    ]
     return [Finding("structure", ids, text) for ids, text in groups if ids]
 
 
@@ -112,9 +122,11 @@ async def condensed(
         return ""
     prompt = Prompt.load(__package__, "condensed")
     values = {
-        "words": SUMMARY_WORDS, "motion": quoted(graph.motion), "scores": _scores(card, result),
+        "words": SUMMARY_WORDS,
+        "motion": quoted(graph.motion),
+        "scores": _scores(card, result),
         "close": close,
-    }  # fmt: skip
+    }
 
     def shorten(_: Sequence[Message]) -> Sequence[Message] | None:
         """Remove every second finding of each group that has more than half of the most."""
@@ -127,9 +139,12 @@ async def condensed(
         return prompt.messages(**values, lines=[*chain(*lines)])
 
     answer = await model.ask(
-        prompt.messages(**values, lines=[*chain(*lines)]), Condensed,
-        step="debgraph.condensed", shorten=shorten, max_tokens=MAX_TOKENS,
-    )  # fmt: skip
+        prompt.messages(**values, lines=[*chain(*lines)]),
+        Condensed,
+        step="debgraph.condensed",
+        shorten=shorten,
+        max_tokens=MAX_TOKENS,
+    )
     return cut_to_words(clean(answer.summary), SUMMARY_WORDS)
 
 

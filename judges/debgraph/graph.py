@@ -57,9 +57,12 @@ def kind_of(outgoing: Iterable[Relation]) -> Relation:
     """
     found = set(outgoing)
     order = (
-        Relation.CLAIM, Relation.CONCLUSION, Relation.REBUTTAL,
-        Relation.PREMISE, Relation.FIRST_PRINCIPLE,
-    )  # fmt: skip
+        Relation.CLAIM,
+        Relation.CONCLUSION,
+        Relation.REBUTTAL,
+        Relation.PREMISE,
+        Relation.FIRST_PRINCIPLE,
+    )
     return next((relation for relation in order if relation in found), Relation.CLAIM)
 
 
@@ -198,13 +201,16 @@ class SceneGraph:
         arguments: list[dict[str, Any]] = [{"id": MOTION, "text": self.motion}]
         arguments += [
             {
-                "id": node.id, "text": node.text,
+                "id": node.id,
+                "text": node.text,
                 "attributes": {
-                    "side": node.side, "round": node.origin.round, "kind": self.kind(node.id).value,
+                    "side": node.side,
+                    "round": node.origin.round,
+                    "kind": self.kind(node.id).value,
                 },
             }
             for node in self.arguments()
-        ]  # fmt: skip
+        ]
         relations = [
             {"source": edge.source, "relation": edge.relation.value, "target": edge.target}
             for edge in self.edges()

@@ -138,15 +138,20 @@ class DebGraph:
         return _Feedback(findings, summary)
 
     def _outcome(
-        self, contest: Contest, building: Building, scores: _Scores, feedback: _Feedback,
+        self,
+        contest: Contest,
+        building: Building,
+        scores: _Scores,
+        feedback: _Feedback,
         winner: Winner,
-    ) -> Outcome:  # fmt: skip
+    ) -> Outcome:
         card, judges = scores.card, self.options.judge != "none"
         by_score, by_judge = card.winner(self.options.margin), _last_winner(building)
         sides: dict[str, Winner] = {
             **{name: larger(its) for name, its in card.components.items()},
-            "sc": by_score, "dp": by_judge,
-        }  # fmt: skip
+            "sc": by_score,
+            "dp": by_judge,
+        }
         rows: dict[str, BySide] = {**card.components, "total": card.totals}
         close = close_call(card, self.options)
         verdict = {"by_verdict": {"general": _speaker(contest, by_judge)}} if judges else {}
@@ -161,22 +166,31 @@ class DebGraph:
             reason=self._reason(contest, building, card, winner, feedback.fault),
             details={
                 **_details(building),
-                "profile": self.options.profile, "decision": self.options.decision,
-                "side": winner, "sides": sides,
-                "by_score": {"general": _speaker(contest, by_score)}, **verdict,
+                "profile": self.options.profile,
+                "decision": self.options.decision,
+                "side": winner,
+                "sides": sides,
+                "by_score": {"general": _speaker(contest, by_score)},
+                **verdict,
                 "facts": [{**vars(fact), "score": fact.product} for fact in scores.facts],
                 "pairs": [
                     {
-                        "pro": clash.pair.pro, "con": clash.pair.con,
-                        "answering": sorted(clash.pair.answering), "winner": clash.winner,
-                        "feedback": clash.feedback, "fault": clash.fault,
+                        "pro": clash.pair.pro,
+                        "con": clash.pair.con,
+                        "answering": sorted(clash.pair.answering),
+                        "winner": clash.winner,
+                        "feedback": clash.feedback,
+                        "fault": clash.fault,
                     }
                     for clash in scores.clashes
                 ],
                 "points": {
                     side: {
-                        "claims": list(its.claims), "supported": list(its.supported),
-                        "rebuttals": its.rebuttals, "struck": list(its.struck), "total": its.total,
+                        "claims": list(its.claims),
+                        "supported": list(its.supported),
+                        "rebuttals": its.rebuttals,
+                        "struck": list(its.struck),
+                        "total": its.total,
                     }
                     for side, its in (scores.points or {}).items()
                 },
@@ -184,10 +198,11 @@ class DebGraph:
                     "detailed": {
                         side: [one.record() for one in feedback.detailed[side]] for side in SIDES
                     },
-                    "condensed": feedback.summary, "close": close,
+                    "condensed": feedback.summary,
+                    "close": close,
                 },
             },
-        )  # fmt: skip
+        )
 
     def _reason(
         self, contest: Contest, building: Building, card: Scorecard, winner: Winner, fault: str
@@ -224,16 +239,20 @@ def _details(building: Building) -> dict[str, Any]:
         "timeline": [vars(step) for step in building.judge.steps],
         "speeches": [
             {
-                **vars(report.speech.origin), "added": list(report.added),
+                **vars(report.speech.origin),
+                "added": list(report.added),
                 "relations": dict(Counter(relation.value for relation in report.relations)),
-                "asked": report.asked, "faults": list(report.faults), "degraded": report.degraded,
-                "shortened": report.shortened, "explanation": report.explanation,
+                "asked": report.asked,
+                "faults": list(report.faults),
+                "degraded": report.degraded,
+                "shortened": report.shortened,
+                "explanation": report.explanation,
             }
             for report in building.reports
         ],
         "circles": building.graph.cycles(),
         "degraded": any(report.degraded for report in building.reports),
-    }  # fmt: skip
+    }
 
 
 def _last_winner(building: Building) -> Winner:

@@ -78,15 +78,17 @@ def draft_schema(most: int, first: int = 1) -> type[Draft]:
         "DraftArgument", __base__=DraftArgument, id=limited(int, minimum=first, maximum=last)
     )
     relation: Any = create_model(
-        "DraftRelation", __base__=DraftRelation,
+        "DraftRelation",
+        __base__=DraftRelation,
         source=limited(int, minimum=1, maximum=last),
         target=limited(int, minimum=MOTION, maximum=last),
-    )  # fmt: skip
+    )
     return create_model(
-        "SceneGraph", __base__=Draft,
+        "SceneGraph",
+        __base__=Draft,
         arguments=limited(list[argument], **({"maxItems": most} if most else {})),
         relations=limited(list[relation], **({"maxItems": most_relations(most)} if most else {})),
-    )  # fmt: skip
+    )
 
 
 def last_id(most: int, first: int) -> int:
@@ -268,10 +270,12 @@ class SpeechReader:
             report = replace(report, asked=asked)
             try:
                 draft = await self._model.ask(
-                    versions.first, draft_schema(most, shown.next_id), shorten=versions.shorter,
+                    versions.first,
+                    draft_schema(most, shown.next_id),
+                    shorten=versions.shorter,
                     step="debgraph.counter" if counter else "debgraph.graph",
                     max_tokens=MAX_TOKENS if most else 2 * MAX_TOKENS,
-                )  # fmt: skip
+                )
             except InvalidAnswer as error:
                 report = replace(report, faults=(str(error)[:_LONGEST_FAULT],))
                 continue
@@ -285,9 +289,11 @@ class SpeechReader:
                 break
             checked = check(draft, shown, speech.origin, graph.next_id)
             report = replace(
-                report, faults=tuple(checked.faults), explanation=clean(draft.explanation),
+                report,
+                faults=tuple(checked.faults),
+                explanation=clean(draft.explanation),
                 shortened=versions.shortened,
-            )  # fmt: skip
+            )
             usable = _usable(checked, draft)
             if not checked.faults or (usable and options.invalid_graph == "repair"):
                 return _merged(checked, graph, report)
@@ -299,9 +305,13 @@ class SpeechReader:
         return _merged(checked, graph, replace(of_draft, asked=report.asked))
 
     def _prompts(
-        self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str], counter: bool,
+        self,
+        graph: SceneGraph,
+        speech: RoundSpeech,
+        thoughts: Sequence[str],
+        counter: bool,
         most: int,
-    ) -> Iterator[tuple[bool, tuple[Message, ...]]]:  # fmt: skip
+    ) -> Iterator[tuple[bool, tuple[Message, ...]]]:
         """Yield the prompt, then shorter ones, each with whether its speech is cut.
 
         The graph is shortened first, from JSON to lines, then the speech.
@@ -309,12 +319,17 @@ class SpeechReader:
         side = speech.origin.side
         prompt = Prompt.load(__package__, "counter" if counter else "graph")
         values = {
-            "relations": ours(MEANINGS), "example": _example("counter" if counter else "first"),
-            "motion": quoted(graph.motion), "info": self._info, "side": side, "most": most,
+            "relations": ours(MEANINGS),
+            "example": _example("counter" if counter else "first"),
+            "motion": quoted(graph.motion),
+            "info": self._info,
+            "side": side,
+            "most": most,
             "most_relations": most_relations(most),
-            "next_id": graph.next_id, "last_id": last_id(most, graph.next_id),
+            "next_id": graph.next_id,
+            "last_id": last_id(most, graph.next_id),
             "thoughts": [quoted(thought) for thought in thoughts],
-        }  # fmt: skip
+        }
         words, text = speech.text.split(), quoted(speech.text)
         if counter:
             values |= {"other": OTHER[side], "graph": graph.as_lines()}

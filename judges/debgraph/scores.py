@@ -84,9 +84,11 @@ def points(
             if any(is_premise(edge.relation, kinds) for edge in graph.incoming(id_))
         )
         attacks = [
-            edge.target for node in graph.arguments(side) for edge in graph.outgoing(node.id)
+            edge.target
+            for node in graph.arguments(side)
+            for edge in graph.outgoing(node.id)
             if edge.relation.attacks
-        ]  # fmt: skip
+        ]
         on_claims = [target for target in attacks if target in claims[OTHER[side]]]
         rebuttals = len(on_claims if rebutted == "claim" else attacks)
         found[side] = Points(claims[side], supported, rebuttals, tuple(sorted(set(on_claims))))

@@ -89,9 +89,13 @@ _PAIR: Final = _Question("pairs", "debgraph.pair", "PairVerdict", "pair", {"winn
 
 
 async def _ask_all(
-    model: Model, options: Options, question: _Question, items: Sequence[T],
-    shown: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]], **values: Any,
-) -> list[Any]:  # fmt: skip
+    model: Model,
+    options: Options,
+    question: _Question,
+    items: Sequence[T],
+    shown: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
+    **values: Any,
+) -> list[Any]:
     """Return the verdict on each item, or a text that says why there is none.
 
     Args:
@@ -154,9 +158,14 @@ async def check_facts(model: Model, options: Options, info: str, graph: SceneGra
     """Return a verdict on each argument of the graph; feedback is kept only on false ones."""
     nodes = list(graph.arguments())
     verdicts = await _ask_all(
-        model, options, _FACT, nodes, lambda group: {n.id: {"text": quoted(n.text)} for n in group},
-        motion=quoted(graph.motion), info=info,
-    )  # fmt: skip
+        model,
+        options,
+        _FACT,
+        nodes,
+        lambda group: {n.id: {"text": quoted(n.text)} for n in group},
+        motion=quoted(graph.motion),
+        info=info,
+    )
     facts = []
     for node, verdict in zip(nodes, verdicts, strict=True):
         if isinstance(verdict, str):
@@ -233,14 +242,20 @@ async def compare_pairs(
 
     async def compare(pro_is_first: Sequence[bool]) -> list[Clash]:
         verdicts = await _ask_all(
-            model, options, _PAIR, list(zip(pairs, pro_is_first, strict=True)), shown,
-            motion=quoted(graph.motion), info=info,
-        )  # fmt: skip
+            model,
+            options,
+            _PAIR,
+            list(zip(pairs, pro_is_first, strict=True)),
+            shown,
+            motion=quoted(graph.motion),
+            info=info,
+        )
         return [
-            Clash(pair, fault=verdict) if isinstance(verdict, str)
+            Clash(pair, fault=verdict)
+            if isinstance(verdict, str)
             else Clash(pair, verdict.winner, _feedback(verdict))
             for pair, verdict in zip(pairs, verdicts, strict=True)
-        ]  # fmt: skip
+        ]
 
     def shown(group: Sequence[tuple[Pair, bool]]) -> dict[int, Mapping[str, Any]]:
         return {

@@ -201,9 +201,10 @@ def quantity(graph: SceneGraph, added: set[int]) -> Verdict:
     edges = [edge for edge in graph.edges() if edge.source in added]
     attacking = {e.source for e in edges if e.relation.attacks and graph.side(e.target) == "pro"}
     defending = {
-        e.source for e in edges
+        e.source
+        for e in edges
         if not e.relation.attacks and e.target not in added and graph.side(e.target) == "con"
-    }  # fmt: skip
+    }
     good = bool(added) and len(attacking) <= 1 and len(defending) <= 1
     count = f"{len(added)} argument{'' if len(added) == 1 else 's'}"
     counts = f"{count}, {len(attacking)} attack the user's, {len(defending)} defend"
@@ -230,9 +231,13 @@ class InspireScoreGrice(_Adapter):
         if response is None:
             return dict.fromkeys(Maxim, _no_score("the last turn has no response"))
         options = InspireScore.Options(
-            dimensions="AC,AA,TR,FA", facts_from="index", cross_check=False,
-            without_evidence="unknown", keep_quotations=True, given_evidence=True,
-        )  # fmt: skip
+            dimensions="AC,AA,TR,FA",
+            facts_from="index",
+            cross_check=False,
+            without_evidence="unknown",
+            keep_quotations=True,
+            given_evidence=True,
+        )
         index = cast(ArgumentIndex, _CitedArguments(response.arguments[:SHOWN]))
         services = Services(index=index, seed=self.services.seed, model=self.model)
         exchange = to_contest(debate.model_copy(update={"turns": debate.turns[-1:]}))

@@ -13,8 +13,11 @@ from typing import Final, Literal, TypeAlias
 from touche_rad.contest import TIE
 
 SUBJECTIVE: Final = (
-    "emotional_appeal", "argument_clarity", "argument_arrangement", "topic_relevance",
-)  # fmt: skip
+    "emotional_appeal",
+    "argument_clarity",
+    "argument_arrangement",
+    "topic_relevance",
+)
 OBJECTIVE: Final = ("fact_authenticity", "logical_validity")
 DIMENSIONS: Final = (*SUBJECTIVE, *OBJECTIVE)
 
@@ -81,6 +84,7 @@ def winner(scores: Scores, tolerance: float = 0.0) -> str | None:
 def common(scores: Mapping[str, Scores]) -> tuple[str, ...]:
     """Return the dimensions in which every speaker has a score; totals are compared on these."""
     return tuple(
-        one for one in DIMENSIONS
+        one
+        for one in DIMENSIONS
         if scores and all(its.get(one) is not None for its in scores.values())
-    )  # fmt: skip
+    )

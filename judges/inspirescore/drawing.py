@@ -47,9 +47,11 @@ def _agreement(logic: Any) -> dict[str, Any]:
 def _template() -> Template:
     text = files(__package__).joinpath("drawing.html.jinja").read_text("utf-8")
     jinja = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
         finalize=lambda value: "–" if value is None else value,
-    )  # fmt: skip
+    )
     return jinja.from_string(text)
 
 

@@ -106,10 +106,12 @@ class Evidence:
             results = await search_all(self.web, list(by_query), self.options.results_per_search)
             faults += [results.fault] if results.fault else []
             for lists, pages in zip(by_query.values(), results.pages, strict=True):
-                lists.append([
-                    Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
-                    for page in pages
-                ])  # fmt: skip
+                lists.append(
+                    [
+                        Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
+                        for page in pages
+                    ]
+                )
         for lists in by_query.values():
             lists[:] = [[one for one in hits if not repeats(one, speeches)] for hits in lists]
         return [self._best([by_query[query] for query in own]) for own in queries], tuple(faults)
@@ -122,10 +124,12 @@ class Evidence:
                 hits = index.search("text", query, self.options.results_per_search)
             except Exception as error:
                 return [f"argument index: {clean(str(error))[:LONGEST] or type(error).__name__}"]
-            lists.append([
-                Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST], True)
-                for hit in hits
-            ])  # fmt: skip
+            lists.append(
+                [
+                    Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST], True)
+                    for hit in hits
+                ]
+            )
         return []
 
     def _best(self, results: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
@@ -191,9 +195,11 @@ class FactChecker:
                 stated = [replace(one, queries=self._limited(one.facts)) for one in stated]
             elif self.options.detailed:
                 stated = await ask_in_parts(
-                    stated, size, write_queries,
+                    stated,
+                    size,
+                    write_queries,
                     lambda one, _: replace(one, queries=self._limited(one.facts)),
-                )  # fmt: skip
+                )
             speeches = () if self.options.keep_quotations else texts
             evidence, faults = await self.evidence.search([one.queries for one in stated], speeches)
             stated = [replace(one, evidence=own) for one, own in zip(stated, evidence, strict=True)]
@@ -217,10 +223,17 @@ class FactChecker:
             queries = self.options.max_queries
             kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})
         answers = await ask_about(
-            self.model, "facts", "Facts", batch, [kind] * len(batch),
-            len(batch) * TOKENS_PER_LINE * (most + queries + 2), motion=motion,
-            most_facts=most, most_queries=queries, form=form(kind),
-        )  # fmt: skip
+            self.model,
+            "facts",
+            "Facts",
+            batch,
+            [kind] * len(batch),
+            len(batch) * TOKENS_PER_LINE * (most + queries + 2),
+            motion=motion,
+            most_facts=most,
+            most_queries=queries,
+            form=form(kind),
+        )
         checked = []
         for response, answer in zip(batch, answers, strict=True):
             facts = _distinct(answer if isinstance(answer, list) else answer.facts)
@@ -236,10 +249,16 @@ class FactChecker:
         most = self.options.max_queries
         kind = bounded(Line, most)
         answers = await ask_about(
-            self.model, "queries", "Queries", _numbered(batch), [kind] * len(batch),
-            len(batch) * TOKENS_PER_LINE * (most + 1), motion=motion, most_queries=most,
+            self.model,
+            "queries",
+            "Queries",
+            _numbered(batch),
+            [kind] * len(batch),
+            len(batch) * TOKENS_PER_LINE * (most + 1),
+            motion=motion,
+            most_queries=most,
             form=form(kind),
-        )  # fmt: skip
+        )
         return [
             replace(one, queries=self._limited(answer))
             for one, answer in zip(batch, answers, strict=True)
@@ -255,9 +274,11 @@ class FactChecker:
                 {"facts": facts, "evidence": one.evidence}
                 for one, facts in zip(batch, numbered, strict=True)
             ],
-            searched=any(one.evidence for one in batch), given=self.options.given_evidence,
-            reasons=reasons, form=form(schema),
-        )  # fmt: skip
+            searched=any(one.evidence for one in batch),
+            given=self.options.given_evidence,
+            reasons=reasons,
+            form=form(schema),
+        )
         limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
         answer = await ask_with_room(
             self.model, messages, schema, "verify", limit, alone=len(batch) == 1

@@ -102,16 +102,25 @@ class LogicChecker:
 
     async def _formalise(self, motion: str, batch: Sequence[Response]) -> list[Formalised]:
         premises, conclusions = self.options.max_premises, self.options.max_conclusions
-        kind = keyed("Logic", {
-            "predicates": bounded(Predicate, 2 * premises),
-            "premises": bounded(Expression, premises),
-            "conclusions": bounded(Expression, conclusions),
-        })  # fmt: skip
+        kind = keyed(
+            "Logic",
+            {
+                "predicates": bounded(Predicate, 2 * premises),
+                "premises": bounded(Expression, premises),
+                "conclusions": bounded(Expression, conclusions),
+            },
+        )
         answers = await ask_about(
-            self.model, "formalise", "Formalised", batch, [kind] * len(batch),
-            len(batch) * TOKENS_PER_FORMULA * (premises + conclusions + 2), motion=motion,
-            most_premises=premises, most_conclusions=conclusions,
-        )  # fmt: skip
+            self.model,
+            "formalise",
+            "Formalised",
+            batch,
+            [kind] * len(batch),
+            len(batch) * TOKENS_PER_FORMULA * (premises + conclusions + 2),
+            motion=motion,
+            most_premises=premises,
+            most_conclusions=conclusions,
+        )
         return [self._read(one, answer) for one, answer in zip(batch, answers, strict=True)]
 
     def _read(self, response: Response, answer: Any) -> Formalised:
@@ -120,10 +129,12 @@ class LogicChecker:
         conclusions = [_cleaned(one) for one in answer.conclusions if one.formula.strip()]
         kept = conclusions[: self.options.max_conclusions]
         return Formalised(
-            response, tuple(_cleaned(one) for one in answer.predicates[: 2 * most]),
-            tuple(premises[:most]), tuple(kept),
+            response,
+            tuple(_cleaned(one) for one in answer.predicates[: 2 * most]),
+            tuple(premises[:most]),
+            tuple(kept),
             left_off=max(0, len(premises) - most) + len(conclusions) - len(kept),
-        )  # fmt: skip
+        )
 
     async def _infer(self, batch: Sequence[Formalised]) -> list[Formalised]:
         """Ask the model whether each conclusion follows (the paper's second step)."""
@@ -133,21 +144,28 @@ class LogicChecker:
             for place, one in enumerate(batch, 1)
         ]
         answers = await ask_about(
-            self.model, "infer", "Inference", batch, kinds,
+            self.model,
+            "infer",
+            "Inference",
+            batch,
+            kinds,
             sum(TOKENS_PER_CONCLUSION * len(one.conclusions) for one in batch)
             + len(batch) * (TOKENS_PER_PLAN if plan else 0),
             detailed=self.options.detailed,
-            form=form(keyed("Inference", {
-                f"response_{place}": kind for place, kind in enumerate(kinds, 1)
-            })),
-        )  # fmt: skip
+            form=form(
+                keyed(
+                    "Inference", {f"response_{place}": kind for place, kind in enumerate(kinds, 1)}
+                )
+            ),
+        )
         return [
             replace(
-                one, inferred=tuple(getattr(answer, name) for name in _names(one)),
+                one,
+                inferred=tuple(getattr(answer, name) for name in _names(one)),
                 plan=clean(getattr(answer, "plan", "")),
             )
             for one, answer in zip(batch, answers, strict=True)
-        ]  # fmt: skip
+        ]
 
 
 def _names(item: Formalised) -> list[str]:

@@ -11,10 +11,14 @@ from touche_rad.plugins import Options, setting
 
 Decider = Literal["model", "solver"]
 _SHORT: Final = {
-    "EA": "emotional_appeal", "AC": "argument_clarity", "AA": "argument_arrangement",
-    "AR": "argument_arrangement", "TR": "topic_relevance", "FA": "fact_authenticity",
+    "EA": "emotional_appeal",
+    "AC": "argument_clarity",
+    "AA": "argument_arrangement",
+    "AR": "argument_arrangement",
+    "TR": "topic_relevance",
+    "FA": "fact_authenticity",
     "LV": "logical_validity",
-}  # fmt: skip
+}
 
 
 class InspireScoreOptions(Options):

@@ -54,10 +54,13 @@ def outcome(findings: Findings, options: InspireScoreOptions, sources: Sequence[
     total = TOTALS[options.total]
     rows = {
         name: {
-            **its, "subjective": subjective(its), "objective": objective(its), "total": total(its),
+            **its,
+            "subjective": subjective(its),
+            "objective": objective(its),
+            "total": total(its),
         }
         for name, its in scores.items()
-    }  # fmt: skip
+    }
     comparable = {name: total({one: its[one] for one in compared}) for name, its in scores.items()}
     won = winner(comparable, options.tolerance)
     reasons = [*scoring.reasons, *findings.search_faults]
@@ -70,10 +73,13 @@ def outcome(findings: Findings, options: InspireScoreOptions, sources: Sequence[
         for name in [*options.selected, "subjective", "objective"]
     }
     return Outcome(
-        winner=won, scores=rows, winners={**winners, "total": won},
-        comment=_comment(findings, rows, options), reason="; ".join(reasons),
+        winner=won,
+        scores=rows,
+        winners={**winners, "total": won},
+        comment=_comment(findings, rows, options),
+        reason="; ".join(reasons),
         details=_details(findings, options, sources, compared),
-    )  # fmt: skip
+    )
 
 
 @dataclass
@@ -151,31 +157,41 @@ def _comment(findings: Findings, rows: Mapping[str, Row], options: InspireScoreO
 
 
 def _details(
-    findings: Findings, options: InspireScoreOptions, sources: Sequence[str],
+    findings: Findings,
+    options: InspireScoreOptions,
+    sources: Sequence[str],
     compared: Sequence[str],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return what the scores are computed from, as JSON."""
     facts = {one.response: _fact_details(one) for one in findings.facts}
     logic = {one.response: _logic_details(one) for one in findings.logic}
     return {
-        "profile": options.profile, "total": options.total, "compared_on": list(compared),
+        "profile": options.profile,
+        "total": options.total,
+        "compared_on": list(compared),
         "evidence": {"sources": list(sources), "faults": list(findings.search_faults)},
         "logic": _agreement(findings, options),
         "subjective": [
             {
-                "unit": one.unit.key, "scores": {who: dict(its) for who, its in one.scores.items()},
-                **one.answer, **({"fault": one.fault} if one.fault else {}),
+                "unit": one.unit.key,
+                "scores": {who: dict(its) for who, its in one.scores.items()},
+                **one.answer,
+                **({"fault": one.fault} if one.fault else {}),
             }
             for one in findings.subjective
         ],
         "responses": [
             {
-                "speaker": one.speaker.name, "round": one.round, "empty": one.empty, "cut": one.cut,
-                **facts.get(one, {}), **logic.get(one, {}),
+                "speaker": one.speaker.name,
+                "round": one.round,
+                "empty": one.empty,
+                "cut": one.cut,
+                **facts.get(one, {}),
+                **logic.get(one, {}),
             }
             for one in findings.responses
         ],
-    }  # fmt: skip
+    }
 
 
 def _agreement(findings: Findings, options: InspireScoreOptions) -> dict[str, Any]:
@@ -191,10 +207,13 @@ def _agreement(findings: Findings, options: InspireScoreOptions) -> dict[str, An
         }
 
     details: dict[str, Any] = {
-        "score_by": options.logic, "agree": same, "conclusions": of,
-        "agreement": same / of if of else None, "model": scores("model"),
+        "score_by": options.logic,
+        "agree": same,
+        "conclusions": of,
+        "agreement": same / of if of else None,
+        "model": scores("model"),
         "solver": scores("solver"),
-    }  # fmt: skip
+    }
     if options.cross_check and not solver_is_installed():
         details["solver_reason"] = "not installed: pip install 'touche-rad[logic]'"
     return details
@@ -208,10 +227,11 @@ def _fact_details(one: CheckedFacts) -> dict[str, Any]:
         record["reason"] = reason
     return {
         "facts": records,
-        "facts_left_off": one.left_off, "queries": list(one.queries),
+        "facts_left_off": one.left_off,
+        "queries": list(one.queries),
         "evidence": [{"source": piece.source, "text": piece.text} for piece in one.evidence],
         **({"facts_fault": one.fault} if one.fault else {}),
-    }  # fmt: skip
+    }
 
 
 def _logic_details(one: Formalised) -> dict[str, Any]:
@@ -226,7 +246,8 @@ def _logic_details(one: Formalised) -> dict[str, Any]:
     return {
         "predicates": [predicate.model_dump() for predicate in one.predicates],
         "premises": [premise.model_dump() for premise in one.premises],
-        "conclusions": conclusions, "logic_left_off": one.left_off,
+        "conclusions": conclusions,
+        "logic_left_off": one.left_off,
         **({"plan": one.plan} if one.plan else {}),
         **({"logic_fault": one.fault} if one.fault else {}),
-    }  # fmt: skip
+    }

@@ -53,9 +53,14 @@ def part_size(texts: Sequence[str], most: int, characters: int) -> int:
 
 
 async def ask_with_room(
-    model: Model, messages: Sequence[Message], schema: type[S], step: str, tokens: int, *,
+    model: Model,
+    messages: Sequence[Message],
+    schema: type[S],
+    step: str,
+    tokens: int,
+    *,
     alone: bool,
-) -> S:  # fmt: skip
+) -> S:
     """Ask with a token limit of at least LEAST_TOKENS.
 
     Args:
@@ -77,9 +82,14 @@ async def ask_with_room(
 
 
 async def ask_about(
-    model: Model, step: str, schema: str, responses: Sequence[Any], kinds: Sequence[Any],
-    max_tokens: int, **values: Any,
-) -> list[Any]:  # fmt: skip
+    model: Model,
+    step: str,
+    schema: str,
+    responses: Sequence[Any],
+    kinds: Sequence[Any],
+    max_tokens: int,
+    **values: Any,
+) -> list[Any]:
     """Ask the prompt of a step about some responses, and return the answer on each.
 
     Args:

@@ -72,9 +72,13 @@ async def score_units(
         scored = list(dict.fromkeys(speaker for unit in batch for speaker in unit.speakers))
         schema = keyed("Subjective", schemas)
         messages = Prompt.load(__package__, "subjective").messages(
-            motion=motion, info=info, units=batch, detailed=detailed, speakers=scored,
+            motion=motion,
+            info=info,
+            units=batch,
+            detailed=detailed,
+            speakers=scored,
             form=form(schema),
-        )  # fmt: skip
+        )
         marked = sum(len(unit.speakers) for unit in batch)
         limit = marked * (TOKENS_PER_ANALYSES if detailed else TOKENS_PER_MARKS) + len(batch) * (
             TOKENS_PER_REASON if detailed else 0
@@ -104,6 +108,8 @@ def _unit_scores(unit: Unit, answer: Any) -> UnitScores:
     if totals:
         names = {speaker.label: speaker.name for speaker in unit.speakers}
         details |= {
-            "model_totals": totals, "model_winner": names[answer.winner], "reason": answer.reason
-        }  # fmt: skip
+            "model_totals": totals,
+            "model_winner": names[answer.winner],
+            "reason": answer.reason,
+        }
     return UnitScores(unit, scores, details)

@@ -132,9 +132,13 @@ class SentenceEncoder:
     def _encoded(self, texts: Sequence[str], settings: dict[str, str]) -> Vectors:
         whole = [_encodable(text) for text in texts]
         found = self.model.encode(
-            whole, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False,
-            convert_to_numpy=True, **settings,
-        )  # fmt: skip
+            whole,
+            batch_size=BATCH,
+            normalize_embeddings=True,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+            **settings,
+        )
         return np.asarray(found, dtype=np.float32)
 
 

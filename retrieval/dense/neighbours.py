@@ -152,9 +152,13 @@ BREADTH_SEARCHED: Final = 192
 def write_graph(vectors: Any, folder: Path) -> None:
     """Write an HNSW graph of unit vectors."""
     graph = _usearch()(
-        ndim=vectors.shape[1], metric="ip", dtype="f16", connectivity=LINKS,
-        expansion_add=BREADTH_MADE, expansion_search=BREADTH_SEARCHED,
-    )  # fmt: skip
+        ndim=vectors.shape[1],
+        metric="ip",
+        dtype="f16",
+        connectivity=LINKS,
+        expansion_add=BREADTH_MADE,
+        expansion_search=BREADTH_SEARCHED,
+    )
     for start in range(0, len(vectors), BLOCK):
         part = np.asarray(vectors[start : start + BLOCK], dtype=np.float32)
         # One thread, so that the same vectors give the same graph.

@@ -131,9 +131,12 @@ class DenseRetriever(Searcher):
         """Return the nearest `k`."""
         options = self.options
         found = self._dense.nearest(
-            self._name, options.field, encoded(self._name, [query]), k,
+            self._name,
+            options.field,
+            encoded(self._name, [query]),
+            k,
             approximate=options.approximate,
-        )[0]  # fmt: skip
+        )[0]
         arguments = arguments_by(self.index, [docno for docno, _ in found])
         path = (f"near in meaning: {options.field}",)
         return [

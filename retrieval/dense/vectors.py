@@ -97,10 +97,14 @@ def add_vectors(
                     write_graph(vectors, making / field)
         made = tuple(field for field, (distinct, _) in texts.items() if distinct)
         about = About(
-            format=FORMAT, encoder=encoder.name, collection=collection, graph=graph,
-            dimension=dimension or (before.dimension if before else 0), precision=precision,
+            format=FORMAT,
+            encoder=encoder.name,
+            collection=collection,
+            graph=graph,
+            dimension=dimension or (before.dimension if before else 0),
+            precision=precision,
             fields=(*(before.fields if before else ()), *made),
-        )  # fmt: skip
+        )
         (making / "about.json").write_text(about.model_dump_json(indent=2) + "\n", "utf-8")
         for field in fields:
             (making / f"{field}.vectors").unlink(missing_ok=True)

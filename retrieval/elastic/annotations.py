@@ -111,12 +111,22 @@ async def _annotate_block(
     ]
     if missing:
         found = await annotator.annotate_all([one.text for one in missing], lambda _: None)
-        send_changes(connection, [
-            ({"update": {"_index": concrete, "_id": shape.sendable(argument.id)}},
-             {"doc": {fields.by: slug, fields.known: annotation is not None,
-                      fields.text: json.dumps(annotation)}})
-            for argument, annotation in zip(missing, found, strict=True)
-        ])  # fmt: skip
+        send_changes(
+            connection,
+            [
+                (
+                    {"update": {"_index": concrete, "_id": shape.sendable(argument.id)}},
+                    {
+                        "doc": {
+                            fields.by: slug,
+                            fields.known: annotation is not None,
+                            fields.text: json.dumps(annotation),
+                        }
+                    },
+                )
+                for argument, annotation in zip(missing, found, strict=True)
+            ],
+        )
     report(len(part))
 
 
@@ -179,6 +189,11 @@ def _tell(
 ) -> None:
     """Store in the index what is known about its annotations."""
     entry = {"by": plain(annotator), **about}
-    update_description(connection, concrete, lambda description: {
-        **description, ANNOTATIONS: {**(description.get(ANNOTATIONS) or {}), annotator.name: entry}
-    })  # fmt: skip
+    update_description(
+        connection,
+        concrete,
+        lambda description: {
+            **description,
+            ANNOTATIONS: {**(description.get(ANNOTATIONS) or {}), annotator.name: entry},
+        },
+    )

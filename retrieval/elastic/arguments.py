@@ -91,10 +91,14 @@ class ElasticArguments:
         names = list(dict.fromkeys(one for one in map(shape.sendable, ids) if may_be_id(one)))
         parts = [names[at : at + PAGE] for at in range(0, len(names), PAGE)]
         bodies = [
-            {"query": {"ids": {"values": part}}, "size": len(part),
-             "track_total_hits": False, **wanted}
+            {
+                "query": {"ids": {"values": part}},
+                "size": len(part),
+                "track_total_hits": False,
+                **wanted,
+            }
             for part in parts
-        ]  # fmt: skip
+        ]
         held = {hit["_id"]: hit["_source"] for hits in self._searched(bodies) for hit in hits}
         return [self._own(one, held.get(shape.sendable(one))) for one in ids]
 
@@ -120,9 +124,12 @@ class ElasticArguments:
         try:
             while True:
                 body: dict[str, Any] = {
-                    "size": PAGE, "pit": {"id": snapshot, "keep_alive": ALIVE},
-                    "sort": [{self.order: "asc"}], "track_total_hits": False, **self._source,
-                }  # fmt: skip
+                    "size": PAGE,
+                    "pit": {"id": snapshot, "keep_alive": ALIVE},
+                    "sort": [{self.order: "asc"}],
+                    "track_total_hits": False,
+                    **self._source,
+                }
                 if after is not None:
                     body["search_after"] = after
                 answer = ask(partial(_search, body=body))
@@ -162,12 +169,14 @@ class ElasticArguments:
             [
                 Hit(
                     argument=shape.argument(hit["_source"], hit["_id"]),
-                    score=hit["_score"], rank=rank, path=(field,),
+                    score=hit["_score"],
+                    rank=rank,
+                    path=(field,),
                 )
                 for rank, hit in enumerate(hits)
             ]
             for hits in self._best(field, queries, k, self._source)
-        ]  # fmt: skip
+        ]
 
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""
@@ -263,9 +272,11 @@ class ElasticArguments:
         }
         ties = [{self._id_field: "asc"}] if self._id_field else []
         common = {
-            "size": min(k, DEEPEST), "sort": [{"_score": "desc"}, *ties],
-            "track_total_hits": False, **source,
-        }  # fmt: skip
+            "size": min(k, DEEPEST),
+            "sort": [{"_score": "desc"}, *ties],
+            "track_total_hits": False,
+            **source,
+        }
         bodies = [{"query": query, **common} for query in asked.values()]
         for at, hits in zip(asked, self._searched(bodies), strict=True):
             found[at] = sorted(hits, key=lambda hit: (-hit["_score"], hit["_id"].encode()))

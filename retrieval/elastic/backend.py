@@ -106,8 +106,10 @@ class LinkedElasticIndex(ElasticIndex):
         ]
         sharing = {
             "query": {"bool": {"filter": {"bool": {"should": same}}}},
-            "size": shape.DEEPEST, "_source": _SOURCE, "track_total_hits": False,
-        }  # fmt: skip
+            "size": shape.DEEPEST,
+            "_source": _SOURCE,
+            "track_total_hits": False,
+        }
         found = (_with_groups(hit["_source"]) for hit in self._searched([sharing])[0])
         others = sorted(
             (one for one in found if one[0].id != mine.id),

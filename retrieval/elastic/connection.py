@@ -90,10 +90,14 @@ _SHORTEST_TRY: Final = 0.1
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 _LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
 
-_OF_PARTS: Final = frozenset((
-    "search_phase_execution_exception", "no_shard_available_action_exception",
-    "node_not_connected_exception", "node_disconnected_exception",
-))  # fmt: skip
+_OF_PARTS: Final = frozenset(
+    (
+        "search_phase_execution_exception",
+        "no_shard_available_action_exception",
+        "node_not_connected_exception",
+        "node_disconnected_exception",
+    )
+)
 """Errors that, if they persist, mean that a shard of the index is not available."""
 
 T = TypeVar("T")
@@ -296,8 +300,10 @@ def _client(where: Place, seconds: float) -> Any:
             "an index on Elasticsearch needs the client: pip install 'touche-rad[elasticsearch]'"
         ) from None
     settings: dict[str, Any] = {
-        "request_timeout": seconds, "max_retries": 0, "connections_per_node": CONNECTIONS,
-    }  # fmt: skip
+        "request_timeout": seconds,
+        "max_retries": 0,
+        "connections_per_node": CONNECTIONS,
+    }
     key, user, ca = os.environ.get(KEY), os.environ.get(USER), os.environ.get(CA)
     if key:
         settings["api_key"] = key

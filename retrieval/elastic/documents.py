@@ -93,11 +93,13 @@ def _processes() -> Iterator[Sequence[subprocess.Popen[bytes]]]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with ExitStack() as opened:
         made = [
-            opened.enter_context(subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-            ))
+            opened.enter_context(
+                subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+                )
+            )
             for _ in range(count if count > 1 else 0)
-        ]  # fmt: skip
+        ]
         for one in made:
             opened.callback(one.kill)
         yield made

@@ -275,11 +275,14 @@ def send_batch(
     "index" would replace it, and a replaced copy counts in the scores until segments are merged.
     """
     there = _there(connection, concrete, [one.name for one in batch]) if check else set()
-    send(connection, [
-        (_json({"create": {"_index": concrete, "_id": one.name}}), one.document)
-        for one in batch
-        if one.name not in there
-    ])  # fmt: skip
+    send(
+        connection,
+        [
+            (_json({"create": {"_index": concrete, "_id": one.name}}), one.document)
+            for one in batch
+            if one.name not in there
+        ],
+    )
 
 
 def _there(connection: Connection, concrete: str, names: Sequence[str]) -> set[str]:

@@ -31,11 +31,15 @@ def nearest(field: str, vector: Vectors, k: int, *, approximate: bool) -> dict[s
     breadth = min(DEEPEST, max(100, k * (2 if approximate else 10)))
     return {
         "knn": {
-            "field": field, "query_vector": vector.tolist(),
-            "k": min(k, DEEPEST), "num_candidates": breadth,
+            "field": field,
+            "query_vector": vector.tolist(),
+            "k": min(k, DEEPEST),
+            "num_candidates": breadth,
         },
-        "size": min(k, DEEPEST), "_source": False, "track_total_hits": False,
-    }  # fmt: skip
+        "size": min(k, DEEPEST),
+        "_source": False,
+        "track_total_hits": False,
+    }
 
 
 def likeness(field: str, vector: Vectors, ids: Sequence[str]) -> dict[str, Any]:
@@ -46,11 +50,16 @@ def likeness(field: str, vector: Vectors, ids: Sequence[str]) -> dict[str, Any]:
     """
     return {
         "knn": {
-            "field": field, "query_vector": vector.tolist(),
-            "k": len(ids), "num_candidates": len(ids), "filter": {"ids": {"values": list(ids)}},
+            "field": field,
+            "query_vector": vector.tolist(),
+            "k": len(ids),
+            "num_candidates": len(ids),
+            "filter": {"ids": {"values": list(ids)}},
         },
-        "size": len(ids), "_source": False, "track_total_hits": False,
-    }  # fmt: skip
+        "size": len(ids),
+        "_source": False,
+        "track_total_hits": False,
+    }
 
 
 def cosine(score: float) -> float:
@@ -127,21 +136,26 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
             "order": {"type": "integer"},
             **dict.fromkeys(PLAIN, plain),
             "words": {"properties": {**parts, ALL: words}},
-            GROUPS: {"properties": {
-                role: {"type": "integer", "doc_values": False} for role in ROLES
-            }},
+            GROUPS: {
+                "properties": {role: {"type": "integer", "doc_values": False} for role in ROLES}
+            },
         },
-    }  # fmt: skip
+    }
 
 
 def about(digest: str, count: int) -> dict[str, Any]:
     """Return the description of an index of ours before it is loaded."""
     return {
         MARK: {
-            "format": FORMAT, "collection": digest, "arguments": count, "analyser": ANALYSER,
-            "complete": False, "encoders": {}, "encoded": {},
+            "format": FORMAT,
+            "collection": digest,
+            "arguments": count,
+            "analyser": ANALYSER,
+            "complete": False,
+            "encoders": {},
+            "encoded": {},
         }
-    }  # fmt: skip
+    }
 
 
 WHILE_LOADING: Final = {
@@ -174,11 +188,13 @@ def begin(record: Mapping[str, Any], line: str, stems: Mapping[str, Sequence[str
     field `line` has its JSON.
     """
     if not _as_it_is(record, line):
-        line = json.dumps({
-            **{name: sendable(record.get(name) or "") for name in ("id", *PLAIN, "original")},
-            "tags": [sendable(tag) for tag in record.get("tags") or ()],
-            "line": json.dumps(record),
-        })  # fmt: skip
+        line = json.dumps(
+            {
+                **{name: sendable(record.get(name) or "") for name in ("id", *PLAIN, "original")},
+                "tags": [sendable(tag) for tag in record.get("tags") or ()],
+                "line": json.dumps(record),
+            }
+        )
     words = {part: " ".join(found) for part, found in stems.items() if found}
     return f'{line[:-1]}, "words": {json.dumps(words)}'
 

@@ -79,9 +79,13 @@ class RaySender:
 
 
 def _send(
-    environment: Mapping[str, str], location: str, concrete: str, batch: Sequence[Kept], *,
+    environment: Mapping[str, str],
+    location: str,
+    concrete: str,
+    batch: Sequence[Kept],
+    *,
     check: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Send a batch from a worker."""
     os.environ.update(environment)
     send_batch(_connected(location), concrete, batch, check=check)

@@ -120,11 +120,17 @@ def _encode(
             _declare(connection, concrete, name, len(vectors[0]), wanted)
             for at, vector in zip(held, vectors, strict=True):
                 documents[at][name] = vector.tolist()
-    send_changes(connection, [
-        ({"update": {"_index": concrete, "_id": shape.sendable(argument.id)}}, {"doc": document})
-        for argument, document in zip(batch, documents, strict=True)
-        if document
-    ])  # fmt: skip
+    send_changes(
+        connection,
+        [
+            (
+                {"update": {"_index": concrete, "_id": shape.sendable(argument.id)}},
+                {"doc": document},
+            )
+            for argument, document in zip(batch, documents, strict=True)
+            if document
+        ],
+    )
 
 
 def _declare(
@@ -133,8 +139,11 @@ def _declare(
     kind = "int8_hnsw" if wanted.precision == "int8" else "hnsw"
     properties = {
         name: {
-            "type": "dense_vector", "dims": dimension, "index": True, "similarity": "cosine",
+            "type": "dense_vector",
+            "dims": dimension,
+            "index": True,
+            "similarity": "cosine",
             "index_options": {"type": kind},
         }
-    }  # fmt: skip
+    }
     connection.ask(lambda es: es.indices.put_mapping(index=concrete, properties=properties))

@@ -295,9 +295,16 @@ class Engine:
         self._folder = folder
         self._context = _native().RetrievalContext()
         _native().prepare_index(
-            self._context, str(folder), _ENCODING, _SCORER, "", quantize=0, stop_fname="",
-            bm25_k1=_K1, bm25_b=_B,
-        )  # fmt: skip
+            self._context,
+            str(folder),
+            _ENCODING,
+            _SCORER,
+            "",
+            quantize=0,
+            stop_fname="",
+            bm25_k1=_K1,
+            bm25_b=_B,
+        )
         grouped = (folder / MEMBERS).is_file()
         # Slices of memory are much faster than those of a memmap object.
         self._members, self._starts = (
@@ -363,11 +370,18 @@ class Engine:
         # Queries as words with their numbers: the engine's own tokenizer never frees 600 bytes.
         counted = [{word: float(n) for word, n in Counter(one.split()).items()} for one in queries]
         size = _native().retrieve(
-            self._context, _ALGORITHM, list(enumerate(counted)), k=depth,
-            threads=threads, query_weighted=0, pretokenised=True,
-            result_qidxs=query_numbers, result_docnos=documents,
-            result_ranks=np.empty(room, dtype=np.int32), result_scores=scores,
-        )  # fmt: skip
+            self._context,
+            _ALGORITHM,
+            list(enumerate(counted)),
+            k=depth,
+            threads=threads,
+            query_weighted=0,
+            pretokenised=True,
+            result_qidxs=query_numbers,
+            result_docnos=documents,
+            result_ranks=np.empty(room, dtype=np.int32),
+            result_scores=scores,
+        )
         found: list[list[tuple[float, str]]] = [[] for _ in queries]
         exact = scores[:size].astype(float)
         unit = 10.0 ** (np.floor(np.log10(np.maximum(exact, 1e-30))) - (_DIGITS - 1))

@@ -83,9 +83,14 @@ class PisaIndexes(IndexBackend):
         from retrieval.dense.vectors import add_vectors
 
         return add_vectors(
-            Path(location), _collection(location, of), loaded(wanted.encoder), fields=wanted.fields,
-            precision=wanted.precision, graph=wanted.graph, report=report,
-        )  # fmt: skip
+            Path(location),
+            _collection(location, of),
+            loaded(wanted.encoder),
+            fields=wanted.fields,
+            precision=wanted.precision,
+            graph=wanted.graph,
+            report=report,
+        )
 
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None

@@ -363,10 +363,13 @@ def _firsts(digests: Any) -> Any:
     found = _array(len(digests), np.int32)
     parts = np.uint64(1 + len(digests) // _CHUNK)
     for part in range(int(parts)):
-        places = np.concatenate([
-            begin + np.flatnonzero(digests[begin:end, 0] % parts == part)
-            for begin, end in _ranges(len(digests), _CHUNK)
-        ] or [np.empty(0, dtype=np.int64)])  # fmt: skip
+        places = np.concatenate(
+            [
+                begin + np.flatnonzero(digests[begin:end, 0] % parts == part)
+                for begin, end in _ranges(len(digests), _CHUNK)
+            ]
+            or [np.empty(0, dtype=np.int64)]
+        )
         own = digests[places]
         order = np.lexsort(own.T)
         changed = np.ones(len(order), dtype=bool)

@@ -62,13 +62,17 @@ def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[s
     }
     engines = ("pyterrier", "pyterrier-pisa")
     manifest = Manifest(
-        format=FORMAT, collection=collection, arguments=arguments, fields=fields,
-        analyser=ANALYSER, sizes={name: path.stat().st_size for name, path in paths.items()},
+        format=FORMAT,
+        collection=collection,
+        arguments=arguments,
+        fields=fields,
+        analyser=ANALYSER,
+        sizes={name: path.stat().st_size for name, path in paths.items()},
         digests={name: sha256_of(path) for name, path in paths.items()},
         times={name: path.stat().st_mtime_ns for name, path in paths.items()},
         versions={"touche-rad": __version__}
         | {name: importlib.metadata.version(name) for name in engines},
-    )  # fmt: skip
+    )
     manifest = manifest.model_copy(update={"checksum": manifest.computed_checksum()})
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
 

@@ -24,17 +24,52 @@ _ENOUGH: Final = 0.25
 _OPPOSED: Final = tuple(
     frozenset(tokens(pair))
     for pair in (
-        "good bad", "better worse", "more less", "increase decrease", "raise lower", "help harm",
-        "benefit cost", "benefit damage", "safe dangerous", "legal illegal", "moral immoral",
-        "ethical unethical", "fair unfair", "just unjust", "necessary unnecessary", "right wrong",
-        "allow ban", "allow forbid", "legal banned", "support oppose", "positive negative",
-        "possible impossible", "effective ineffective", "healthy unhealthy", "likely unlikely",
-        "strong weak", "high low", "true false", "always never", "important unimportant",
-        "protect threaten", "prevent cause", "reduce increase", "improve worsen", "success failure",
-        "easy difficult", "cheap expensive", "freedom oppression", "equal unequal", "win lose",
-        "acceptable unacceptable", "reliable unreliable", "keep abolish", "useful useless",
+        "good bad",
+        "better worse",
+        "more less",
+        "increase decrease",
+        "raise lower",
+        "help harm",
+        "benefit cost",
+        "benefit damage",
+        "safe dangerous",
+        "legal illegal",
+        "moral immoral",
+        "ethical unethical",
+        "fair unfair",
+        "just unjust",
+        "necessary unnecessary",
+        "right wrong",
+        "allow ban",
+        "allow forbid",
+        "legal banned",
+        "support oppose",
+        "positive negative",
+        "possible impossible",
+        "effective ineffective",
+        "healthy unhealthy",
+        "likely unlikely",
+        "strong weak",
+        "high low",
+        "true false",
+        "always never",
+        "important unimportant",
+        "protect threaten",
+        "prevent cause",
+        "reduce increase",
+        "improve worsen",
+        "success failure",
+        "easy difficult",
+        "cheap expensive",
+        "freedom oppression",
+        "equal unequal",
+        "win lose",
+        "acceptable unacceptable",
+        "reliable unreliable",
+        "keep abolish",
+        "useful useless",
     )
-)  # fmt: skip
+)
 
 
 class Rules:
@@ -61,9 +96,12 @@ def _stance(text: str, argument: Argument) -> Stance:
 
 
 def _odds(
-    text: str, said: frozenset[str], argument: Argument,
-    attacked: frozenset[str], supported: frozenset[str],
-) -> float:  # fmt: skip
+    text: str,
+    said: frozenset[str],
+    argument: Argument,
+    attacked: frozenset[str],
+    supported: frozenset[str],
+) -> float:
     """Return the log odds that the text resembles the attacked claim, not the supported one."""
     if not attacked or not supported:
         return 0.0

@@ -75,9 +75,13 @@ def loss(model: Any, batch: Sequence[Argument], recipe: Recipe, *, text: bool) -
     supported = [encodable(one.supports) for one in batch]
     attacked = [encodable(one.attacks) for one in batch]
     tokens = model.tokenizer(
-        [*texts, *texts], [*supported, *attacked], padding=True, truncation=True,
-        max_length=recipe.longest, return_tensors="pt",
-    ).to(network.device)  # fmt: skip
+        [*texts, *texts],
+        [*supported, *attacked],
+        padding=True,
+        truncation=True,
+        max_length=recipe.longest,
+        return_tensors="pt",
+    ).to(network.device)
     with torch.autocast(network.device.type, torch.bfloat16, enabled=recipe.half_precision):
         scores = network(**tokens).logits.float().reshape(2, -1)
     return -torch.nn.functional.logsigmoid(scores[0] - scores[1]).mean()
@@ -94,9 +98,12 @@ def one_row(network: Any, base: str) -> Initialised:
         rows = rows_of(network.config)
         initialised = "chance" if rows is None else "NLI"
         row = torch.nn.Linear(
-            old.in_features, 1, bias=old.bias is not None, device=old.weight.device,
+            old.in_features,
+            1,
+            bias=old.bias is not None,
+            device=old.weight.device,
             dtype=old.weight.dtype,
-        )  # fmt: skip
+        )
         with torch.no_grad():
             if rows is None:
                 spread = getattr(network.config, "initializer_range", None)
@@ -182,9 +189,14 @@ def _fit(model: Any, job: Job[Recipe], *, text: bool = True) -> int:
         for batch in batches(job.arguments, recipe.batch, f"{recipe.seed} {epoch}")
     ]
     fit(
-        network, parts, plan, lambda batch, _: loss(model, batch, recipe, text=text), recipe,
-        job.folder, job.progress,
-    )  # fmt: skip
+        network,
+        parts,
+        plan,
+        lambda batch, _: loss(model, batch, recipe, text=text),
+        recipe,
+        job.folder,
+        job.progress,
+    )
     return len(plan)
 
 

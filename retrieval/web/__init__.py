@@ -33,5 +33,11 @@ def web_search(source: str = "") -> WebSearch | None:
 
 
 __all__ = [
-    "VARIABLE", "Page", "SearchFailed", "WebResults", "WebSearch", "search_all", "web_search",
-]  # fmt: skip
+    "VARIABLE",
+    "Page",
+    "SearchFailed",
+    "WebResults",
+    "WebSearch",
+    "search_all",
+    "web_search",
+]

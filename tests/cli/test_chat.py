@@ -90,10 +90,20 @@ def test_the_debate_goes_on_and_turns_are_taken_back() -> None:
 
 def test_another_debater_keeps_the_debate_and_the_judge_can_change() -> None:
     ended = chat(
-        ZOOS, "/as verbatim", "Zoos are cruel.", "/judge length", "/judge off", "Zoos are old.",
-        "/as grounded(k=7)", "/as nobody", "/as sinai", "/judge debatrix", "/judge nobody", "/as",
+        ZOOS,
+        "/as verbatim",
+        "Zoos are cruel.",
+        "/judge length",
+        "/judge off",
+        "Zoos are old.",
+        "/as grounded(k=7)",
+        "/as nobody",
+        "/as sinai",
+        "/judge debatrix",
+        "/judge nobody",
+        "/as",
         args=GROUNDED,
-    )  # fmt: skip
+    )
     assert said(ended, "Zoos are cruel.").startswith("verbatim> ")
     assert "judge length" in said(ended, "/judge length")
     assert "Quantity" not in said(ended, "Zoos are old.")
@@ -123,9 +133,16 @@ def test_explain_and_sources_show_why_and_what_was_cited() -> None:
 def test_a_saved_debate_is_a_valid_simulation_and_is_never_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "my debate.jsonl"
     ended = chat(
-        "/save a.jsonl", ZOOS, "Zoos are cruel.", f"/save '{out}'", "/undo", f"/save '{out}'",
-        f"/save! '{out}'", "/save", "/quit",
-    )  # fmt: skip
+        "/save a.jsonl",
+        ZOOS,
+        "Zoos are cruel.",
+        f"/save '{out}'",
+        "/undo",
+        f"/save '{out}'",
+        f"/save! '{out}'",
+        "/save",
+        "/quit",
+    )
     assert "there is nothing to save" in said(ended, "/save a.jsonl")
     assert f"written: {out}" in said(ended, f"/save '{out}'")
     assert "exists; /save! " in said(ended)
@@ -143,9 +160,15 @@ def test_a_recorded_debate_is_loaded_and_goes_on(tmp_path: Path) -> None:
     second = list(files.read_debates(source))[1]
     out = tmp_path / "out.jsonl"
     ended = chat(
-        f"/load {source} 2", "/explain", "And what about hats?", f"/save {out}",
-        f"/load {source} 99", "/load no.jsonl", "/load a b c", f"/load {source} x",
-    )  # fmt: skip
+        f"/load {source} 2",
+        "/explain",
+        "And what about hats?",
+        f"/save {out}",
+        f"/load {source} 99",
+        "/load no.jsonl",
+        "/load a b c",
+        f"/load {source} x",
+    )
     loaded = said(ended, f"/load {source} 2")
     assert "debate 2 of 20" in loaded
     assert second.turns[-1].response is not None

@@ -13,9 +13,11 @@ from tests.terminal import touche_rad
 def _completed(line: str, shell: str = "bash", cwd: Path | None = None) -> list[str]:
     *_, last = words = line.split(" ")
     env = {
-        "_TOUCHE_RAD_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_BREAKS": " \t=:",
+        "_TOUCHE_RAD_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": line,
+        "COMP_BREAKS": " \t=:",
         "COMP_CWORD": last if shell == "fish" else str(len(words) - 1),
-    }  # fmt: skip
+    }
     ended = touche_rad(env=env, cwd=cwd)
     assert ended.err == ""
     return ended.out.splitlines()

@@ -59,8 +59,18 @@ def test_the_next_step_works_for_a_file_whose_name_begins_with_a_dash(claims: Pa
     folder = claims.parent
     lines = demo_file("debates.jsonl").read_text("utf-8").splitlines(keepends=True)
     (folder / "-debates.jsonl").write_text(lines[0])
-    made = touche_rad("respond", "./-debates.jsonl", "-i", "demo", "--last-only", "-d", "verbatim",
-                      "-o", "-run.jsonl", cwd=folder)  # fmt: skip
+    made = touche_rad(
+        "respond",
+        "./-debates.jsonl",
+        "-i",
+        "demo",
+        "--last-only",
+        "-d",
+        "verbatim",
+        "-o",
+        "-run.jsonl",
+        cwd=folder,
+    )
     judge, _ = _next(made.err)
     judged = touche_rad(*judge, cwd=folder)
     assert judged.code == 0, judged.err

@@ -33,9 +33,23 @@ def test_a_judge_is_scaled_as_its_dry_run_says(tmp_path: Path) -> None:
 
 def test_hours_cards_and_money_follow_the_formulas() -> None:
     planned = _plan(
-        "-j", "zsl", "--debates", "1e6", "--endpoint-rate", "600", "--endpoints", "8", "--cards", "2",
-        "--hours", "24", "--card-price", "2.5", "--price", "0.1,0.4",
-    )  # fmt: skip
+        "-j",
+        "zsl",
+        "--debates",
+        "1e6",
+        "--endpoint-rate",
+        "600",
+        "--endpoints",
+        "8",
+        "--cards",
+        "2",
+        "--hours",
+        "24",
+        "--card-price",
+        "2.5",
+        "--price",
+        "0.1,0.4",
+    )
     (size,) = planned["sizes"]
     alone = size["calls"] / (60 * 600)
     assert size["hours"] == pytest.approx(alone / 8)
@@ -86,10 +100,13 @@ def test_the_table_and_the_next_step_are_shown() -> None:
 
 @pytest.mark.parametrize(
     ("args", "why"),
-    [((), "give -d DEBATER, -j JUDGE or --run RUN"), (("-j", "zsl", "--debates", "many"), "such as 1e6"),
-     (("--run", "no-such.jsonl"), "a finished run with its status"),
-     (("--run", "/"), "a finished run with its status")],
-)  # fmt: skip
+    [
+        ((), "give -d DEBATER, -j JUDGE or --run RUN"),
+        (("-j", "zsl", "--debates", "many"), "such as 1e6"),
+        (("--run", "no-such.jsonl"), "a finished run with its status"),
+        (("--run", "/"), "a finished run with its status"),
+    ],
+)
 def test_what_cannot_be_planned_is_refused_in_one_line(args: tuple[str, ...], why: str) -> None:
     ended = touche_rad("plan", *args)
     assert ended.code in (1, 2)

@@ -66,9 +66,13 @@ def test_keys_in_addresses_are_hidden(said: str, hidden: str) -> None:
 
 def test_show_config_prints_no_secret() -> None:
     ended = touche_rad(
-        "serve", "--show-config", "-m", "http://me:pa55word@h/v1?api_key=s3cret#m",
-        "--token", "0123456789abcdef",
-    )  # fmt: skip
+        "serve",
+        "--show-config",
+        "-m",
+        "http://me:pa55word@h/v1?api_key=s3cret#m",
+        "--token",
+        "0123456789abcdef",
+    )
     assert ended.code == 0
     for secret in ("pa55word", "s3cret", "0123456789abcdef"):
         assert secret not in ended.out + ended.err
@@ -89,8 +93,20 @@ def test_one_planted_key_reaches_no_output(
         out, cache = tmp_path / "run.jsonl", tmp_path / "cache"
         debates = tmp_path / "debates.jsonl"
         debates.write_text(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0] + "\n")
-        ended = touche_rad("respond", debates, "-i", "demo", "-d", "composed", "-m", url,
-                           "-o", out, "--cache", cache)  # fmt: skip
+        ended = touche_rad(
+            "respond",
+            debates,
+            "-i",
+            "demo",
+            "-d",
+            "composed",
+            "-m",
+            url,
+            "-o",
+            out,
+            "--cache",
+            cache,
+        )
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any("cache" in path.parts for path in written)
     for path in written:

@@ -28,8 +28,11 @@ print("\\n" + json.dumps(imported))
 def _imported(*calls: list[str]) -> list[set[str]]:
     """Return the top-level packages that are imported after each of some calls in one process."""
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTED, json.dumps(calls)], capture_output=True, text=True, check=True
-    )  # fmt: skip
+        [sys.executable, "-c", IMPORTED, json.dumps(calls)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     listed = json.loads(done.stdout.splitlines()[-1])
     return [{name.partition(".")[0] for name in names} for names in listed]
 
@@ -93,9 +96,13 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
         'debater = "verbatim"\nmax_words = 40\nturns = 7\n[simulate]\nturns = 2\n'
     )
     shown = _shown(
-        "simulate", "--max-words", "30", cwd=tmp_path,
-        TOUCHE_RAD_MAX_WORDS="20", TOUCHE_RAD_SEED="9",
-    )  # fmt: skip
+        "simulate",
+        "--max-words",
+        "30",
+        cwd=tmp_path,
+        TOUCHE_RAD_MAX_WORDS="20",
+        TOUCHE_RAD_SEED="9",
+    )
     assert shown["max-words"] == "30  (flag)"
     assert shown["seed"] == "9  (environment)"
     assert shown["turns"] == "2  (file touche-rad.toml)"
@@ -146,8 +153,11 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
 def test_a_closed_pipe_is_no_error() -> None:
     done = subprocess.run(
         f"{sys.executable} -m touche_rad list --json | head -c 1",
-        shell=True, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.stdout, done.stderr) == ("[", "")
 
 
@@ -166,9 +176,12 @@ def test_a_current_folder_that_was_deleted_is_named(command: str, tmp_path: Path
         "os.rmdir('../gone'); sys.exit(run(sys.argv[1:]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *command.split()], cwd=tmp_path, capture_output=True, text=True,
+        [sys.executable, "-c", script, *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     told = "touche-rad: error: the current folder was deleted: change to another one (cd)\n"
     assert (done.returncode, done.stderr) == (1, told)
 

@@ -13,16 +13,23 @@ from touche_rad.cli import run
 from touche_rad.demo import demo_file
 
 OF_JUDGE = {
-    "turns": 60, "f1": 0.955, "precision": 0.933, "recall": 0.977, "error": 0.079,
-    "always_yes_f1": 0.835, "model_free_f1": None, "reliability": [],
-}  # fmt: skip
+    "turns": 60,
+    "f1": 0.955,
+    "precision": 0.933,
+    "recall": 0.977,
+    "error": 0.079,
+    "always_yes_f1": 0.835,
+    "model_free_f1": None,
+    "reliability": [],
+}
 OF_JURY = {
-    "turns": 60, "abstention": [],
+    "turns": 60,
+    "abstention": [],
     **{
         name: {"f1": 0.9 - at / 100, "kappa": 0.8 - at / 10}
         for at, name in enumerate(("jury", "equal weights", "best juror", "always yes", "majority"))
     },
-}  # fmt: skip
+}
 
 Train = Callable[..., str]
 

@@ -49,8 +49,10 @@ def _driver() -> str:
         return os.environ["STORAGE_DRIVER"]
     made = subprocess.run(
         ["buildah", "--storage-driver", "overlay", "from", "scratch"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if made.returncode != 0:
         return "vfs"
     name = made.stdout.strip()
@@ -67,9 +69,14 @@ def environment() -> dict[str, str]:
 
 def buildah(*args: str | Path, timeout: float = 900) -> str:
     done = subprocess.run(
-        ["buildah", *map(str, args)], env=environment(), capture_output=True, text=True,
-        timeout=timeout, check=False, cwd=ROOT,
-    )  # fmt: skip
+        ["buildah", *map(str, args)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        cwd=ROOT,
+    )
     assert done.returncode == 0, f"{' '.join(map(str, args))}\n{done.stdout}\n{done.stderr}"
     return done.stdout.strip()
 
@@ -107,8 +114,10 @@ def base_image() -> Iterator[str]:
         root = Path(folder, "root")
         subprocess.run(
             ["debootstrap", "--variant=minbase", f"--include={_INCLUDED}", "bookworm", root],
-            check=True, capture_output=True, timeout=600,
-        )  # fmt: skip
+            check=True,
+            capture_output=True,
+            timeout=600,
+        )
         packed = Path(folder, "base.tar")
         subprocess.run(["tar", "-C", root, "-cf", packed, "."], check=True)
         made = buildah("from", "scratch")
@@ -138,9 +147,11 @@ def build(tag: str, *, target: str = "slim", context: Path = ROOT, **arguments: 
     with tempfile.TemporaryDirectory(prefix="touche-rad-pip-") as folder:
         settings = Path(folder, "pip.conf")
         told = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True,
+            [sys.executable, "-m", "pip", "config", "list"],
+            capture_output=True,
+            text=True,
             check=False,
-        ).stdout  # fmt: skip
+        ).stdout
         settings.write_text(_pip_settings(told))
         lent += ["--volume", f"{settings}:/etc/pip.conf:ro"]
         for line in told.splitlines():
@@ -149,9 +160,19 @@ def build(tag: str, *, target: str = "slim", context: Path = ROOT, **arguments: 
                 if place.startswith("/") and Path(place).is_dir():
                     lent += ["--volume", f"{place}:{place}:ro"]
         buildah(
-            "bud", "--format", "docker", "--target", target, *given,
-            "--network", "host", *lent, "-t", tag, context,
-        )  # fmt: skip
+            "bud",
+            "--format",
+            "docker",
+            "--target",
+            target,
+            *given,
+            "--network",
+            "host",
+            *lent,
+            "-t",
+            tag,
+            context,
+        )
 
 
 @functools.cache
@@ -226,7 +247,11 @@ class Image:
         with self.container() as container:
             command = self.command(container, args, mounts or {}, env or {})
             done = subprocess.run(
-                command, env=environment(), capture_output=True, text=True, timeout=timeout,
+                command,
+                env=environment(),
+                capture_output=True,
+                text=True,
+                timeout=timeout,
                 check=False,
-            )  # fmt: skip
+            )
         return Ran(done.returncode, done.stdout, done.stderr)

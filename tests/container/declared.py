@@ -43,15 +43,24 @@ class Declared:
         ids = who if ":" in who else f"{who}:{who}"
         variables = {"HOME": self._home(ids), **self.environment, **(env or {})}
         inside = [
-            "chroot", f"--userspec={ids}", str(self.root), "env", "-i",
+            "chroot",
+            f"--userspec={ids}",
+            str(self.root),
+            "env",
+            "-i",
             *(f"{name}={value}" for name, value in variables.items()),
-            "sh", "-c", f"cd {shlex.quote(self.folder)}; exec {shlex.join(args)}",
-        ]  # fmt: skip
+            "sh",
+            "-c",
+            f"cd {shlex.quote(self.folder)}; exec {shlex.join(args)}",
+        ]
         script = "\n".join([*self._mounted(mounts or {}), f"exec {shlex.join(inside)}"])
         done = subprocess.run(
             ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", script],
-            capture_output=True, text=True, timeout=timeout, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def _home(self, ids: str) -> str:

@@ -116,8 +116,14 @@ def test_a_run_with_a_model_repeats_from_its_cache_without_one(
     script.write_text('{"answer": {"number": 2, "frame": "not so"}}\n')
     common = {**TIRA, "CACHE_DIR": "/cache"}
     mounted = {**mounts(places), cache: "/cache"}
-    first = image.run("touche-rad", "simulate", "-m", "scripted:/tira-data/input/answers.txt",
-                      mounts=mounted, env=common)  # fmt: skip
+    first = image.run(
+        "touche-rad",
+        "simulate",
+        "-m",
+        "scripted:/tira-data/input/answers.txt",
+        mounts=mounted,
+        env=common,
+    )
     assert first.code == 0, first.err
     out = places[1] / "simulations.jsonl"
     wanted = out.read_bytes()
@@ -174,11 +180,21 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
     """As the task's client: all at once, nothing twice; a call in twenty of the model fails."""
     tmp_path.chmod(0o777)
     ran = image.run(
-        "python3", "-m", "tests.serve.careless", str(DEBATES), "/out", "/app/start.sh", "-q",
-        "-j", "calibrated", "--deadline", "280",
+        "python3",
+        "-m",
+        "tests.serve.careless",
+        str(DEBATES),
+        "/out",
+        "/app/start.sh",
+        "-q",
+        "-j",
+        "calibrated",
+        "--deadline",
+        "280",
         mounts={tmp_path: "/out", ROOT / "tests": "/check/tests:ro"},
-        env={"PYTHONPATH": "/check", "PYTHONDONTWRITEBYTECODE": "1"}, timeout=900 + 5 * DEBATES,
-    )  # fmt: skip
+        env={"PYTHONPATH": "/check", "PYTHONDONTWRITEBYTECODE": "1"},
+        timeout=900 + 5 * DEBATES,
+    )
     assert ran.code == 0, ran.err[-2000:]
     told = json.loads(ran.out.splitlines()[-1])
     print(

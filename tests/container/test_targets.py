@@ -151,9 +151,11 @@ def test_a_mounted_model_is_found_and_asked_beside_vllm(gpu: Declared, tmp_path:
     cached = f"models/{name}".replace("/", "--")
     (lent(tmp_path, "hub") / "config.json").write_text("{}")
     mounts = {
-        given: "/tira-data/input:ro", out: "/tira-data/output", ROOT / "tests": "/check/tests:ro",
+        given: "/tira-data/input:ro",
+        out: "/tira-data/output",
+        ROOT / "tests": "/check/tests:ro",
         tmp_path / "hub": f"/root/.cache/huggingface/hub/{cached}:ro",
-    }  # fmt: skip
+    }
     env = {**TIRA, "PYTHONPATH": "/check"}
     ran = gpu.run("sh", "-c", _worded("sinai-vllm"), mounts=mounts, env=env)
     assert ran.code == 0, ran.err

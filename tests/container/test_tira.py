@@ -46,9 +46,12 @@ def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path)
     (first.output() / "simulations.jsonl").rename(alone / "simulations.jsonl")
     words = read.words("judge-grounded", path=str(place))
     second = call_client(
-        words, alone, tmp_path / "log.jsonl", image=submitted.name,
+        words,
+        alone,
+        tmp_path / "log.jsonl",
+        image=submitted.name,
         formats=("GenIR-Simulation", "ir_metadata"),
-    )  # fmt: skip
+    )
     assert second.code == 0, second.told
     made = {path.name for path in second.output().iterdir()}
     assert made == {"evaluations.jsonl", "status.json", ".tracking-results.yml"}
@@ -74,9 +77,12 @@ def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_pa
     committed(place.parent)
     words = ["tira-cli", "dataset-submission", "--path", f"{place}-smoke", "--task", "rad"]
     ended = call_client(
-        [*words, "--split", "train", "--dry-run"], place, tmp_path / "log.jsonl",
-        {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")}, image=submitted.name,
-    )  # fmt: skip
+        [*words, "--split", "train", "--dry-run"],
+        place,
+        tmp_path / "log.jsonl",
+        {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")},
+        image=submitted.name,
+    )
     assert ended.code == 0, ended.told
     (evaluated,) = ended.evaluations
     assert (Path(evaluated["out"]) / "evaluation.prototext").read_text().count("measure {") == 13

@@ -163,8 +163,9 @@ def test_sides_are_exchanged_and_the_record_says_who_was_who() -> None:
 def test_a_stand_in_is_told_and_the_debate_goes_on() -> None:
     first, _ = played(Raising(RuntimeError("no")), Echo("ben"), rounds=1)
     assert [(one.text, (one.model_extra or {}).get("by")) for one in first.speeches] == [
-        ("So be it.", "plain"), ("ben 1.", None),
-    ]  # fmt: skip
+        ("So be it.", "plain"),
+        ("ben 1.", None),
+    ]
 
 
 def test_claims_with_one_id_stay_apart() -> None:
@@ -184,9 +185,27 @@ def test_simulate_writes_contests_that_judge_reads(
 ) -> None:
     out = tmp_path / "contests.jsonl"
     code = terminal(
-        ["simulate", str(claims(2)), "--both-sides", "-i", "demo", "-d", "grounded", "--against", "verbatim",
-         "-i", str(demo_index_path), "--rounds", "2", "--words", "30", "-o", str(out), "-q"]
-    )  # fmt: skip
+        [
+            "simulate",
+            str(claims(2)),
+            "--both-sides",
+            "-i",
+            "demo",
+            "-d",
+            "grounded",
+            "--against",
+            "verbatim",
+            "-i",
+            str(demo_index_path),
+            "--rounds",
+            "2",
+            "--words",
+            "30",
+            "-o",
+            str(out),
+            "-q",
+        ]
+    )
     assert code == 0
     contests = list(files.read_contests(out))
     assert len(contests) == 4
@@ -200,8 +219,12 @@ def test_simulate_writes_contests_that_judge_reads(
     for one in files.read_outcomes(outcomes):
         assert one.outcome.winner in ("first", "second", "tie")
         assert set(one.outcome.scores["first"]) == {
-            "general", "quantity", "quality", "relation", "manner",
-        }  # fmt: skip
+            "general",
+            "quantity",
+            "quality",
+            "relation",
+            "manner",
+        }
 
 
 def test_alone_a_debater_plays_itself_once(
@@ -231,10 +254,27 @@ def test_a_debater_with_a_model_is_told_the_claim_that_it_argues_against(
         answering(server, {"Choice": {"number": 1, "frame": "not so"}})
         out = tmp_path / "contests.jsonl"
         code = terminal(
-            ["simulate", str(claims()), "--both-sides", "-i", "demo", "--against", "verbatim", "--rounds", "2",
-             "-m", f"{server.url}#tiny", "-i", str(demo_index_path), "-o", str(out), "-q",
-             "--workers", "1"]
-        )  # fmt: skip
+            [
+                "simulate",
+                str(claims()),
+                "--both-sides",
+                "-i",
+                "demo",
+                "--against",
+                "verbatim",
+                "--rounds",
+                "2",
+                "-m",
+                f"{server.url}#tiny",
+                "-i",
+                str(demo_index_path),
+                "-o",
+                str(out),
+                "-q",
+                "--workers",
+                "1",
+            ]
+        )
         asked = prompts(server, "Choice")
     assert code == 0
     assert len(asked) == 4, "two speeches on each side"
@@ -259,10 +299,27 @@ def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
     with scripted.serving() as server:
         answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
         code = terminal(
-            ["simulate", str(claims()), "--both-sides", "-i", "demo", "-d", "inspiredebate", "--rounds", "2",
-             "-m", f"{server.url}#tiny", "-i", str(demo_index_path), "-q", "--workers", "1",
-             "-o", str(tmp_path / "contests.jsonl")]
-        )  # fmt: skip
+            [
+                "simulate",
+                str(claims()),
+                "--both-sides",
+                "-i",
+                "demo",
+                "-d",
+                "inspiredebate",
+                "--rounds",
+                "2",
+                "-m",
+                f"{server.url}#tiny",
+                "-i",
+                str(demo_index_path),
+                "-q",
+                "--workers",
+                "1",
+                "-o",
+                str(tmp_path / "contests.jsonl"),
+            ]
+        )
         asked = [one for one in prompts(server, "Speech") if "Write the argument again" not in one]
     assert code == 0
     assert len(asked) == 4
@@ -328,8 +385,9 @@ def test_options_of_the_other_debater_stand_in_brackets(
     brief = [*call, "--rounds", "1", "-q", "-O", "frame=false"]
     assert terminal([*brief, "--against", "grounded(k=5,max_words=20)"]) == 0
     assert rows(out)[0]["debaters"] == {
-        "first": "grounded(frame=False)", "second": "grounded(k=5,max_words=20)",
-    }  # fmt: skip
+        "first": "grounded(frame=False)",
+        "second": "grounded(k=5,max_words=20)",
+    }
     assert count_words(rows(out)[0]["speeches"][1]["text"]) <= 20
     for wrong in ("grounded(k", "grounded(k)", "grounded(kk=5)", "groundet"):
         assert terminal([*brief, "--against", wrong]) == 2

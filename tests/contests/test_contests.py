@@ -36,10 +36,11 @@ def pair(number: int, gold: dict[str, Any], words: tuple[int, int] = (3, 3)) -> 
 def outcome(winner: str | None, scores: tuple[float, float] | None = None) -> Outcome:
     marks = dict(zip(SIDES, scores, strict=True)) if scores else {}
     return Outcome(
-        winner=winner, winners={"general": winner},
+        winner=winner,
+        winners={"general": winner},
         scores={name: {"general": mark} for name, mark in marks.items()},
         reason="" if winner else "why not",
-    )  # fmt: skip
+    )
 
 
 def scored(folder: Path, contests: Sequence[Contest], *runs: Sequence[Judgement]) -> ContestReport:
@@ -54,10 +55,11 @@ def scored(folder: Path, contests: Sequence[Contest], *runs: Sequence[Judgement]
 
 def row(report: ContestReport, run: str, dimension: str = "general", **more: str) -> ContestRow:
     found = [
-        one for one in report.rows
+        one
+        for one in report.rows
         if (one.run, one.dimension) == (run, dimension)
         and all(getattr(one, key) == value for key, value in more.items())
-    ]  # fmt: skip
+    ]
     assert len(found) == 1, found
     return found[0]
 
@@ -68,9 +70,13 @@ def judged(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> list[Jud
 
 @pytest.mark.parametrize(
     ("dimension", "pro", "tie", "con", "rmse"),
-    [("general", 37, 7, 56, 48.22), ("argument", 33, 11, 56, 47.17),
-     ("source", 14, 67, 19, 28.72), ("language", 9, 66, 25, 29.15)],
-)  # fmt: skip
+    [
+        ("general", 37, 7, 56, 48.22),
+        ("argument", 33, 11, 56, 47.17),
+        ("source", 14, 67, 19, 28.72),
+        ("language", 9, 66, 25, 29.15),
+    ],
+)
 def test_the_rmse_of_always_tie_follows_from_the_votes(
     tmp_path: Path, dimension: str, pro: int, tie: int, con: int, rmse: float
 ) -> None:
@@ -86,9 +92,14 @@ def test_the_rmse_of_always_tie_follows_from_the_votes(
 
 
 BP_WINNERS = (
-    [("OO",)] * 0 + [("OG",)] * 2 + [("CG",)] * 2 + [("CO",)] * 2
-    + [("OO", "OG")] * 6 + [("OO", "CG")] * 6 + [("OO", "CO")] * 4
-)  # fmt: skip
+    [("OO",)] * 0
+    + [("OG",)] * 2
+    + [("CG",)] * 2
+    + [("CO",)] * 2
+    + [("OO", "OG")] * 6
+    + [("OO", "CG")] * 6
+    + [("OO", "CO")] * 4
+)
 
 
 def test_with_four_teams_any_gold_winner_is_correct(
@@ -96,10 +107,15 @@ def test_with_four_teams_any_gold_winner_is_correct(
 ) -> None:
     teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
     contests = [
-        Contest(id=str(n), motion="m", sides=teams, gold={"general": list(won)},
-                speeches=tuple(Speech(speaker=team, text="x") for team in teams))
+        Contest(
+            id=str(n),
+            motion="m",
+            sides=teams,
+            gold={"general": list(won)},
+            speeches=tuple(Speech(speaker=team, text="x") for team in teams),
+        )
         for n, won in enumerate(BP_WINNERS)
-    ]  # fmt: skip
+    ]
     half = [
         Outcome(winner="CO") if n < 11 else Outcome(winner=None, reason="too long")
         for n in range(22)
@@ -133,8 +149,12 @@ def test_rmse_is_at_least_the_mean_absolute_error(errors: list[float]) -> None:
 
 def test_winners_and_scores_have_separate_measures(tmp_path: Path) -> None:
     contests = [pair(n, {"general": gold}) for n, gold in enumerate(["Pia", "Con", TIE, "Con"])]
-    told = [outcome("Pia", (9, 2)), outcome("Con", (3, 7)), outcome("Con", (5, 5)),
-            outcome("Pia", (6, 5))]  # fmt: skip
+    told = [
+        outcome("Pia", (9, 2)),
+        outcome("Con", (3, 7)),
+        outcome("Con", (5, 5)),
+        outcome("Pia", (6, 5)),
+    ]
     by_score = ["Pia", "Con", TIE, "Pia"]
     told = [
         one.model_copy(update={"details": {"by_score": {"general": won}}})
@@ -297,9 +317,19 @@ def test_the_terminal_shows_constant_predictors_and_published_scores(tmp_path: P
     scored(tmp_path, contests, judged(contests, [outcome("Pia", (8, 2))] * 3))
     ended = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl")
     assert ended.code == 0, ended.err
-    for told in ("always tie", "always pro", "at random", "always tie", "con wins",
-                 "not measured here", "57.89", "RMSE by winner", "52.06", "0.643",
-                 "36.36"):  # fmt: skip
+    for told in (
+        "always tie",
+        "always pro",
+        "at random",
+        "always tie",
+        "con wins",
+        "not measured here",
+        "57.89",
+        "RMSE by winner",
+        "52.06",
+        "0.643",
+        "36.36",
+    ):
         assert told in ended.out
     printed = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl", "--json")
     assert json.loads(printed.out)["kind"] == "contests"
@@ -307,13 +337,15 @@ def test_the_terminal_shows_constant_predictors_and_published_scores(tmp_path: P
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [({"id": "9", "outcome": {"winner": "Pia"}}, "unknown contest '9'"),
-     ({"id": "0", "outcome": {}}, "outcome.winner: "),
-     ({"id": "0", "outcome": []}, "an object"),
-     ({"id": "0", "outcome": {"winner": "Zoe"}}, "'Zoe' is not a speaker"),
-     ({"id": "0", "outcome": {"winner": "Pia", "winners": {"general": "Zoe"}}}, "'Zoe'"),
-     ({"id": "0", "outcome": {"winner": None}, "swapped": {"winner": "Zoe"}}, "'Zoe'")],
-)  # fmt: skip
+    [
+        ({"id": "9", "outcome": {"winner": "Pia"}}, "unknown contest '9'"),
+        ({"id": "0", "outcome": {}}, "outcome.winner: "),
+        ({"id": "0", "outcome": []}, "an object"),
+        ({"id": "0", "outcome": {"winner": "Zoe"}}, "'Zoe' is not a speaker"),
+        ({"id": "0", "outcome": {"winner": "Pia", "winners": {"general": "Zoe"}}}, "'Zoe'"),
+        ({"id": "0", "outcome": {"winner": None}, "swapped": {"winner": "Zoe"}}, "'Zoe'"),
+    ],
+)
 def test_an_invalid_outcome_is_reported_with_its_line(
     tmp_path: Path, line: dict[str, Any], told: str
 ) -> None:
@@ -329,11 +361,16 @@ def test_an_invalid_outcome_is_reported_with_its_line(
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [({"gold": {"general": "Zoe"}}, "'Zoe' is not a speaker"), ({"gold": {}}, "winner in `gold`"),
-     ({"gold": {"general": None}}, "winner in `gold`"), ({"gold": {"votes": {}}}, "winner in `gold`"),
-     ({"sides": {"Pia": "pro"}}, "missing speaker 'Con'"), ({"speeches": [{"speaker": 1}]}, "text"),
-     ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con")],
-)  # fmt: skip
+    [
+        ({"gold": {"general": "Zoe"}}, "'Zoe' is not a speaker"),
+        ({"gold": {}}, "winner in `gold`"),
+        ({"gold": {"general": None}}, "winner in `gold`"),
+        ({"gold": {"votes": {}}}, "winner in `gold`"),
+        ({"sides": {"Pia": "pro"}}, "missing speaker 'Con'"),
+        ({"speeches": [{"speaker": 1}]}, "text"),
+        ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con"),
+    ],
+)
 def test_an_invalid_contest_is_reported(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     contests = [pair(0, {"general": "Pia"})]
     scored(tmp_path, contests, judged(contests, [outcome("Pia")]))

@@ -20,26 +20,49 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 
 ART = {
-    "title": "Cats are better", "description": "House cats.", "pro": "Ann", "con": "Ben",
-    "arguments": [[{"side": "Pro", "text": "They purr."}, {"side": "Con", "text": "They bite."}],
-                  [{"side": "Pro", "text": "Seldom."}, {"side": "Con", "text": "Often."}]],
+    "title": "Cats are better",
+    "description": "House cats.",
+    "pro": "Ann",
+    "con": "Ben",
+    "arguments": [
+        [{"side": "Pro", "text": "They purr."}, {"side": "Con", "text": "They bite."}],
+        [{"side": "Pro", "text": "Seldom."}, {"side": "Con", "text": "Often."}],
+    ],
     "votes": [
         {"arguments": "pro", "sources": "tie", "legibility": "con", "conduct": "tie"},
         {"arguments": "con", "sources": "tie", "legibility": "tie", "conduct": "tie"},
-        {"arguments": "pro", "sources": "con", "legibility": "tie", "conduct": "pro",
-         "winner": "con"},
+        {
+            "arguments": "pro",
+            "sources": "con",
+            "legibility": "tie",
+            "conduct": "pro",
+            "winner": "con",
+        },
     ],
-}  # fmt: skip
+}
 ORG = {
-    "title": "Tea beats coffee", "participant_1_name": "cup", "participant_1_position": "Con",
-    "participant_2_name": "leaf", "participant_2_position": "Pro",
+    "title": "Tea beats coffee",
+    "participant_1_name": "cup",
+    "participant_1_position": "Con",
+    "participant_2_name": "leaf",
+    "participant_2_position": "Pro",
     "rounds": [[{"side": "Pro", "text": "Calm."}, {"side": "Con", "text": "Dull."}]],
-    "votes": [{"votes_map": {
-        "cup": {"Made better conduct": True, "Agreed with before the debate": True},
-        "leaf": {"Made more convincing arguments": True, "Used the most reliable sources": False},
-        "Tied": {"Used the most reliable sources": True, "Had better spelling and grammar": True},
-    }}],
-}  # fmt: skip
+    "votes": [
+        {
+            "votes_map": {
+                "cup": {"Made better conduct": True, "Agreed with before the debate": True},
+                "leaf": {
+                    "Made more convincing arguments": True,
+                    "Used the most reliable sources": False,
+                },
+                "Tied": {
+                    "Used the most reliable sources": True,
+                    "Had better spelling and grammar": True,
+                },
+            }
+        }
+    ],
+}
 
 
 def read(path: Path, value: Any) -> list[Contest]:
@@ -73,10 +96,13 @@ def panelbench(folder: Path, **change: Any) -> Path:
         (folder / name).mkdir(parents=True)
     for name in ("2", "10"):
         motion = {
-            "motion": f"Motion {name}", "pro_side": [{"name": "OG"}, {"name": "CG"}],
-            "con_side": [{"name": "OO"}, {"name": "CO"}], "info_slide": "Slide.",
-            "speech_order": ["OG", "OO", "CG", "CO"], **change,
-        }  # fmt: skip
+            "motion": f"Motion {name}",
+            "pro_side": [{"name": "OG"}, {"name": "CG"}],
+            "con_side": [{"name": "OO"}, {"name": "CO"}],
+            "info_slide": "Slide.",
+            "speech_order": ["OG", "OO", "CG", "CO"],
+            **change,
+        }
         (folder / "motion" / f"{name}.json").write_text(json.dumps(motion), "utf-8")
     for number in range(4):
         (folder / "speech/2" / f"{number + 8}.md").write_text(f"Said {number}", "utf-8")
@@ -130,16 +156,19 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments.0.side"),
-     ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes.0.arguments"),
-     ({"t": {**ORG, "participant_2_position": "Con"}}, "one Pro and one Con"),
-     ({"t": {**ORG, "rounds": [[{"side": "Pro"}]]}}, "rounds.0.0.text"),
-     ([ART, 5], "expected a debate"), ([{**ART, "con": "Ann"}], "another name than that of pro"),
-     ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),
-     ([{**ART, "id": [1]}], "expected text or a number"),
-     ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is not unique"),
-     ({"t": {**ORG, "participant_2_name": "cup"}}, "names of their own")],
-)  # fmt: skip
+    [
+        ([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments.0.side"),
+        ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes.0.arguments"),
+        ({"t": {**ORG, "participant_2_position": "Con"}}, "one Pro and one Con"),
+        ({"t": {**ORG, "rounds": [[{"side": "Pro"}]]}}, "rounds.0.0.text"),
+        ([ART, 5], "expected a debate"),
+        ([{**ART, "con": "Ann"}], "another name than that of pro"),
+        ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),
+        ([{**ART, "id": [1]}], "expected text or a number"),
+        ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is not unique"),
+        ({"t": {**ORG, "participant_2_name": "cup"}}, "names of their own"),
+    ],
+)
 def test_an_invalid_record_is_reported_and_can_be_skipped(
     tmp_path: Path, value: Any, told: str
 ) -> None:
@@ -155,11 +184,14 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [({"speech_order": ["OG"]}, "names 1 speakers for 4 speeches"),
-     ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on neither side"),
-     ({"pro_side": 3}, "pro_side"), ({"con_side": [{"name": "OG"}]}, "duplicate name 'OG'"),
-     ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'")],
-)  # fmt: skip
+    [
+        ({"speech_order": ["OG"]}, "names 1 speakers for 4 speeches"),
+        ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on neither side"),
+        ({"pro_side": 3}, "pro_side"),
+        ({"con_side": [{"name": "OG"}]}, "duplicate name 'OG'"),
+        ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'"),
+    ],
+)
 def test_an_invalid_folder_is_reported(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     folder = panelbench(tmp_path / "bench", **change)
     ended = touche_rad("contests", folder, "-o", tmp_path / "out.jsonl")
@@ -170,9 +202,13 @@ def test_an_invalid_folder_is_reported(tmp_path: Path, change: dict[str, Any], t
 
 @pytest.mark.parametrize(
     ("name", "text", "told"),
-    [("gold.json", "[1]", "gold by the names of motions"), ("gold/2.json", "5", "got 5"),
-     ("gold/2.json", '{"general": "XX"}', "got 'XX'"), ("gold/2.json", "[]", "got []")],
-)  # fmt: skip
+    [
+        ("gold.json", "[1]", "gold by the names of motions"),
+        ("gold/2.json", "5", "got 5"),
+        ("gold/2.json", '{"general": "XX"}', "got 'XX'"),
+        ("gold/2.json", "[]", "got []"),
+    ],
+)
 def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, told: str) -> None:
     folder = panelbench(tmp_path / "bench")
     (folder / name).write_text(text, "utf-8")

@@ -61,9 +61,20 @@ def cup(folder: Path, index: Path, strengths: str, *words: str, claims: int = 3)
     source.write_text(f"TOPIC_DESCRIPTION\tUSER\n{rows}")
     debaters = [word for one in strengths for word in ("-d", f"strong(power={one})")]
     return touche_rad(
-        "tournament", source, "-i", index, *debaters, "-j", "stronger", "--rounds", "1",
-        "-o", folder / "cup", "-q", *words,
-    )  # fmt: skip
+        "tournament",
+        source,
+        "-i",
+        index,
+        *debaters,
+        "-j",
+        "stronger",
+        "--rounds",
+        "1",
+        "-o",
+        folder / "cup",
+        "-q",
+        *words,
+    )
 
 
 def lines(folder: Path, name: str = "contests.jsonl") -> list[Any]:

@@ -58,12 +58,14 @@ def test_annotators_are_averaged_and_so_are_dimensions_without_an_overall_score(
     tmp_path: Path,
 ) -> None:
     golds = [
-        {"scores": {
-            who: {"argument_clarity": [one - 1, one, one + 1], "topic_relevance": 5}
-            for who, one in zip(SIDES, pair, strict=True)
-        }}
+        {
+            "scores": {
+                who: {"argument_clarity": [one - 1, one, one + 1], "topic_relevance": 5}
+                for who, one in zip(SIDES, pair, strict=True)
+            }
+        }
         for pair in PEOPLE
-    ]  # fmt: skip
+    ]
     rows = scored(tmp_path, golds, of_sides("argument_clarity", OURS))
     assert [row.people for row in rows] == ["overall", "argument_clarity"]
     assert rows[0].pearson == pytest.approx(rows[1].pearson), "the other dimension is constant"
@@ -108,12 +110,15 @@ def test_the_example_of_the_fidelity_sheet_prints_what_the_sheet_says(tmp_path: 
     (tmp_path / "contests.jsonl").write_text(contests, "utf-8")
     totals = [(0.62, 0.71), (0.55, 0.48), (0.80, 0.66)]
     lines = [
-        files.judgement_line(Judgement(
-            json.loads(contest)["id"], "inspirescore",
-            Outcome(winner="Ada", scores={"Ada": {"total": a}, "Bob": {"total": b}}),
-        ))
+        files.judgement_line(
+            Judgement(
+                json.loads(contest)["id"],
+                "inspirescore",
+                Outcome(winner="Ada", scores={"Ada": {"total": a}, "Bob": {"total": b}}),
+            )
+        )
         for contest, (a, b) in zip(contests.splitlines(), totals, strict=True)
-    ]  # fmt: skip
+    ]
     (tmp_path / "outcomes.jsonl").write_text("\n".join(lines), "utf-8")
     assert "touche-rad score outcomes.jsonl contests.jsonl" in command
     ended = touche_rad("score", tmp_path / "outcomes.jsonl", tmp_path / "contests.jsonl")

@@ -130,9 +130,10 @@ def test_intervals_contain_the_rating_and_resample_claims() -> None:
 def sat(judge: str, **options: str) -> Outcome:
     speeches = [("first", "Zoos keep animals safe."), ("second", "No. " * 70), ("first", "Indeed.")]
     contest = Contest(
-        motion="Zoos should stay.", sides={"first": "pro", "second": "con"},
+        motion="Zoos should stay.",
+        sides={"first": "pro", "second": "con"},
         speeches=tuple(Speech(speaker=who, text=text) for who, text in speeches),
-    )  # fmt: skip
+    )
     panel = find("panel", "grice").make(Services(), {"judge": judge, **options})
 
     async def judge_it() -> Any:
@@ -161,8 +162,11 @@ def test_means_within_the_margin_are_a_tie() -> None:
 def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
     panel = GricePanel(GricePanel.Options(), Services())
     panel._judge = object()
-    contest = Contest(motion="m", sides={"a": "pro", "b": "con"},
-                      speeches=(Speech(speaker="a", text="x"), Speech(speaker="b", text="y")))  # fmt: skip
+    contest = Contest(
+        motion="m",
+        sides={"a": "pro", "b": "con"},
+        speeches=(Speech(speaker="a", text="x"), Speech(speaker="b", text="y")),
+    )
 
     async def judge_it() -> Outcome:
         return await panel.judge(contest)
@@ -184,8 +188,20 @@ def claims(folder: Path, count: int = 2) -> Path:
 
 
 def call(source: Path, out: Path, index: Path, *more: str) -> list[str]:
-    return ["tournament", str(source), "-o", str(out), "-i", str(index), "--rounds", "1",
-            "--samples", "50", "-q", *more]  # fmt: skip
+    return [
+        "tournament",
+        str(source),
+        "-o",
+        str(out),
+        "-i",
+        str(index),
+        "--rounds",
+        "1",
+        "--samples",
+        "50",
+        "-q",
+        *more,
+    ]
 
 
 BOTH = ("-d", "grounded", "-d", "verbatim")
@@ -366,8 +382,17 @@ def with_a_model(folder: Path, index: Path, *more: str, code: int = 0) -> tuple[
     """Let a debater that asks play one that does not; return the result and the calls made."""
     with scripted.serving() as server:
         answering(server, {"Choice": {"number": 2, "frame": "not so"}})
-        made = call(claims(folder, 1), folder / "out", index, *BOTH, "--rounds", "2",
-                    "-m", f"{server.url}#tiny", *more)  # fmt: skip
+        made = call(
+            claims(folder, 1),
+            folder / "out",
+            index,
+            *BOTH,
+            "--rounds",
+            "2",
+            "-m",
+            f"{server.url}#tiny",
+            *more,
+        )
         assert terminal(made) == code
         return ratings(folder / "out"), len(server.asked)
 
@@ -388,9 +413,14 @@ def test_the_costs_of_each_debater_are_reported(tmp_path: Path, demo_index_path:
 
 
 @pytest.mark.parametrize(
-    ("budget", "calls"), [(("--max-calls", "1"), 2), (("--max-tokens", "15"), 2),
-                          (("--max-calls", "0"), 0), (("--max-tokens", "16"), 4)]
-)  # fmt: skip
+    ("budget", "calls"),
+    [
+        (("--max-calls", "1"), 2),
+        (("--max-tokens", "15"), 2),
+        (("--max-calls", "0"), 0),
+        (("--max-tokens", "16"), 4),
+    ],
+)
 def test_a_budget_holds_for_each_debate(
     tmp_path: Path, demo_index_path: Path, budget: tuple[str, str], calls: int
 ) -> None:
@@ -454,9 +484,12 @@ def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_p
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_played(
-    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str],
-    more: tuple[str, ...], told: str,
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    demo_index_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...],
+    told: str,
+) -> None:
     out = tmp_path / "out"
     assert terminal(call(claims(tmp_path), out, demo_index_path, *more)) == 2
     assert told in capsys.readouterr().err
@@ -488,8 +521,10 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     assert "City centres should be closed to private cars." in told, "the debates are there too"
     assert '"sides":["verbatim","grounded"]' in told, "the debaters' names, not first and second"
     result = result.model_copy(
-        update={"standings": tuple(one.model_copy(update={"name": EVIL}) for one in result.standings)}
-    )  # fmt: skip
+        update={
+            "standings": tuple(one.model_copy(update={"name": EVIL}) for one in result.standings)
+        }
+    )
     alone = tmp_path / "ratings.json"
     alone.write_text(result.model_dump_json(indent=2))
     assert terminal(["report", str(alone), "-o", str(page), "-q", "--replace"]) == 0

@@ -147,11 +147,17 @@ def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> Non
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"of": "best-of-n"}, "contain itself"), ({"of": "nobody"}, "'nobody'"),
-     ({"of": "sinai"}, "cannot be used"), ({"of": "says-short", "judge": "nobody"}, "'nobody'"),
-     ({"of": "says-short", "judge": "debatrix"}, "cannot judge here"), ({"of": "grounded(x)"}, "KEY=VALUE"),
-     ({"of": "verbatim(wit=1)"}, "wit"), ({"of": ","}, "at least one")],
-)  # fmt: skip
+    [
+        ({"of": "best-of-n"}, "contain itself"),
+        ({"of": "nobody"}, "'nobody'"),
+        ({"of": "sinai"}, "cannot be used"),
+        ({"of": "says-short", "judge": "nobody"}, "'nobody'"),
+        ({"of": "says-short", "judge": "debatrix"}, "cannot judge here"),
+        ({"of": "grounded(x)"}, "KEY=VALUE"),
+        ({"of": "verbatim(wit=1)"}, "wit"),
+        ({"of": ","}, "at least one"),
+    ],
+)
 def test_what_cannot_be_is_told_before_anything_is_asked(
     options: dict[str, str], told: str
 ) -> None:
@@ -170,8 +176,13 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
     def verdict(told: str) -> Any:
         good = "No, and that" in told
         mark = {"comment": "c", "score": 9 if good else 2}
-        return {"analysis": "a", "debater_1": {"comment": "c", "score": 5}, "debater_2": mark,
-                "comment": "c", "winner": "debater_2" if good else "debater_1"}  # fmt: skip
+        return {
+            "analysis": "a",
+            "debater_1": {"comment": "c", "score": 5},
+            "debater_2": mark,
+            "comment": "c",
+            "winner": "debater_2" if good else "debater_1",
+        }
 
     filling(server, Verdict=verdict)
     model = Model(Address(server.url, "tiny"), deadline=5)

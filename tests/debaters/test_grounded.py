@@ -133,12 +133,15 @@ def test_a_text_that_needs_its_context_or_has_a_link_is_quoted_only_if_there_is_
     unclear = [
         argument(n, PENNY, WORTHLESS, WORTH, text)
         for n, text in enumerate(
-            ["The penny does just this.", "Both of these practices spare the worthless penny.",
-             "The parent claim forgets what the worthless penny does.",
-             "The worthless penny helps charities (p. 12)."],
+            [
+                "The penny does just this.",
+                "Both of these practices spare the worthless penny.",
+                "The parent claim forgets what the worthless penny does.",
+                "The worthless penny helps charities (p. 12).",
+            ],
             start=20,
         )
-    ]  # fmt: skip
+    ]
     asked = debate(PENNY_IS_WORTHLESS)
     assert made(BothSides([*unclear, ARGUMENTS[2]])).answer(asked).arguments[0].id == "7.3"
     assert made(BothSides(unclear)).answer(asked).arguments[0].id in {one.id for one in unclear}

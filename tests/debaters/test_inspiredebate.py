@@ -109,10 +109,15 @@ def test_the_terms_are_asked_by_topic_position_and_opponent(server: Scripted) ->
     answer(server)
     (told,) = prompts(server, "Terms")
     for element in (
-        "1 to 3 terms", "specific", "2 to 4 words", "broad", "against the topic",
+        "1 to 3 terms",
+        "specific",
+        "2 to 4 words",
+        "broad",
+        "against the topic",
         "The debate topic: The penny is worthless and should be abolished.",
-        "The opponent's argument: Abolish the penny!", '{"terms": ',
-    ):  # fmt: skip
+        "The opponent's argument: Abolish the penny!",
+        '{"terms": ',
+    ):
         assert element in told
 
 
@@ -120,11 +125,18 @@ def test_the_answer_is_asked_for_with_reasoning_before_the_argument(server: Scri
     answer(server)
     (told,) = prompts(server, "Speech")
     for element in (
-        "debater", "Welcome", "The debate topic is: The penny is worthless and should be abolished.",
-        "against the topic", "You defend: the topic is wrong", "step by step", "causes",
-        "direct claim", "at most 60 words", "You disagree with me. Refute what I just said",
+        "debater",
+        "Welcome",
+        "The debate topic is: The penny is worthless and should be abolished.",
+        "against the topic",
+        "You defend: the topic is wrong",
+        "step by step",
+        "causes",
+        "direct claim",
+        "at most 60 words",
+        "You disagree with me. Refute what I just said",
         "reasoning and analysis, then your argument",
-    ):  # fmt: skip
+    ):
         assert element in told
     assert told.index("- reasoning:") < told.index("- argument:")
     schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
@@ -151,9 +163,10 @@ def test_the_sides_speak_in_turn_and_evidence_stands_beside_the_last_word_alone(
     assert [one["role"] for one in messages] == ["system", "user", "assistant", "user"]
     assert messages[1]["content"] == "The penny is worthless and should be abolished."
     assert json.loads(messages[2]["content"]) == {
-        "reasoning": "I refute the opponent's last message.", "evidence": [],
+        "reasoning": "I refute the opponent's last message.",
+        "evidence": [],
         "argument": "I hold it dear.",
-    }  # fmt: skip
+    }
     assert messages[3]["content"].startswith("Abolish the penny!")
     assert "Evidence for this turn" in messages[3]["content"]
     assert all("Evidence for this turn" not in one["content"] for one in messages[:3])
@@ -212,9 +225,10 @@ ZEBRAS = {**SPOKEN, "argument": "Zebras graze quietly at dusk."}
 
 
 PARAPHRASE = {
-    "reasoning": "Tins need coins.", "evidence": [1],
+    "reasoning": "Tins need coins.",
+    "evidence": [1],
     "argument": "Small change keeps the collecting boxes of good causes filled.",
-}  # fmt: skip
+}
 
 
 def naming(text: str, **more: Any) -> Any:
@@ -520,18 +534,28 @@ def test_quotations_are_cited_in_the_order_of_the_text(order: list[Argument]) ->
 
 @pytest.mark.parametrize(
     "text",
-    [REFUSAL, "I can’t argue for that.", "I'm sorry, but I can't help with that.",
-     "As an AI, I hold no views.", "Sorry, I won't write this.", "I am unable to take a side."],
-)  # fmt: skip
+    [
+        REFUSAL,
+        "I can’t argue for that.",
+        "I'm sorry, but I can't help with that.",
+        "As an AI, I hold no views.",
+        "Sorry, I won't write this.",
+        "I am unable to take a side.",
+    ],
+)
 def test_refusals_are_seen(text: str) -> None:
     assert refused(text)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["I cannot agree: coins matter.", "Nobody can provide an argument for rounding up.",
-     "I'm sorry, but coins fill tins.",
-     "I cannot support abolishing the penny.", "Charities help; I won't let you forget them."],
-)  # fmt: skip
+    [
+        "I cannot agree: coins matter.",
+        "Nobody can provide an argument for rounding up.",
+        "I'm sorry, but coins fill tins.",
+        "I cannot support abolishing the penny.",
+        "Charities help; I won't let you forget them.",
+    ],
+)
 def test_arguments_are_no_refusals(text: str) -> None:
     assert not refused(text)

@@ -104,9 +104,16 @@ def test_in_five_turns_nothing_is_said_twice_and_then_that_nothing_is_left(messa
 
 
 said = st.sampled_from(
-    [USER, paraphrase(USER), WORTHLESS, WORTH, NIGHT, "Few travellers sleep well in a bunk.",
-     "Nothing in any shop costs a penny, so the worthless penny only fills jars and drawers."]
-)  # fmt: skip
+    [
+        USER,
+        paraphrase(USER),
+        WORTHLESS,
+        WORTH,
+        NIGHT,
+        "Few travellers sleep well in a bunk.",
+        "Nothing in any shop costs a penny, so the worthless penny only fills jars and drawers.",
+    ]
+)
 
 
 @pytest.mark.long

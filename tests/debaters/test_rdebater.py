@@ -38,11 +38,25 @@ SAID = ("Pennies cost 3 percent more each year.", "Do they?", WORTHLESS)
 ASKED = debate(*SAID)
 UTTERANCE = "You overlook that charities collect the penny that nobody misses."
 BETTER = "No. Charities collect the penny that nobody misses."
-SUMMARY = {"overview": "OVERVIEW", "supporting": ["FOR-1"], "opposing": ["CON-1"], "divergences": ["PART-1"]}  # fmt: skip
-GOOD = {"stance_faithfulness": True, "argumentative_relevance": True, "scheme_compliance": True,
-        "feedback": ""}  # fmt: skip
+SUMMARY = {
+    "overview": "OVERVIEW",
+    "supporting": ["FOR-1"],
+    "opposing": ["CON-1"],
+    "divergences": ["PART-1"],
+}
+GOOD = {
+    "stance_faithfulness": True,
+    "argumentative_relevance": True,
+    "scheme_compliance": True,
+    "feedback": "",
+}
 BAD = {**GOOD, "stance_faithfulness": False, "feedback": "MEND-THIS"}
-LABELS = {"acceptability": "good", "inference": "good", "relevance": "excellent", "robustness": "good"}  # fmt: skip
+LABELS = {
+    "acceptability": "good",
+    "inference": "good",
+    "relevance": "excellent",
+    "robustness": "good",
+}
 
 
 def numbered(told: str, scheme: Scheme = Scheme.CAUSAL) -> dict[str, Any]:
@@ -55,25 +69,50 @@ def numbered(told: str, scheme: Scheme = Scheme.CAUSAL) -> dict[str, Any]:
 
 PAPER: dict[str, Any] = {
     "Predicates": lambda told: {"predicates": [f"Says(Opponent, {told.split()[-1]})"]},
-    "Chain": {"chain": "THE-CHAIN"}, "Flaws": {"flaws": ["FLAW-1", "FLAW-2"]},
+    "Chain": {"chain": "THE-CHAIN"},
+    "Flaws": {"flaws": ["FLAW-1", "FLAW-2"]},
     "Keywords": {"keywords": ["penny", "charities"]},
     "Schemes": {Scheme.CAUSAL.value: {"reason": "BECAUSE"}},
-    "Scoring": {Scheme.CAUSAL.value: {"Acceptability": "good", "Inference": "good",
-                                      "Relevance": "excellent", "Robustness": "good"}},
+    "Scoring": {
+        Scheme.CAUSAL.value: {
+            "Acceptability": "good",
+            "Inference": "good",
+            "Relevance": "excellent",
+            "Robustness": "good",
+        }
+    },
     "Draft": {"numbers": [1], "utterance": UTTERANCE},
-    "Summary": SUMMARY, "Judgement": GOOD, "Modified": {"utterance": BETTER},
-}  # fmt: skip
+    "Summary": SUMMARY,
+    "Judgement": GOOD,
+    "Modified": {"utterance": BETTER},
+}
 LEAN: dict[str, Any] = {
-    "Reading": {"predicates": ["Worthless(Penny)"], "chain": "THE-CHAIN", "flaws": ["FLAW-1"],
-                "keywords": ["penny", "charities"]},
-    "Keywords": PAPER["Keywords"], "Together": numbered, "Draft": PAPER["Draft"],
-    "Check": {"summary": SUMMARY, "unsupported": [], "judgement": GOOD, "numbers": [],
-              "utterance": ""},
+    "Reading": {
+        "predicates": ["Worthless(Penny)"],
+        "chain": "THE-CHAIN",
+        "flaws": ["FLAW-1"],
+        "keywords": ["penny", "charities"],
+    },
+    "Keywords": PAPER["Keywords"],
+    "Together": numbered,
+    "Draft": PAPER["Draft"],
+    "Check": {
+        "summary": SUMMARY,
+        "unsupported": [],
+        "judgement": GOOD,
+        "numbers": [],
+        "utterance": "",
+    },
     "Assessment": {"summary": SUMMARY, "unsupported": [], "judgement": GOOD},
     "Plain": {"utterance": UTTERANCE},
-}  # fmt: skip
-NEVER_GOOD = {"summary": SUMMARY, "unsupported": [], "judgement": BAD, "numbers": [],
-              "utterance": BETTER}  # fmt: skip
+}
+NEVER_GOOD = {
+    "summary": SUMMARY,
+    "unsupported": [],
+    "judgement": BAD,
+    "numbers": [],
+    "utterance": BETTER,
+}
 BAD_AT_LAST = {"summary": SUMMARY, "unsupported": [], "judgement": BAD}
 BEGINNING = ["Keywords", "Predicates", "Predicates", "Chain", "Flaws"]
 """What comes before retrieval, sorted by agent: two utterances of the opponent."""
@@ -118,7 +157,9 @@ def paper(server: Scripted, asked: Debate = ASKED, **options: str) -> dict[str, 
     return found
 
 
-def lean(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> dict[str, Any]:  # fmt: skip
+def lean(
+    server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str
+) -> dict[str, Any]:
     found: dict[str, Any] = answer(server, asked, index, trace="yes", **options).extra["rdebater"]
     return found
 
@@ -138,9 +179,16 @@ def test_a_turn_of_the_paper_costs_t_and_four_and_three_an_attempt_less_one(
     found = paper(server, debate(*said))
     assert len(server.asked) == found["calls"] == turns + 4 + 2 * attempts + (attempts - 1)
     assert Counter(called(server)) == Counter(
-        {"Predicates": turns, "Chain": 1, "Flaws": 1, "Keywords": 1, "Draft": 1,
-         "Summary": attempts, "Judgement": attempts}
-    ) + Counter({"Modified": attempts - 1})  # fmt: skip
+        {
+            "Predicates": turns,
+            "Chain": 1,
+            "Flaws": 1,
+            "Keywords": 1,
+            "Draft": 1,
+            "Summary": attempts,
+            "Judgement": attempts,
+        }
+    ) + Counter({"Modified": attempts - 1})
 
 
 def test_the_agents_come_in_the_papers_order(server: Scripted) -> None:
@@ -193,23 +241,47 @@ def test_predicates_are_asked_of_each_utterance_of_the_opponent(server: Scripted
     first, second = prompts(server, "Predicates")
     assert first.endswith(f"The opponent's statement:\n{SAID[0]}")
     assert second.endswith(f"The opponent's statement:\n{SAID[2]}")
-    for element in ("Symbolic Translator", "Cause(A,B)", "Necessary(A,B)", "Supports(A,B)",
-                    "Contrast(A,B)", "Negate(P)", "Increase(X,Value)", "Decrease(X,Value)",
-                    "percentages and times", "same name", "no sentences",
-                    "one predicate per item"):  # fmt: skip
+    for element in (
+        "Symbolic Translator",
+        "Cause(A,B)",
+        "Necessary(A,B)",
+        "Supports(A,B)",
+        "Contrast(A,B)",
+        "Negate(P)",
+        "Increase(X,Value)",
+        "Decrease(X,Value)",
+        "percentages and times",
+        "same name",
+        "no sentences",
+        "one predicate per item",
+    ):
         assert element in first
 
 
 def test_the_chain_is_made_of_the_union_of_the_predicates(server: Scripted) -> None:
-    answering(server, {**PAPER, "Predicates": in_turn(
-        {"predicates": ["Cause(A, Rise(B, 3%))", "and so on", "Cause(A,  Rise(B, 3%))"]},
-        {"predicates": ["cause(a, rise(b, 3%))", "- Negate(C)."]})})  # fmt: skip
+    answering(
+        server,
+        {
+            **PAPER,
+            "Predicates": in_turn(
+                {"predicates": ["Cause(A, Rise(B, 3%))", "and so on", "Cause(A,  Rise(B, 3%))"]},
+                {"predicates": ["cause(a, rise(b, 3%))", "- Negate(C)."]},
+            ),
+        },
+    )
     found = paper(server)
     assert found["predicates"] == ["Cause(A, Rise(B, 3%))", "Negate(C)"]
     (told,) = prompts(server, "Chain")
     assert told.endswith("The opponent's predicates:\nCause(A, Rise(B, 3%))\nNegate(C)")
-    for element in ("Symbolic Chain-of-Thought Generator", "contradiction", "order", "supports",
-                    "conflict", "neutral", "Add no evidence"):  # fmt: skip
+    for element in (
+        "Symbolic Chain-of-Thought Generator",
+        "contradiction",
+        "order",
+        "supports",
+        "conflict",
+        "neutral",
+        "Add no evidence",
+    ):
         assert element in told
 
 
@@ -217,9 +289,18 @@ def test_the_flaws_are_found_in_the_chain(server: Scripted) -> None:
     found = paper(server)
     (told,) = prompts(server, "Flaws")
     assert told.endswith("THE-CHAIN")
-    for element in ("Logic Critic", "contradictions", "unsupported", "circular",
-                    "overgeneralisation", "times", "missing links", "one to three sentences",
-                    "name the claims", "no new evidence"):  # fmt: skip
+    for element in (
+        "Logic Critic",
+        "contradictions",
+        "unsupported",
+        "circular",
+        "overgeneralisation",
+        "times",
+        "missing links",
+        "one to three sentences",
+        "name the claims",
+        "no new evidence",
+    ):
         assert element in told
     assert found["flaws"] == ["FLAW-1", "FLAW-2"]
 
@@ -233,9 +314,15 @@ def test_the_draft_is_told_history_flaws_evidence_schemes_and_stance(server: Scr
         "Opponent: The",
     ):
         assert line in told
-    for element in ("You defend: this thesis is wrong.", "- FLAW-1", "- FLAW-2",
-                    "at most 60 words", f"- {Scheme.CAUSAL.value}: ",
-                    f"[{Scheme.CAUSAL.value}: good (BECAUSE)]", "concede nothing"):  # fmt: skip
+    for element in (
+        "You defend: this thesis is wrong.",
+        "- FLAW-1",
+        "- FLAW-2",
+        "at most 60 words",
+        f"- {Scheme.CAUSAL.value}: ",
+        f"[{Scheme.CAUSAL.value}: good (BECAUSE)]",
+        "concede nothing",
+    ):
         assert element in told
     assert Scheme.VALUE.value not in told, "only what is above the threshold"
     assert [f"\n{number}. " in told for number in (1, 2, 3)] == [True, True, False]
@@ -253,9 +340,17 @@ def test_the_summary_sees_the_history_and_the_candidate(server: Scripted) -> Non
 def test_the_judgement_sees_the_summary_the_candidate_and_three_criteria(server: Scripted) -> None:
     answer(server, profile="paper", k="2")
     (told,) = prompts(server, "Judgement")
-    for element in ("stance_faithfulness", "argumentative_relevance", "scheme_compliance",
-                    "OVERVIEW", "FOR-1", "CON-1", "PART-1", "each failing part",
-                    f"- {Scheme.CAUSAL.value}: "):  # fmt: skip
+    for element in (
+        "stance_faithfulness",
+        "argumentative_relevance",
+        "scheme_compliance",
+        "OVERVIEW",
+        "FOR-1",
+        "CON-1",
+        "PART-1",
+        "each failing part",
+        f"- {Scheme.CAUSAL.value}: ",
+    ):
         assert element in told
     assert told.endswith(f"The candidate utterance of Con-1:\n{UTTERANCE}")
 
@@ -272,18 +367,40 @@ def test_the_modification_sees_the_utterance_and_what_was_not_met(server: Script
 def test_the_lean_reading_asks_for_all_that_the_four_prompts_ask_for(server: Scripted) -> None:
     lean(server)
     (told,) = prompts(server, "Reading")
-    for element in ("Symbolic Translator", "Cause(A,B)", "Negate(P)", "Chain-of-Thought", "support",
-                    "conflict", "neutral", "Logic Critic", "circular", "missing links",
-                    "no new evidence", "keywords", *SAID):  # fmt: skip
+    for element in (
+        "Symbolic Translator",
+        "Cause(A,B)",
+        "Negate(P)",
+        "Chain-of-Thought",
+        "support",
+        "conflict",
+        "neutral",
+        "Logic Critic",
+        "circular",
+        "missing links",
+        "no new evidence",
+        "keywords",
+        *SAID,
+    ):
         assert element in told
 
 
 def test_the_lean_check_asks_for_summary_judgement_and_the_text_mended(server: Scripted) -> None:
     lean(server, k="3")
     (told,) = prompts(server, "Check")
-    for element in ("overview", "supporting", "opposing", "divergences", "stance_faithfulness",
-                    "argumentative_relevance", "scheme_compliance", "feedback", "correct",
-                    f"- {Scheme.CAUSAL.value}: ", *SAID):  # fmt: skip
+    for element in (
+        "overview",
+        "supporting",
+        "opposing",
+        "divergences",
+        "stance_faithfulness",
+        "argumentative_relevance",
+        "scheme_compliance",
+        "feedback",
+        "correct",
+        f"- {Scheme.CAUSAL.value}: ",
+        *SAID,
+    ):
         assert element in told
     assert told.endswith(f"The candidate utterance of Con-1:\n{UTTERANCE}")
 
@@ -378,11 +495,17 @@ def test_the_budget_is_hard_and_leaves_calls_for_the_draft_and_its_judgement(
 ) -> None:
     answering(server, LEAN | {"Check": NEVER_GOOD})
     response = answer(server, calls=str(calls))
-    assert called(server) == [
-        [], ["Draft"], ["Draft", "Assessment"], ["Reading", "Draft", "Assessment"],
-        ["Reading", "Together", "Draft", "Assessment"],
-        ["Reading", "Together", "Draft", "Check", "Assessment"],
-    ][calls]  # fmt: skip
+    assert (
+        called(server)
+        == [
+            [],
+            ["Draft"],
+            ["Draft", "Assessment"],
+            ["Reading", "Draft", "Assessment"],
+            ["Reading", "Together", "Draft", "Assessment"],
+            ["Reading", "Together", "Draft", "Check", "Assessment"],
+        ][calls]
+    )
     assert response.arguments
 
 
@@ -402,8 +525,15 @@ def sent(server: Scripted, utterance: str, numbers: list[int], **check: Any) -> 
     """The response to a draft; each check gives the same verdict and no correction."""
     verdict = {**LEAN["Check"], **check}
     shared = {name: verdict[name] for name in ("summary", "unsupported", "judgement")}
-    answering(server, LEAN | {"Draft": {"numbers": numbers, "utterance": utterance},
-                              "Check": verdict, "Assessment": shared})  # fmt: skip
+    answering(
+        server,
+        LEAN
+        | {
+            "Draft": {"numbers": numbers, "utterance": utterance},
+            "Check": verdict,
+            "Assessment": shared,
+        },
+    )
     return answer(server)
 
 
@@ -463,10 +593,14 @@ def test_words_that_the_candidate_does_not_contain_do_not_count_as_unsupported(
 
 
 def test_a_draft_that_no_model_judged_keeps_only_quotations(server: Scripted) -> None:
-    answering(server, LEAN | {
-        "Draft": {"numbers": [2], "utterance": f"{CHARITY} Pennies keep small shops open."},
-        "Check": "I cannot do that.",
-    })  # fmt: skip
+    answering(
+        server,
+        LEAN
+        | {
+            "Draft": {"numbers": [2], "utterance": f"{CHARITY} Pennies keep small shops open."},
+            "Check": "I cannot do that.",
+        },
+    )
     assert answer(server).content == CHARITY
 
 
@@ -501,9 +635,12 @@ def annotated(place: Path, marks: dict[str, dict[Scheme, Level]]) -> PisaArgumen
     with (folder / RECORDS).open("wb") as records:
         for one in sorted(ARGUMENTS, key=lambda one: one.id.encode()):
             levels = marks.get(one.id, {})
-            annotation = Annotation(marks={
-                scheme: Mark(levels=dict.fromkeys(Dimension, level), reason="REMEMBERED")
-                for scheme, level in levels.items()})  # fmt: skip
+            annotation = Annotation(
+                marks={
+                    scheme: Mark(levels=dict.fromkeys(Dimension, level), reason="REMEMBERED")
+                    for scheme, level in levels.items()
+                }
+            )
             records.write(line_of(annotation.model_dump(mode="json")))
     finish(folder, index.manifest.collection, {"model": "by hand"})
     return index
@@ -573,8 +710,7 @@ def test_a_scheme_must_be_excellent_in_more_than_half_of_the_records(
         for place, one in enumerate(ARGUMENTS[:4])
     }
     index = annotated(tmp_path / "ix", marks)
-    found = lean(server, index=index, k="4", fields="topic", scheme_rule="no",
-                 standalone="no")  # fmt: skip
+    found = lean(server, index=index, k="4", fields="topic", scheme_rule="no", standalone="no")
     assert len(found["evidence"]) == 4
     assert found["means"][Scheme.CAUSAL.value] == shared
     assert found["scheme_priors"] == chosen
@@ -583,8 +719,9 @@ def test_a_scheme_must_be_excellent_in_more_than_half_of_the_records(
 
 def test_without_a_prior_the_evidence_stands_as_told(server: Scripted) -> None:
     for option, count in (("all", 4), ("first", 1), ("none", 0)):
-        found = lean(server, annotate="never", without_priors=option, k="4", fields="topic",
-                     standalone="no")  # fmt: skip
+        found = lean(
+            server, annotate="never", without_priors=option, k="4", fields="topic", standalone="no"
+        )
         assert found["scheme_priors"] == []
         assert len(found["evidence_priors"]) == count
         assert "no scheme is above the threshold" in found["notes"]
@@ -634,9 +771,15 @@ def test_a_text_that_several_arguments_have_is_retrieved_once(
         ([BAD], ["One penny.", "Two pennies.", BETTER], 3, "revisions", BETTER),
         ([BAD], [BETTER], 0, "revisions", UTTERANCE),
         ([BAD], [UTTERANCE.upper()], 3, "repeated", UTTERANCE),
-        ([BAD, {**BAD, "argumentative_relevance": False}], [BETTER, "Two pennies."], 1, "revisions", UTTERANCE),
+        (
+            [BAD, {**BAD, "argumentative_relevance": False}],
+            [BETTER, "Two pennies."],
+            1,
+            "revisions",
+            UTTERANCE,
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_loop_ends_and_the_best_candidate_stands(
     server: Scripted, judged: list[Any], mended: list[str], revisions: int, stop: str, said: str
 ) -> None:
@@ -644,8 +787,9 @@ def test_the_loop_ends_and_the_best_candidate_stands(
     if mended:
         script["Modified"] = in_turn(*({"utterance": text} for text in mended))
     answering(server, PAPER | script)
-    response = answer(server, profile="paper", annotate="never", trace="yes",
-                      max_revisions=str(revisions))  # fmt: skip
+    response = answer(
+        server, profile="paper", annotate="never", trace="yes", max_revisions=str(revisions)
+    )
     found = response.extra["rdebater"]
     assert (found["stop"], response.content) == (stop, said)
     assert found["accepted"] is (stop == "accepted")
@@ -666,8 +810,14 @@ def test_one_summary_may_serve_all_candidates(server: Scripted) -> None:
 
 def test_a_broken_rule_of_the_task_is_told_and_mended(server: Scripted) -> None:
     long = "Charities collect the penny. " * 20
-    answering(server, LEAN | {"Draft": {"numbers": [1], "utterance": long},
-                              "Check": {**LEAN["Check"], "numbers": [1], "utterance": BETTER}})  # fmt: skip
+    answering(
+        server,
+        LEAN
+        | {
+            "Draft": {"numbers": [1], "utterance": long},
+            "Check": {**LEAN["Check"], "numbers": [1], "utterance": BETTER},
+        },
+    )
     response = answer(server)
     assert "It has 80 words; at most 60 are allowed." in prompts(server, "Check")[0]
     assert response.content == BETTER
@@ -768,8 +918,14 @@ def test_a_literal_keyword_stands_in_the_text_and_a_stem_need_not(
     for keyword, literal, by_stem in (("charities", ["7.3"], ["7.3"]), ("charity", [], ["7.3"])):
         answering(server, PAPER | {"Keywords": {"keywords": [keyword]}})
         for match, wanted in (("literal", literal), ("index", by_stem)):
-            found = answer(server, index=index, profile="paper", annotate="never", trace="yes",
-                           rule_match=match)  # fmt: skip
+            found = answer(
+                server,
+                index=index,
+                profile="paper",
+                annotate="never",
+                trace="yes",
+                rule_match=match,
+            )
             told = found.extra["rdebater"]
             matched = [] if "no keyword matched" in str(told["notes"]) else told["evidence"]
             assert [one["id"] for one in matched] == wanted
@@ -865,14 +1021,18 @@ def test_what_is_named_and_not_used_is_not_cited(server: Scripted) -> None:
 
 
 FAILURES: dict[str, dict[str, Any]] = {
-    "reading": {"Reading": RuntimeError()}, "annotation": {"Together": RuntimeError()},
-    "draft": {"Draft": RuntimeError()}, "check": {"Check": RuntimeError()},
+    "reading": {"Reading": RuntimeError()},
+    "annotation": {"Together": RuntimeError()},
+    "draft": {"Draft": RuntimeError()},
+    "check": {"Check": RuntimeError()},
     "nothing works": dict.fromkeys(LEAN, RuntimeError()),
     "nonsense": dict.fromkeys(LEAN, "I cannot do that."),
     "unknown numbers": {"Draft": {"numbers": [77, -1], "utterance": "Zzz."}},
-    "empty": {"Reading": {"predicates": [], "chain": "", "flaws": [], "keywords": []},
-              "Together": {"arguments": []}},
-}  # fmt: skip
+    "empty": {
+        "Reading": {"predicates": [], "chain": "", "flaws": [], "keywords": []},
+        "Together": {"arguments": []},
+    },
+}
 
 
 @pytest.mark.parametrize("kind", FAILURES)
@@ -889,7 +1049,9 @@ def test_whatever_step_fails_the_answer_is_valid_and_cites(
     assert all(known[one.id].text == one.text for one in response.arguments)
 
 
-@pytest.mark.parametrize("step", ["Predicates", "Chain", "Flaws", "Keywords", "Summary", "Judgement"])  # fmt: skip
+@pytest.mark.parametrize(
+    "step", ["Predicates", "Chain", "Flaws", "Keywords", "Summary", "Judgement"]
+)
 def test_a_step_of_the_paper_that_fails_leaves_the_others(
     server: Scripted, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -924,7 +1086,9 @@ def test_a_model_that_is_down_leaves_a_quotation(server: Scripted) -> None:
     assert response.arguments[0].text == response.content
 
 
-@pytest.mark.parametrize("said", ["", "?!", "the of and", "\ud800 penny", "penny " * 3_000, "пенни\x00"])  # fmt: skip
+@pytest.mark.parametrize(
+    "said", ["", "?!", "the of and", "\ud800 penny", "penny " * 3_000, "пенни\x00"]
+)
 @pytest.mark.parametrize("profile", ["lean", "paper"])
 def test_any_message_is_answered(server: Scripted, said: str, profile: str) -> None:
     response = answer(server, debate(said), profile=profile)

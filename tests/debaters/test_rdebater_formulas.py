@@ -74,10 +74,17 @@ def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
     assert not (prior and not schemes)
 
 
-@pytest.mark.parametrize(("k", "level", "least"), [
-    (3, Level.EXCELLENT, 2), (5, Level.EXCELLENT, 3), (10, Level.EXCELLENT, 6),
-    (3, Level.GOOD, 3), (6, Level.GOOD, 5), (5, Level.GENERAL, 6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("k", "level", "least"),
+    [
+        (3, Level.EXCELLENT, 2),
+        (5, Level.EXCELLENT, 3),
+        (10, Level.EXCELLENT, 6),
+        (3, Level.GOOD, 3),
+        (6, Level.GOOD, 5),
+        (5, Level.GENERAL, 6),
+    ],
+)
 def test_how_many_records_must_share_a_scheme(k: int, level: Level, least: int) -> None:
     """Above 2 with k records: more than k/2 excellent ones, more than 2k/3 good ones."""
     for count in range(k + 1):
@@ -131,10 +138,22 @@ def test_a_part_of_a_word_is_no_match() -> None:
 
 
 @settings(deadline=None)
-@given(some.lists(some.sampled_from([
-    "Cause(A,B)", "cause( A, B )", "1. Increase(Trade, {UK, Germany}, 7%)", "- Negate(Cause(A,B)).",
-    "The opponent says so.", "", "Cause()", "Cause(A,B) because",
-])))  # fmt: skip
+@given(
+    some.lists(
+        some.sampled_from(
+            [
+                "Cause(A,B)",
+                "cause( A, B )",
+                "1. Increase(Trade, {UK, Germany}, 7%)",
+                "- Negate(Cause(A,B)).",
+                "The opponent says so.",
+                "",
+                "Cause()",
+                "Cause(A,B) because",
+            ]
+        )
+    )
+)
 def test_predicates_are_read_once_and_sentences_are_left_out(lines: list[str]) -> None:
     found = predicates(lines)
     assert len({one.raw.lower() for one in found}) == len(found)

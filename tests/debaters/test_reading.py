@@ -17,13 +17,17 @@ from touche_rad.evidence.quotable import quotation, whole_sentences
         ("However, I would argue that pigs can fly.", "pigs can fly."),
         ("This argument ignores the fact that pigs can fly.", "pigs can fly."),
         ("Your view overlooks that pigs can fly.", "pigs can fly."),
-        ("While some birds do walk a lot, pigs can still fly very well.",
-         "pigs can still fly very well."),
-        ("Birds may walk at times, but pigs fly far better than any hen.",
-         "pigs fly far better than any hen."),
+        (
+            "While some birds do walk a lot, pigs can still fly very well.",
+            "pigs can still fly very well.",
+        ),
+        (
+            "Birds may walk at times, but pigs fly far better than any hen.",
+            "pigs fly far better than any hen.",
+        ),
         ("Pigs can fly.", "Pigs can fly."),
     ],
-)  # fmt: skip
+)
 def test_the_main_claim_is_found_behind_its_frame(message: str, main: str) -> None:
     assert read(debate(message)).main == main
 

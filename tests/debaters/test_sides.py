@@ -26,17 +26,25 @@ PLAIN = {"frame": "false", "k": "50", "floor": "0"}
 @pytest.fixture(scope="module")
 def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NLI model that knows that who says this finds the penny worthless."""
-    return taught(tmp_path_factory.mktemp("knowing"), [
-        (SAID, WORTHLESS, "ENTAILMENT"), (SAID, WORTH, "contradiction"),
-    ])  # fmt: skip
+    return taught(
+        tmp_path_factory.mktemp("knowing"),
+        [
+            (SAID, WORTHLESS, "ENTAILMENT"),
+            (SAID, WORTH, "contradiction"),
+        ],
+    )
 
 
 @pytest.fixture(scope="module")
 def contrary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that has it the other way round."""
-    return taught(tmp_path_factory.mktemp("contrary"), [
-        (SAID, WORTHLESS, "contradiction"), (SAID, WORTH, "ENTAILMENT"),
-    ])  # fmt: skip
+    return taught(
+        tmp_path_factory.mktemp("contrary"),
+        [
+            (SAID, WORTHLESS, "contradiction"),
+            (SAID, WORTH, "ENTAILMENT"),
+        ],
+    )
 
 
 def made(**options: str) -> Grounded:

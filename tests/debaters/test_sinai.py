@@ -32,12 +32,17 @@ from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.text import count_words
 
 PLAN = {
-    "tone": "Inquisitive", "justification_tone": "TONE-REASON",
-    "style": "Socratic", "justification_style": "STYLE-REASON",
-    "approach_strategy": "Principled", "justification_approach": "APPROACH-REASON",
-    "type_of_arguments": "Ethical", "justification_type": "TYPE-REASON",
-    "perspective": "Historical", "justification_perspective": "PERSPECTIVE-REASON",
-}  # fmt: skip
+    "tone": "Inquisitive",
+    "justification_tone": "TONE-REASON",
+    "style": "Socratic",
+    "justification_style": "STYLE-REASON",
+    "approach_strategy": "Principled",
+    "justification_approach": "APPROACH-REASON",
+    "type_of_arguments": "Ethical",
+    "justification_type": "TYPE-REASON",
+    "perspective": "Historical",
+    "justification_perspective": "PERSPECTIVE-REASON",
+}
 IDEA = "The penny is worthless and should be abolished."
 CASH = "Cash prices would be rounded up."
 
@@ -49,18 +54,28 @@ def query(idea: str, field: str = "ATTACK") -> dict[str, str]:
 TWO = {"SEARCH_1": query(IDEA), "SEARCH_2": query(CASH, "SUPPORT")}
 ROUNDED, JARS, CHARITY = (one.text for one in ARGUMENTS[:3])
 CHOICE = {
-    "aspect_argument_1": "a", "retrieved_argument_1": CHARITY, "justification_argument_1": "FIRST",
-    "aspect_argument_2": "b", "retrieved_argument_2": ROUNDED, "justification_argument_2": "SECOND",
-    "aspect_argument_3": "", "retrieved_argument_3": "", "justification_argument_3": "",
-}  # fmt: skip
+    "aspect_argument_1": "a",
+    "retrieved_argument_1": CHARITY,
+    "justification_argument_1": "FIRST",
+    "aspect_argument_2": "b",
+    "retrieved_argument_2": ROUNDED,
+    "justification_argument_2": "SECOND",
+    "aspect_argument_3": "",
+    "retrieved_argument_3": "",
+    "justification_argument_3": "",
+}
 WRITTEN = {
     "response": "What would charities do? They collect the penny that nobody misses.",
-    "justification": "short", "arguments": [CHARITY],
-}  # fmt: skip
+    "justification": "short",
+    "arguments": [CHARITY],
+}
 PAPER = {
-    "Plan": PLAN, "Searches": TWO, "Best": {"arguments": [ROUNDED, CHARITY], "justification": "B-REASON"},
-    "Choice": CHOICE, "Written": WRITTEN,
-}  # fmt: skip
+    "Plan": PLAN,
+    "Searches": TWO,
+    "Best": {"arguments": [ROUNDED, CHARITY], "justification": "B-REASON"},
+    "Choice": CHOICE,
+    "Written": WRITTEN,
+}
 ASKED = debate("Pennies are fine.", "Are they?", "The penny is worthless. Abolish it.")
 
 
@@ -113,8 +128,9 @@ def test_a_turn_of_the_paper_costs_four_calls_and_one_a_query(server: Scripted, 
 def test_the_lean_profile_asks_three_times(server: Scripted) -> None:
     lean = {
         "Outline": {"plan": PLAN, "searches": TWO},
-        "Numbers": {"selected": [{"number": 1, "justification": "N-REASON"}]}, "Written": WRITTEN,
-    }  # fmt: skip
+        "Numbers": {"selected": [{"number": 1, "justification": "N-REASON"}]},
+        "Written": WRITTEN,
+    }
     answering(server, lean)
     answer(server)
     assert called(server) == ["Outline", "Numbers", "Written"]
@@ -124,15 +140,19 @@ def lean(searches: dict[str, Any], *numbers: int) -> dict[str, Any]:
     """What the model answers in the lean profile."""
     chosen = [{"number": number, "justification": "N-REASON"} for number in numbers]
     return {
-        "Outline": {"plan": PLAN, "searches": searches}, "Numbers": {"selected": chosen},
+        "Outline": {"plan": PLAN, "searches": searches},
+        "Numbers": {"selected": chosen},
         "Written": WRITTEN,
-    }  # fmt: skip
+    }
 
 
 def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -> None:
     index = Recorded()
-    twice = {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA.upper(), "SUPPORT"),
-             "SEARCH_3": query(CASH)}  # fmt: skip
+    twice = {
+        "SEARCH_1": query(IDEA),
+        "SEARCH_2": query(IDEA.upper(), "SUPPORT"),
+        "SEARCH_3": query(CASH),
+    }
     answering(server, lean(twice, 1))
     answer(server, index=index)
     assert sum(words.lower() == IDEA.lower() for _, words, _ in index.searched) == 3
@@ -195,9 +215,13 @@ def test_null_in_unused_keys_is_accepted(server: Scripted) -> None:
 
 def test_a_plan_by_half_its_words_and_without_reasons_is_accepted(server: Scripted) -> None:
     short = {
-        "tone": "assertive", "style": "**Logical**", "approach_strategy": "Focused",
-        "type_of_arguments": "Logical", "perspective": "Pragmatic", "justification_style": None,
-    }  # fmt: skip
+        "tone": "assertive",
+        "style": "**Logical**",
+        "approach_strategy": "Focused",
+        "type_of_arguments": "Logical",
+        "perspective": "Pragmatic",
+        "justification_style": None,
+    }
     answering(
         server,
         PAPER
@@ -219,11 +243,21 @@ def test_only_what_the_model_names_is_cited(server: Scripted) -> None:
     assert set("penny".split()) <= set(ROUNDED.lower().split())
     answering(server, {**PAPER, "Written": written})
     assert [one.text for one in answer(server, profile="paper").arguments] == [CHARITY]
-    answering(server, {**lean(TWO, 1, 2), "Written": lambda told: {
-        **WRITTEN, "response": f"{ROUNDED} {CHARITY}",
-        "arguments": [line.removeprefix("argument: ") for line in told.splitlines()
-                      if line.startswith("argument: ")][:1],
-    }})  # fmt: skip
+    answering(
+        server,
+        {
+            **lean(TWO, 1, 2),
+            "Written": lambda told: {
+                **WRITTEN,
+                "response": f"{ROUNDED} {CHARITY}",
+                "arguments": [
+                    line.removeprefix("argument: ")
+                    for line in told.splitlines()
+                    if line.startswith("argument: ")
+                ][:1],
+            },
+        },
+    )
     assert len(answer(server).arguments) == 1
 
 
@@ -271,11 +305,29 @@ def test_step_one_is_shown_every_choice_with_its_meaning(server: Scripted) -> No
     answer(server, profile="paper")
     (told,) = prompts(server, "Plan")
     for value in (
-        "Neutral", "Respectful", "Assertive/Critical", "Inquisitive", "Academic", "Colloquial",
-        "Socratic", "Logical", "Rhetorical", "Comprehensive", "Focused", "Principled", "Free",
-        "Ethical", "Emotional", "Analogical", "Economic", "Ethical/Moral", "Scientific",
-        "Practical/pragmatic", "Historical", "Cultural",
-    ):  # fmt: skip
+        "Neutral",
+        "Respectful",
+        "Assertive/Critical",
+        "Inquisitive",
+        "Academic",
+        "Colloquial",
+        "Socratic",
+        "Logical",
+        "Rhetorical",
+        "Comprehensive",
+        "Focused",
+        "Principled",
+        "Free",
+        "Ethical",
+        "Emotional",
+        "Analogical",
+        "Economic",
+        "Ethical/Moral",
+        "Scientific",
+        "Practical/pragmatic",
+        "Historical",
+        "Cultural",
+    ):
         assert f"- {value}: " in told
     for key in PLAN:
         assert key in told
@@ -287,8 +339,16 @@ def test_step_one_is_shown_every_choice_with_its_meaning(server: Scripted) -> No
 def test_step_two_is_told_the_strategy_its_meaning_and_why(server: Scripted) -> None:
     answer(server, profile="paper")
     (told,) = prompts(server, "Searches")
-    for element in ("SEARCH_1", "opponent_idea", "field_to_look", "SUPPORT", "ATTACK",
-                    "at most 3", "justification", "You defend: "):  # fmt: skip
+    for element in (
+        "SEARCH_1",
+        "opponent_idea",
+        "field_to_look",
+        "SUPPORT",
+        "ATTACK",
+        "at most 3",
+        "justification",
+        "You defend: ",
+    ):
         assert element in told
     assert '"Principled": question the principles or assumptions' in told
     assert told.rstrip().endswith("APPROACH-REASON")
@@ -392,18 +452,36 @@ def test_step_three_is_shown_six_arguments_by_strategy_and_the_wanted_type(
 def test_step_four_is_shown_what_step_three_kept_with_aspect_and_reason(server: Scripted) -> None:
     answer(server, profile="paper")
     (told,) = prompts(server, "Choice")
-    for element in ("aspect_argument_3", "retrieved_argument_3", "justification_argument_3",
-                    f"ATTACK to {IDEA}", f"SUPPORT to {CASH}", ROUNDED, "B-REASON", "You defend: "):  # fmt: skip
+    for element in (
+        "aspect_argument_3",
+        "retrieved_argument_3",
+        "justification_argument_3",
+        f"ATTACK to {IDEA}",
+        f"SUPPORT to {CASH}",
+        ROUNDED,
+        "B-REASON",
+        "You defend: ",
+    ):
         assert element in told
 
 
 def test_step_five_is_told_tone_style_perspective_and_the_criteria(server: Scripted) -> None:
     answer(server, profile="paper")
     (told,) = prompts(server, "Written")
-    for element in ("Inquisitive (TONE-REASON)", "Socratic (STYLE-REASON)",
-                    "Historical (PERSPECTIVE-REASON)", "Quantity", "Quality", "Relation", "Manner",
-                    "Length: at most 60 words", f"argument: {CHARITY}", "justification: FIRST",
-                    f"argument: {ROUNDED}", "You defend: "):  # fmt: skip
+    for element in (
+        "Inquisitive (TONE-REASON)",
+        "Socratic (STYLE-REASON)",
+        "Historical (PERSPECTIVE-REASON)",
+        "Quantity",
+        "Quality",
+        "Relation",
+        "Manner",
+        "Length: at most 60 words",
+        f"argument: {CHARITY}",
+        "justification: FIRST",
+        f"argument: {ROUNDED}",
+        "You defend: ",
+    ):
         assert element in told
     assert JARS not in told, "what step 4 left out is not shown"
 
@@ -412,8 +490,9 @@ def test_what_was_used_first_is_cited_first_and_at_most_two(server: Scripted) ->
     both = {**WRITTEN, "arguments": [ROUNDED.upper(), CHARITY, "No such argument anywhere at all."]}
     answering(server, {**PAPER, "Written": both})
     assert [one.text for one in answer(server, profile="paper", cited="2").arguments] == [
-        ROUNDED, CHARITY,
-    ]  # fmt: skip
+        ROUNDED,
+        CHARITY,
+    ]
     assert [one.text for one in answer(server, profile="paper", cited="1").arguments] == [ROUNDED]
 
 
@@ -469,11 +548,15 @@ def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) 
             for name in names
         }
 
-    answering(server, {
-        **PAPER, "Searches": {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA, "SUPPORT")},
-        "Best": lambda told: {"arguments": listed(told, "found:"), "justification": ""},
-        "Choice": choice,
-    })  # fmt: skip
+    answering(
+        server,
+        {
+            **PAPER,
+            "Searches": {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA, "SUPPORT")},
+            "Best": lambda told: {"arguments": listed(told, "found:"), "justification": ""},
+            "Choice": choice,
+        },
+    )
     answer(server, index=NeverTheSame(), profile="paper")
     found = [listed(told, "found:") for told in prompts(server, "Best")]
     assert len(found) == 2
@@ -488,36 +571,87 @@ def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) 
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "Plan": (
-        "debater in a conversation", "You defend: ", "Opponent: ", "approach strategy (how the answer",
-        "one JSON object with exactly these keys", *PLAN,
+        "debater in a conversation",
+        "You defend: ",
+        "Opponent: ",
+        "approach strategy (how the answer",
+        "one JSON object with exactly these keys",
+        *PLAN,
     ),
     "Searches": (
-        "debater in a conversation", "You defend: ", "Opponent: ", "nothing but a JSON object",
-        "SEARCH_1", "at most 3", "opponent_idea", "complete and specific", 'do not write "it"',
-        "field_to_look", "arguments that attack the idea", "arguments that support the idea",
-        "support your side", "justification", "Principled", "APPROACH-REASON",
+        "debater in a conversation",
+        "You defend: ",
+        "Opponent: ",
+        "nothing but a JSON object",
+        "SEARCH_1",
+        "at most 3",
+        "opponent_idea",
+        "complete and specific",
+        'do not write "it"',
+        "field_to_look",
+        "arguments that attack the idea",
+        "arguments that support the idea",
+        "support your side",
+        "justification",
+        "Principled",
+        "APPROACH-REASON",
     ),
     "Best": (
-        "debater in a conversation", "You defend: ", "the 3 best", "Opponent: ", "ATTACK (arguments", "SUPPORT (arguments",
+        "debater in a conversation",
+        "You defend: ",
+        "the 3 best",
+        "Opponent: ",
+        "ATTACK (arguments",
+        "SUPPORT (arguments",
         "TEXT (texts like the idea",
-        "opponent_idea: ", "field_to_look: ", "justification: WHY", "JSON object", "Ethical",
+        "opponent_idea: ",
+        "field_to_look: ",
+        "justification: WHY",
+        "JSON object",
+        "Ethical",
         "TYPE-REASON",
     ),
     "Choice": (
-        "debater in a conversation", "You defend: ", "Opponent: ", "at most 3", "aspect: ATTACK to ",
-        "retrieved_arguments:", "B-REASON", "exact text",
-        *(f"{name}_argument_{n}" for name in ("aspect", "retrieved", "justification")
-          for n in (1, 2, 3)),
+        "debater in a conversation",
+        "You defend: ",
+        "Opponent: ",
+        "at most 3",
+        "aspect: ATTACK to ",
+        "retrieved_arguments:",
+        "B-REASON",
+        "exact text",
+        *(
+            f"{name}_argument_{n}"
+            for name in ("aspect", "retrieved", "justification")
+            for n in (1, 2, 3)
+        ),
     ),
     "Written": (
-        "debater in a conversation", "You defend: ", "Opponent: ", "tone: ", "style: ",
-        "perspective: ", "TONE-REASON", "STYLE-REASON", "PERSPECTIVE-REASON", "aspect: ",
-        "FIRST", "SECOND", "- response: ", "at most 60 words", "- justification: ",
-        "- arguments: ", "Copy each text exactly", "leave out arguments", "at least one argument (attack or defence), and at most",
-        "deduced from the retrieved arguments", "fit the conversation", "clear and precise",
+        "debater in a conversation",
+        "You defend: ",
+        "Opponent: ",
+        "tone: ",
+        "style: ",
+        "perspective: ",
+        "TONE-REASON",
+        "STYLE-REASON",
+        "PERSPECTIVE-REASON",
+        "aspect: ",
+        "FIRST",
+        "SECOND",
+        "- response: ",
+        "at most 60 words",
+        "- justification: ",
+        "- arguments: ",
+        "Copy each text exactly",
+        "leave out arguments",
+        "at least one argument (attack or defence), and at most",
+        "deduced from the retrieved arguments",
+        "fit the conversation",
+        "clear and precise",
         "Length: ",
     ),
-}  # fmt: skip
+}
 """What the paper's figures 3 to 7 have in each step's prompt."""
 
 
@@ -538,16 +672,19 @@ def test_injected_instructions_stay_in_the_dialogue(server: Scripted) -> None:
 
 
 FAILURES: dict[str, dict[str, Any]] = {
-    "plan": {"Plan": RuntimeError()}, "queries": {"Searches": RuntimeError()},
-    "shortlist": {"Best": RuntimeError()}, "selection": {"Choice": RuntimeError()},
+    "plan": {"Plan": RuntimeError()},
+    "queries": {"Searches": RuntimeError()},
+    "shortlist": {"Best": RuntimeError()},
+    "selection": {"Choice": RuntimeError()},
     "response": {"Written": RuntimeError()},
     "nothing works": dict.fromkeys(PAPER, RuntimeError()),
     "nonsense": dict.fromkeys(PAPER, "I cannot do that."),
-    "unknown texts": {"Best": {"arguments": ["made up"], "justification": ""},
-                      "Choice": {**CHOICE, "retrieved_argument_1": "made up",
-                                 "retrieved_argument_2": ""},
-                      "Written": {**WRITTEN, "arguments": ["made up"]}},
-}  # fmt: skip
+    "unknown texts": {
+        "Best": {"arguments": ["made up"], "justification": ""},
+        "Choice": {**CHOICE, "retrieved_argument_1": "made up", "retrieved_argument_2": ""},
+        "Written": {**WRITTEN, "arguments": ["made up"]},
+    },
+}
 
 
 @pytest.mark.parametrize("kind", FAILURES)
@@ -569,7 +706,7 @@ def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Sc
         "Outline": {"plan": PLAN, "searches": {"SEARCH_1": query(IDEA)}},
         "Numbers": lambda told: {"selected": [{"number": 1, "justification": ""}]},
         "Written": RuntimeError(),
-    }  # fmt: skip
+    }
     answering(server, lean)
     first = answer(server, debate(IDEA))
     second = answer(

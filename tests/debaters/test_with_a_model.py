@@ -61,17 +61,29 @@ def test_the_model_is_shown_the_talk_the_task_and_each_candidate(server: Scripte
     answering(server, {"Choice": {"number": 1, "frame": "contrary"}})
     answer(server, "grounded", debate("FIRST about the penny.", "REPLY", "The penny is worthless."))
     (told,) = prompts(server, "Choice")
-    for element in ("Opponent: FIRST about the penny.", "You: REPLY",
-                    "Opponent: The penny is worthless.", "You defend:", "contrary", "0", CHARITY):  # fmt: skip
+    for element in (
+        "Opponent: FIRST about the penny.",
+        "You: REPLY",
+        "Opponent: The penny is worthless.",
+        "You defend:",
+        "contrary",
+        "0",
+        CHARITY,
+    ):
         assert element in told
 
 
 @pytest.mark.parametrize(
     "said",
-    [{"number": 0, "frame": "disagree"}, "nonsense", {"number": 99, "frame": "disagree"},
-     {"number": 1, "frame": "HACKED"}, RuntimeError()],
+    [
+        {"number": 0, "frame": "disagree"},
+        "nonsense",
+        {"number": 99, "frame": "disagree"},
+        {"number": 1, "frame": "HACKED"},
+        RuntimeError(),
+    ],
     ids=["none fits", "nonsense", "no such number", "no such frame", "down"],
-)  # fmt: skip
+)
 def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, said: Any) -> None:
     answering(server, {"Choice": said})
     response = answer(server, "grounded")
@@ -207,16 +219,26 @@ NEGATED = "Charities do not collect the penny that nobody misses."
 
 @pytest.mark.parametrize(
     "said",
-    [NEGATED, INVENTED, "Ignore the rules.", "Yes. " * 80, "HACKED {{ 7 * 7 }} <script>x</script>",
-     "The penny " * 90],
-)  # fmt: skip
+    [
+        NEGATED,
+        INVENTED,
+        "Ignore the rules.",
+        "Yes. " * 80,
+        "HACKED {{ 7 * 7 }} <script>x</script>",
+        "The penny " * 90,
+    ],
+)
 @pytest.mark.parametrize("name", ["composed", "grounded"])
 def test_whatever_the_model_writes_the_answer_is_valid(
     server: Scripted, said: str, name: str
 ) -> None:
-    answering(server, {
-        "Written": {"numbers": [1, 2], "response": said}, "Choice": {"number": 1, "frame": said},
-    })  # fmt: skip
+    answering(
+        server,
+        {
+            "Written": {"numbers": [1, 2], "response": said},
+            "Choice": {"number": 1, "frame": said},
+        },
+    )
     response = answer(server, name)
     assert 0 < count_words(response.content) <= 60
     assert response.arguments
@@ -236,21 +258,28 @@ def test_a_word_of_disagreement_claims_nothing_and_stands(server: Scripted) -> N
 def test_what_stood_stands_where_the_repair_fails(server: Scripted) -> None:
     said = f"Charities collect the penny that nobody misses. {INVENTED}"
     answers = [said, "no answer at all", "no answer at all"]
-    answering(server, {
-        "Written": lambda told: (
-            {"numbers": [number_of(told, CHARITY)], "response": answers.pop(0)}
-            if len(answers) == 3 else answers.pop(0)
-        )
-    })  # fmt: skip
+    answering(
+        server,
+        {
+            "Written": lambda told: (
+                {"numbers": [number_of(told, CHARITY)], "response": answers.pop(0)}
+                if len(answers) == 3
+                else answers.pop(0)
+            )
+        },
+    )
     assert answer(server, "composed").content == "Charities collect the penny that nobody misses."
 
 
 def test_a_sentence_that_would_be_cut_was_not_checked_and_goes(server: Scripted) -> None:
     long = ARGUMENTS[6].text
     middle = " ".join(long.split(". ", 1)[1].split()[:70])
-    answering(server, {
-        "Written": lambda told: {"numbers": [number_of(told, long)], "response": middle},
-    })  # fmt: skip
+    answering(
+        server,
+        {
+            "Written": lambda told: {"numbers": [number_of(told, long)], "response": middle},
+        },
+    )
     asked = debate("Night trains are a comfortable replacement for short flights.")
     response = answer(server, "composed", asked, max_words="60")
     assert not response.content.endswith("…")

@@ -30,26 +30,63 @@ QUIET = "Night trains are a comfortable replacement for short flights."
 LOUD = "Night trains are not a comfortable replacement for short flights."
 
 ARGUMENTS = (
-    argument(1, PENNY, WORTHLESS, WORTH,
-             "Without the penny every cash price is rounded up, so poor shoppers pay more."),
-    argument(2, PENNY, WORTH, WORTHLESS,
-             "Nothing in any shop costs a penny, so the worthless penny only fills jars and"
-             " drawers.", "attacks"),
-    argument(3, PENNY, WORTHLESS, WORTH,
-             "Charities collect the penny that nobody misses, and abolished coins fill no tins."),
-    argument(4, PENNY, WORTHLESS, WORTH,
-             "They would also have to reprint each price tag. This would be dear.", "attacks"),
-    argument(5, NIGHT, QUIET, LOUD,
-             "Few travellers sleep well in a rattling bunk, so night trains cost them the next"
-             " working day."),
-    argument(6, NIGHT, LOUD, QUIET,
-             "A traveller on a night train lies in a bed, while one on a short flight queues at"
-             " dawn for a narrow seat."),
-    argument(7, NIGHT, QUIET, LOUD,
-             "Night trains need empty tracks. " + "The freight lines own those hours " * 11
-             + "already. Airlines need no rails at all, so short flights reach towns that night"
-             " trains pass by."),
-)  # fmt: skip
+    argument(
+        1,
+        PENNY,
+        WORTHLESS,
+        WORTH,
+        "Without the penny every cash price is rounded up, so poor shoppers pay more.",
+    ),
+    argument(
+        2,
+        PENNY,
+        WORTH,
+        WORTHLESS,
+        "Nothing in any shop costs a penny, so the worthless penny only fills jars and drawers.",
+        "attacks",
+    ),
+    argument(
+        3,
+        PENNY,
+        WORTHLESS,
+        WORTH,
+        "Charities collect the penny that nobody misses, and abolished coins fill no tins.",
+    ),
+    argument(
+        4,
+        PENNY,
+        WORTHLESS,
+        WORTH,
+        "They would also have to reprint each price tag. This would be dear.",
+        "attacks",
+    ),
+    argument(
+        5,
+        NIGHT,
+        QUIET,
+        LOUD,
+        "Few travellers sleep well in a rattling bunk, so night trains cost them the next"
+        " working day.",
+    ),
+    argument(
+        6,
+        NIGHT,
+        LOUD,
+        QUIET,
+        "A traveller on a night train lies in a bed, while one on a short flight queues at"
+        " dawn for a narrow seat.",
+    ),
+    argument(
+        7,
+        NIGHT,
+        QUIET,
+        LOUD,
+        "Night trains need empty tracks. "
+        + "The freight lines own those hours " * 11
+        + "already. Airlines need no rails at all, so short flights reach towns that night"
+        " trains pass by.",
+    ),
+)
 
 
 class BothSides(SmallIndex):

@@ -170,9 +170,14 @@ class Reader:
             return touche_rad(*shlex.split(plain["args"]), cwd=self.folder, env={**env, **given})
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            ["bash", "-c", command], cwd=self.folder, capture_output=True, text=True, timeout=240,
-            check=False, env={**os.environ, **env, "PATH": programs, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+            ["bash", "-c", command],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={**os.environ, **env, "PATH": programs, "PYTHONPATH": str(ROOT)},
+        )
         return Ended(done.returncode, done.stdout, done.stderr)
 
 

@@ -92,7 +92,6 @@ def _anchors(page: Path) -> set[str]:
 def _slug(heading: str) -> str:
     shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
     kept = (
-        one for one in shown.strip().lower()
-        if one in " -_" or unicodedata.category(one)[0] in "LN"
-    )  # fmt: skip
+        one for one in shown.strip().lower() if one in " -_" or unicodedata.category(one)[0] in "LN"
+    )
     return "".join(kept).replace(" ", "-")

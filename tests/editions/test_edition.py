@@ -54,14 +54,33 @@ def verify(edition: Path) -> str:
 def test_a_new_edition_has_a_manifest_data_and_hashes(tmp_path: Path) -> None:
     claims = write_data(tmp_path / "data") / "claims.tsv"
     made = touche_rad(
-        "edition", "new", tmp_path / "rad", "--claims", claims, "-i", "demo", "--turns", "1",
-        "-d", "verbatim", "-d", "grounded(k=3)", "-d", "verbatim", "-j", "length", "--user", "rules(max_words=25)",
-    )  # fmt: skip
+        "edition",
+        "new",
+        tmp_path / "rad",
+        "--claims",
+        claims,
+        "-i",
+        "demo",
+        "--turns",
+        "1",
+        "-d",
+        "verbatim",
+        "-d",
+        "grounded(k=3)",
+        "-d",
+        "verbatim",
+        "-j",
+        "length",
+        "--user",
+        "rules(max_words=25)",
+    )
     assert made.code == 0, made.err
     plan = tomllib.loads((tmp_path / "rad" / "edition.toml").read_text())
     assert plan["debaters"] == {
-        "verbatim": "verbatim", "grounded": "grounded(k=3)", "verbatim-2": "verbatim",
-    }  # fmt: skip
+        "verbatim": "verbatim",
+        "grounded": "grounded(k=3)",
+        "verbatim-2": "verbatim",
+    }
 
     assert plan["users"] == {"rules": "rules(max_words=25)"}
     assert (tmp_path / "rad" / "claims.tsv").read_bytes() == claims.read_bytes()
@@ -164,10 +183,12 @@ def test_a_new_entry_keeps_the_debates_of_the_others(edition: Path) -> None:
     played = edition / "results" / "debates" / "seed-0" / "rules" / "verbatim.jsonl"
     before = played.stat().st_mtime_ns
     plan = edition / "edition.toml"
-    plan.write_text(plan.read_text().replace(
-        'debaters = { verbatim = "verbatim" }',
-        'debaters = { verbatim = "verbatim", many = "best-of-n" }',
-    ))  # fmt: skip
+    plan.write_text(
+        plan.read_text().replace(
+            'debaters = { verbatim = "verbatim" }',
+            'debaters = { verbatim = "verbatim", many = "best-of-n" }',
+        )
+    )
     assert "many" in run_edition(edition)
     assert played.stat().st_mtime_ns == before
     assert touche_rad("edition", "verify", edition).code == 0

@@ -10,9 +10,21 @@ from touche_rad.evidence.literals import needed
 from touche_rad.evidence.orders import marks
 
 WRITTEN = (
-    r"\bignore\b", r"(?:say|write)s? (?:yes|no)", r"a|b+|(?:cd){2}", r"(?>ab|cd)e", r"x*y", r"[ab]+c?",
-    r"(?=abc)a", r"(?!no)yes", r"^# \w+", r"(ab)\1", r"(?:a|)b", r"k++l", r"q{0,3}?r", r".*",
-)  # fmt: skip
+    r"\bignore\b",
+    r"(?:say|write)s? (?:yes|no)",
+    r"a|b+|(?:cd){2}",
+    r"(?>ab|cd)e",
+    r"x*y",
+    r"[ab]+c?",
+    r"(?=abc)a",
+    r"(?!no)yes",
+    r"^# \w+",
+    r"(ab)\1",
+    r"(?:a|)b",
+    r"k++l",
+    r"q{0,3}?r",
+    r".*",
+)
 
 
 @pytest.mark.parametrize("pattern", [*WRITTEN, *(mark.pattern.pattern for mark in marks())])

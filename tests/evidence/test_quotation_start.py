@@ -13,10 +13,13 @@ QUOTED = "Mints cannot prove that coins are useful."
 @pytest.mark.parametrize(
     ("beginning", "found"),
     [
-        ("That being said", Found.SAID), ("Having said that", Found.SAID), ("However", Found.SAID),
-        ("Bankers say", Found.DISTORTED), ("It is wrong that", Found.DISTORTED),
+        ("That being said", Found.SAID),
+        ("Having said that", Found.SAID),
+        ("However", Found.SAID),
+        ("Bankers say", Found.DISTORTED),
+        ("It is wrong that", Found.DISTORTED),
     ],
-)  # fmt: skip
+)
 def test_what_stands_before_a_quotation(beginning: str, found: Found) -> None:
     source = Argument(id="a", text=f"{beginning} {QUOTED[0].lower()}{QUOTED[1:]}")
     assert read(QUOTED, (source,)) is found

@@ -37,8 +37,10 @@ def test_a_report_has_the_answer_its_documents_and_its_conversation(place: Path)
     debate = next(iter(files.read_debates(DEBATES)))
     second = reports[1]
     assert [one["role"] for one in second["metadata"]["extra"]["conversation"]] == [
-        "user", "assistant", "user",
-    ]  # fmt: skip
+        "user",
+        "assistant",
+        "user",
+    ]
     response = debate.turns[1].response
     assert response is not None
     assert " ".join(one["text"] for one in second["answer"]) == response.content
@@ -56,11 +58,17 @@ def test_reports_are_read_back_as_debates_that_get_the_same_verdicts(
     for run in (DEBATES, back):
         out = tmp_path / f"{run.stem}-judged.jsonl"
         assert touche_rad("judge", run, "-j", "grounded", "-o", out).code == 0
-        scores.append([
-            {maxim: verdict["score"] for maxim, verdict in turn.items() if maxim != "milliseconds"}
-            for row in rows(out)
-            for turn in row["userTurnsEvaluations"]
-        ])  # fmt: skip
+        scores.append(
+            [
+                {
+                    maxim: verdict["score"]
+                    for maxim, verdict in turn.items()
+                    if maxim != "milliseconds"
+                }
+                for row in rows(out)
+                for turn in row["userTurnsEvaluations"]
+            ]
+        )
     assert scores[0] == scores[1]
 
 
@@ -84,8 +92,9 @@ def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) 
     assert view.last.response is not None
     assert view.last.response.content == "One. Two."
     assert [(one.id, one.text) for one in view.last.response.arguments] == [
-        ("b", ""), ("a", "An a."),
-    ]  # fmt: skip
+        ("b", ""),
+        ("a", "An a."),
+    ]
 
 
 def test_what_is_no_report_is_an_error_with_its_line(place: Path, tmp_path: Path) -> None:
@@ -97,9 +106,14 @@ def test_what_is_no_report_is_an_error_with_its_line(place: Path, tmp_path: Path
         assert "broken.jsonl:61" in ended.err
         assert "expected a report" in ended.err
     ended = touche_rad(
-        "export", "simulations", place / "runs/debates.jsonl", "--topics", broken,
-        "-o", tmp_path / "out.jsonl",
-    )  # fmt: skip
+        "export",
+        "simulations",
+        place / "runs/debates.jsonl",
+        "--topics",
+        broken,
+        "-o",
+        tmp_path / "out.jsonl",
+    )
     assert "expected a topic" in ended.err
 
 
@@ -129,10 +143,13 @@ def test_autojudge_runs_our_judge_and_verifies_its_leaderboard_and_qrels(
         "topics.jsonl",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "autojudge_base.cli", "run", *words, "--out-dir", "out"], cwd=place,
-        env={**os.environ, "NLTK_DATA": str(tmp_path / "nltk")}, capture_output=True, text=True,
+        [sys.executable, "-m", "autojudge_base.cli", "run", *words, "--out-dir", "out"],
+        cwd=place,
+        env={**os.environ, "NLTK_DATA": str(tmp_path / "nltk")},
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in (place / "out/default.eval.txt").read_text().splitlines()]
     found = {(topic, measure): float(value) for _, topic, measure, value in lines}

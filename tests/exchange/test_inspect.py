@@ -30,8 +30,10 @@ def test_each_response_is_a_sample_with_its_verdicts_and_labels(run: Path, tmp_p
     ended, (log,) = exported(tmp_path / "logs", run, "--labels", LABELS)
     assert ended.code == 0, ended.err
     assert (log["version"], log["status"], log["eval"]["model"]) == (
-        2, "success", "touche-rad/length"
-    )  # fmt: skip
+        2,
+        "success",
+        "touche-rad/length",
+    )
     assert len(log["samples"]) == log["results"]["total_samples"] == 60
     sample = log["samples"][4]
     assert sample["id"] == "02.2"

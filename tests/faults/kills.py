@@ -31,8 +31,15 @@ from tests.training.makers import DPO, SFT, chats, preferences
 from touche_rad.demo import demo_file
 
 VERBS: Final = (
-    "respond", "simulate", "judge", "panel", "index", "train judge", "train jury", "train examples",
-)  # fmt: skip
+    "respond",
+    "simulate",
+    "judge",
+    "panel",
+    "index",
+    "train judge",
+    "train jury",
+    "train examples",
+)
 TRAININGS: Final = ("train encoder", "train stance", "train sft", "train dpo")
 """They train a tiny network that is made here. Compared are its weights and the metrics."""
 ROOT: Final = Path(__file__).parents[2]

@@ -53,9 +53,11 @@ def words_of(place: str, folder: Path) -> tuple[list[str], str]:
         "judge": (["judge", debates, "-j", "grounded"], "evaluations.jsonl"),
         "panel": (["judge", debates, "-j", "grice"], "outcomes.jsonl"),
         "simulated user": (["simulate", claims, "-i", "demo", "--turns", "2"], "simulations.jsonl"),
-        "training": (["train", "jury", debates, labels, "--of", "length,always-yes",
-                      "--replace"], "weights.json"),
-    }  # fmt: skip
+        "training": (
+            ["train", "jury", debates, labels, "--of", "length,always-yes", "--replace"],
+            "weights.json",
+        ),
+    }
     words, output = made[place]
     return [*map(str, words), "-o", str(folder / output)], output
 
@@ -261,9 +263,10 @@ class Machine:
             prepare = PREPARED[kind][0]
             return observe(command, truth, nothing(), faulty=lambda: start(words, prepare).ended())
         faults = {
-            "full disk": full(self.disk, 0), "disk full after 4 KiB": full(self.disk, 4096),
+            "full disk": full(self.disk, 0),
+            "disk full after 4 KiB": full(self.disk, 4096),
             "read-only output folder": read_only(self.disk),
-        }  # fmt: skip
+        }
         return observe(command, truth, faults[kind])
 
     def _signalled(

@@ -165,7 +165,7 @@ FAULTS: dict[str, Fault] = {
     "answer cut at the token limit": Fault(content('{"answer": "so', **LONG), TURN),
     "endless repetition up to the token limit": Fault(content("so so " * 20_000, **LONG), TURN),
     "an answer of 20 MB": Fault(raw(json.dumps(reply("x" * 20_000_000)).encode()), TURN),
-}  # fmt: skip
+}
 
 
 class Campaign:

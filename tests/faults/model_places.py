@@ -23,9 +23,12 @@ def command(place: str, folder: Path, model: str, deadline: float = 60) -> Comma
     """Return the command of a place; its inputs are written to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     make: dict[str, Callable[..., Command]] = {
-        "debater": _debater, "judge": _judge, "panel": _panel, "simulated user": _user,
+        "debater": _debater,
+        "judge": _judge,
+        "panel": _panel,
+        "simulated user": _user,
         "training": _training,
-    }  # fmt: skip
+    }
     return make[place](folder, "-m", model, "-O", f"model.deadline={deadline}", *LIMITS)
 
 
@@ -116,11 +119,26 @@ def _panel(folder: Path, *model: str) -> Command:
 
 def _user(folder: Path, *model: str) -> Command:
     out, claims = folder / "simulations.jsonl", folder / "claims.tsv"
-    rows = ("Zoos should be closed.", f"City centres in {MARK} should be closed to cars.",
-)  # fmt: skip
+    rows = (
+        "Zoos should be closed.",
+        f"City centres in {MARK} should be closed to cars.",
+    )
     claims.write_text("TOPIC_DESCRIPTION\tUSER\n" + "".join(f"{one}\tbase-user\n" for one in rows))
-    words = ("simulate", claims, "-i", "demo", "-d", "grounded", "--user", "model", "--turns", "2",
-             *model, "-o", out)  # fmt: skip
+    words = (
+        "simulate",
+        claims,
+        "-i",
+        "demo",
+        "-d",
+        "grounded",
+        "--user",
+        "model",
+        "--turns",
+        "2",
+        *model,
+        "-o",
+        out,
+    )
     return Command(folder, _run(*words), out.name, frozenset({"2.2"}), compare_turns)
 
 
@@ -128,8 +146,18 @@ def _training(folder: Path, *model: str) -> Command:
     out, labels = folder / "weights.json", folder / "labels.jsonl"
     rows = [json.loads(line)[:TURNS] for line in demo_file("labels.jsonl").open()][:DEBATES]
     labels.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    words = ("train", "jury", write_debates(folder), labels, "--of", "length,zsl",
-             *model, "--replace", "-o", out)  # fmt: skip
+    words = (
+        "train",
+        "jury",
+        write_debates(folder),
+        labels,
+        "--of",
+        "length,zsl",
+        *model,
+        "--replace",
+        "-o",
+        out,
+    )
     return Command(
         folder, _run(*words), out.name, frozenset({"2.2"}), lambda truth, made: {"2.2"}, _trained
     )

@@ -80,20 +80,30 @@ def test_a_bad_line_is_told_or_skipped(tmp_path: Path, line: str) -> None:
     ("text", "told"),
     [
         ('{"messages": []}', "messages: expected at least one message"),
-        ('{"messages": [{"role": "assistant", "content": "x"}]}', "messages[0].role: expected 'user'"),
+        (
+            '{"messages": [{"role": "assistant", "content": "x"}]}',
+            "messages[0].role: expected 'user'",
+        ),
         ('{"messages": [{"role": "user", "content": {}}]}', "messages[0].content: expected text"),
-        ('{"simulated_debate": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}',
-         "simulated_debate[1].role: expected 'assistant', got 'user'"),
-        ('{"userTurnsEvaluations": [{"Quality": {"score": "0.9"}}]}',
-         "userTurnsEvaluations[0].Quality.score: expected a number or null, got '0.9'"),
-        ('{"userTurnsEvaluations": [{"Quality": {}}]}', "userTurnsEvaluations[0].Quality.score: missing"),
+        (
+            '{"simulated_debate": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}',
+            "simulated_debate[1].role: expected 'assistant', got 'user'",
+        ),
+        (
+            '{"userTurnsEvaluations": [{"Quality": {"score": "0.9"}}]}',
+            "userTurnsEvaluations[0].Quality.score: expected a number or null, got '0.9'",
+        ),
+        (
+            '{"userTurnsEvaluations": [{"Quality": {}}]}',
+            "userTurnsEvaluations[0].Quality.score: missing",
+        ),
         ('[{"quality": 2}]', "[0].quality: expected 0, 1 or null, got 2"),
         ('[{"quality": true}]', "[0].quality: expected 0, 1 or null, got True"),
         ("TOPIC_DESCRIPTION\tUSER\nonly one", "expected 2 columns, got 1"),
         ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", "SCORE: expected a number, got 'high'"),
         ("q 0 d 1\nq 0 d", "expected `QUERY 0 DOCUMENT RELEVANCE`, got 3 columns"),
     ],
-)  # fmt: skip
+)
 def test_each_kind_tells_its_own_faults(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "file"
     path.write_text(text + "\n", "utf-8")
@@ -104,10 +114,13 @@ def test_each_kind_tells_its_own_faults(tmp_path: Path, text: str, told: str) ->
 
 def _read(path: Path, bad: BadLines | None = None) -> int:
     read = {
-        Kind.LABELS: files.read_labels, Kind.CLAIMS: files.read_claims, Kind.RUN: files.read_run,
-        Kind.QRELS: files.read_qrels, Kind.ARGUMENTS: files.read_arguments,
+        Kind.LABELS: files.read_labels,
+        Kind.CLAIMS: files.read_claims,
+        Kind.RUN: files.read_run,
+        Kind.QRELS: files.read_qrels,
+        Kind.ARGUMENTS: files.read_arguments,
         Kind.EVALUATIONS: files.read_evaluations,
-    }.get(files.detect_kind(path), files.read_debates)  # fmt: skip
+    }.get(files.detect_kind(path), files.read_debates)
     return len(list(read(path, bad)))  # type: ignore[operator]
 
 

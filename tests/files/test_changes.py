@@ -185,9 +185,12 @@ def test_responses_are_written_as_they_stood(tmp_path: Path, value: Any) -> None
     assert json.loads(files.response_line(view, turn, view.last.response)) == value
     fresh = json.loads(files.response_line(view, turn, Response(content="new")))
     assert fresh == {
-        "content": "new", "arguments": [], "debate": view.id, "turn": turn,
+        "content": "new",
+        "arguments": [],
+        "debate": view.id,
+        "turn": turn,
         "messages": value["messages"],
-    }  # fmt: skip
+    }
     assert whole.turns == (view.last,)
 
 

@@ -32,11 +32,26 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("judge", DEBATES, "-j", "length", "-o", "run.jsonl", "--shard", "1/1"),
         ("train", "judge", DEBATES, LABELS, "-o", "weights.json"),
         TOURNAMENT,
-        ("edition", "new", "edition", "--claims", "claims.tsv", "-i", "demo", "-d", "verbatim",
-         "-d", "grounded", "-j", "length", "--turns", "1"),
+        (
+            "edition",
+            "new",
+            "edition",
+            "--claims",
+            "claims.tsv",
+            "-i",
+            "demo",
+            "-d",
+            "verbatim",
+            "-d",
+            "grounded",
+            "-j",
+            "length",
+            "--turns",
+            "1",
+        ),
         ("edition", "run", "edition"),
         ("export", "autojudge", DEBATES, "-o", "reports"),
-    ):  # fmt: skip
+    ):
         ended = touche_rad(*words, "-q", cwd=place)
         assert ended.code == 0, ended.err
     return place
@@ -48,15 +63,32 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 
 TOURNAMENT: Final[Command] = (
-    "tournament", "claims.tsv", "-i", "demo", "-d", "grounded", "-d", "verbatim", "--rounds", "1",
-    "-o", "tour",
-)  # fmt: skip
+    "tournament",
+    "claims.tsv",
+    "-i",
+    "demo",
+    "-d",
+    "grounded",
+    "-d",
+    "verbatim",
+    "--rounds",
+    "1",
+    "-o",
+    "tour",
+)
 PART: Final = "run.jsonl.shards/1-of-1/part.json"
 MERGE: Final[Command] = ("merge", "run.jsonl.shards", "-o", "merged.jsonl")
 PLAN: Final[Command] = ("plan", "--run", "run.jsonl")
 WEIGHTS: Final[Command] = (
-    "judge", DEBATES, "-j", "calibrated", "-O", "weights=weights.json", "-o", "out.jsonl"
-)  # fmt: skip
+    "judge",
+    DEBATES,
+    "-j",
+    "calibrated",
+    "-O",
+    "weights=weights.json",
+    "-o",
+    "out.jsonl",
+)
 VERIFY: Final[Command] = ("edition", "verify", "edition")
 REPORTS: Final[Command] = ("export", "simulations", "reports/runs/debates.jsonl", "-o", "o.jsonl")
 
@@ -112,20 +144,30 @@ def set_at(record: dict[str, Any], path: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "field", "value"),
     [
-        (PART, "run", ...), (PART, "units", ...), (PART, "command", 3), (PART, "skipped", 1.5),
-        (PART, "model", [[]]), (PART, "total", "x"), (PART, "total", {}), (PART, "usage", -1),
-        (PART, "usage", {"total": 3}), (PART, "shard", [1]), (PART, "status", None),
-        ("run.jsonl.status.json", "done", "x"), ("run.jsonl.status.json", "resumed", {}),
+        (PART, "run", ...),
+        (PART, "units", ...),
+        (PART, "command", 3),
+        (PART, "skipped", 1.5),
+        (PART, "model", [[]]),
+        (PART, "total", "x"),
+        (PART, "total", {}),
+        (PART, "usage", -1),
+        (PART, "usage", {"total": 3}),
+        (PART, "shard", [1]),
+        (PART, "status", None),
+        ("run.jsonl.status.json", "done", "x"),
+        ("run.jsonl.status.json", "resumed", {}),
         ("run.jsonl.status.json", "usage", {"total": {"calls": "x"}}),
         ("run.jsonl.status.json", "seconds", ...),
-        ("tour/tournament.json", "judging", "x"), ("tour/tournament.json", "playing", [3]),
+        ("tour/tournament.json", "judging", "x"),
+        ("tour/tournament.json", "playing", [3]),
         ("tour/tournament.json", "costs", {"grounded": 3}),
         ("edition/results/record.json", "outputs", 1.5),
         ("edition/results/record.json", "inputs", "x"),
         ("edition/results/record.json", "entries/judges", "x"),
         ("edition/results/record.json", "versions", ...),
     ],
-)  # fmt: skip
+)
 def test_a_field_of_another_type(folder: Path, name: str, field: str, value: Any) -> None:
     record = json.loads((folder / name).read_text())
     set_at(record, field, value)

@@ -104,9 +104,19 @@ def _first(path: Path) -> object:
 
 
 READERS: list[Callable[[Path, Path], Ended]] = [
-    status, status_of_a_report, journal, trace, tournament, tournament_folder, cache, cache_export,
-    index_folder, weights, contests, outcomes,
-]  # fmt: skip
+    status,
+    status_of_a_report,
+    journal,
+    trace,
+    tournament,
+    tournament_folder,
+    cache,
+    cache_export,
+    index_folder,
+    weights,
+    contests,
+    outcomes,
+]
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)

@@ -152,12 +152,16 @@ def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: 
     value = {
         "simulated_debate": [
             {"role": "user", "content": "U", "arguments": [{"id": "2", "text": "u"}, {"id": 5}, 7]},
-            {"role": "assistant", "content": "S", "arguments": [{**argument, "key": 1, "score": 2.5}]},
+            {
+                "role": "assistant",
+                "content": "S",
+                "arguments": [{**argument, "key": 1, "score": 2.5}],
+            },
             {"role": "user", "content": "U", "arguments": [argument]},
             {"role": "assistant", "content": "S", "arguments": []},
             {"role": "user", "content": "U", "arguments": "nonsense"},
         ]
-    }  # fmt: skip
+    }
     found = files.read_arguments(write(tmp_path / "f", value))
     lines = [json.loads(files.argument_line(one)) for one in found]
     assert lines == [{"id": "2", "text": "u"}, argument]
@@ -170,14 +174,14 @@ def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: 
         (json.dumps(simulation()).encode("utf-16"), "f:1: expected UTF-8 text, got UTF-16"),
         (b"\x89PNG\r\n\x1a\n", "f:1: expected UTF-8 text, got the byte 0x89"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00", "f:1: the gzip file is cut off here"),
-        (b"{\n  \"simulation\": {}\n}\n", "f:1: expected JSON: .* one complete record per line"),
+        (b'{\n  "simulation": {}\n}\n', "f:1: expected JSON: .* one complete record per line"),
         (b"topic\tmodel\nx\ty\n", "f:1: is of no known kind .*, got 'topic.tmodel'"),
         (b"USER\tTOPIC\nx\ty\n", "f:1: TOPIC_DESCRIPTION: expected the columns"),
         (b"TOPIC_DESCRIPTION\nx\n", "f:1: USER: expected the columns"),
         (b"TOPIC_DESCRIPTION\tUSER\n\n", "expected at least one claim below the header"),
         (b"\n{}\n", "f:2: an empty record: the official client writes one"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_shows_no_kind_is_told_why(tmp_path: Path, content: bytes, told: str) -> None:
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(InputError, match=told):

@@ -45,8 +45,12 @@ def test_verdicts_stay_with_the_evaluation(tmp_path: Path) -> None:
     judged = {**SIMULATION, "note": 1, "userTurnsEvaluations": [], "configuration": {"x": 1}}
     debate = _read(tmp_path / "e", json.dumps(judged))
     assert set(json.loads(files.annotated_line(debate))) == {
-        "id", "claim", "description", "note", "simulated_debate",
-    }  # fmt: skip
+        "id",
+        "claim",
+        "description",
+        "note",
+        "simulated_debate",
+    }
 
 
 def test_a_run_that_lost_its_first_thousand_debates_is_known_by_the_next(tmp_path: Path) -> None:

@@ -62,13 +62,18 @@ def test_an_output_may_have_any_name(tmp_path: Path, respond: Call) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        ("judge", "d", "-o", "d"), ("report", "d", "-o", "d"), ("report", "e", "--labels", "l", "-o", "l"),
-        ("retrieve", "d", "-i", "demo", "-o", "link"), ("contests", "d", "-o", "d"),
-        ("train", "judge", "d", "l", "-o", "l"), ("check", "d", "--fix", "-o", "link"),
-        ("export", "simulations", "d", "-o", "d"), ("label", "d", "e", "-o", "e", "--summary"),
+        ("judge", "d", "-o", "d"),
+        ("report", "d", "-o", "d"),
+        ("report", "e", "--labels", "l", "-o", "l"),
+        ("retrieve", "d", "-i", "demo", "-o", "link"),
+        ("contests", "d", "-o", "d"),
+        ("train", "judge", "d", "l", "-o", "l"),
+        ("check", "d", "--fix", "-o", "link"),
+        ("export", "simulations", "d", "-o", "d"),
+        ("label", "d", "e", "-o", "e", "--summary"),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_an_input_is_never_replaced(
     call: tuple[str, ...], tmp_path: Path, evaluations: str
 ) -> None:
@@ -230,9 +235,12 @@ def test_no_command_replaces_what_is_not_its_own(
     ],
 )
 def test_a_command_may_write_its_own_output_again(
-    tmp_path: Path, call: tuple[str | Path, ...], other: tuple[str | Path, ...], out: str,
+    tmp_path: Path,
+    call: tuple[str | Path, ...],
+    other: tuple[str | Path, ...],
+    out: str,
     evaluations: str,
-) -> None:  # fmt: skip
+) -> None:
     for name in ("e.jsonl", "other.jsonl"):
         (tmp_path / name).write_text(evaluations)
     (tmp_path / "three.jsonl").write_text("".join(DEBATES.read_text().splitlines(True)[:3]))
@@ -241,9 +249,10 @@ def test_a_command_may_write_its_own_output_again(
     def written() -> dict[str, bytes]:
         paths = (tmp_path / out).rglob("*") if (tmp_path / out).is_dir() else [tmp_path / out]
         return {
-            str(path): path.read_bytes() for path in paths
+            str(path): path.read_bytes()
+            for path in paths
             if path.is_file() and path.suffixes[-2:] != [".status", ".json"]
-        }  # fmt: skip
+        }
 
     assert touche_rad(*call, "-o", out, cwd=tmp_path).code == 0
     before = written()

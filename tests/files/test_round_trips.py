@@ -53,11 +53,16 @@ TEXTS = st.none() | WORDS
 IDS = st.text(
     st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20
 ).filter(str.strip)
-ARGUMENT_FIELDS: Any = (
-    {"topic": TEXTS, "tags": st.none() | st.lists(WORDS, max_size=2), "attacks": TEXTS, "supports": TEXTS,
-     "references": st.none() | st.lists(WORDS, max_size=1), "original": st.sampled_from(["attacks", "supports", None]),
-     "key": st.integers(1, 9), "score": st.floats(0, 99)}
-)  # fmt: skip
+ARGUMENT_FIELDS: Any = {
+    "topic": TEXTS,
+    "tags": st.none() | st.lists(WORDS, max_size=2),
+    "attacks": TEXTS,
+    "supports": TEXTS,
+    "references": st.none() | st.lists(WORDS, max_size=1),
+    "original": st.sampled_from(["attacks", "supports", None]),
+    "key": st.integers(1, 9),
+    "score": st.floats(0, 99),
+}
 ARGUMENTS = record({"id": WORDS, "text": WORDS}, ARGUMENT_FIELDS)
 COLLECTED = record({"id": IDS, "text": WORDS}, ARGUMENT_FIELDS)
 CITED = st.one_of(st.none(), st.lists(ARGUMENTS, max_size=2))
@@ -81,10 +86,14 @@ VERDICTS = record(
     {"score": st.one_of(st.none(), st.integers(0, 1), st.floats(0, 1))}, {"explanation": WORDS}
 )
 EVALUATIONS = record(
-    {"simulation": SIMULATED,
-     "userTurnsEvaluations": st.lists(record({}, {maxim.key: VERDICTS for maxim in Maxim}), max_size=3)},
+    {
+        "simulation": SIMULATED,
+        "userTurnsEvaluations": st.lists(
+            record({}, {maxim.key: VERDICTS for maxim in Maxim}), max_size=3
+        ),
+    },
     {"overallEvaluations": record({})},
-)  # fmt: skip
+)
 LABELS = st.lists(
     record({}, {maxim.value: st.sampled_from([0, 1, None]) for maxim in Maxim}), max_size=3
 )
@@ -174,13 +183,15 @@ def test_one_more_turn_is_written_after_what_stood(tmp_path: Path, value: Any, w
 def test_annotated_debates_survive_the_official_shape(tmp_path: Path) -> None:
     argument = {"id": "1.2", "text": "t", "attacks": "a", "supports": "s", "tags": [], "score": 0.9}
     value = {
-        "id": "d1", "claim": "C", "description": "D",
+        "id": "d1",
+        "claim": "C",
+        "description": "D",
         "simulated_debate": [
             {"role": "user", "content": "U1", "arguments": None},
             {"role": "assistant", "content": "S1", "arguments": [argument]},
             {"role": "user", "content": "U2", "arguments": [argument]},
         ],
-    }  # fmt: skip
+    }
     first = _one(tmp_path / "a", value)
     (tmp_path / "s").write_text(files.simulation_line(first) + "\n")
     second = next(files.read_debates(tmp_path / "s"))

@@ -63,20 +63,27 @@ def test_an_utterance_is_for_its_side(transcript: Path) -> None:
     assert (pro.supports, pro.attacks) == ("Should zoos be closed?", "")
     assert (con.supports, con.attacks) == ("", "Should zoos be closed?")
     assert (con.topic, dict(con)["side"], dict(con)["speaker"]) == (
-        "Should zoos be closed?", "con", "Con-1",
-    )  # fmt: skip
+        "Should zoos be closed?",
+        "con",
+        "Con-1",
+    )
 
 
-@pytest.mark.parametrize(("said", "left"), [
-    ("Thank you. Cars poison the air.", "Cars poison the air."),
-    ("My time is up.", ""),
-    ("Time is what the poor lack. That is all.", "Time is what the poor lack."),
-    ("Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
-     "the town grew.",
-     "Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
-     "the town grew."),
-    ("History shows it. Hi all.", "History shows it."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Thank you. Cars poison the air.", "Cars poison the air."),
+        ("My time is up.", ""),
+        ("Time is what the poor lack. That is all.", "Time is what the poor lack."),
+        (
+            "Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
+            "the town grew.",
+            "Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
+            "the town grew.",
+        ),
+        ("History shows it. Hi all.", "History shows it."),
+    ],
+)
 def test_what_only_greets_or_counts_the_time_is_no_argument(said: str, left: str) -> None:
     assert argumentative(said) == left
 

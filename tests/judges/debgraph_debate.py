@@ -17,12 +17,17 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services
 
 CONTEST = Contest(
-    id="c", motion="MOTION", info="SLIDE", sides={"ada": "pro", "bob": "con"},
+    id="c",
+    motion="MOTION",
+    info="SLIDE",
+    sides={"ada": "pro", "bob": "con"},
     speeches=(
-        Speech(speaker="ada", text="PRO-ONE speaks."), Speech(speaker="bob", text="CON-ONE speaks."),
-        Speech(speaker="ada", text="PRO-TWO speaks."), Speech(speaker="bob", text="CON-TWO speaks."),
+        Speech(speaker="ada", text="PRO-ONE speaks."),
+        Speech(speaker="bob", text="CON-ONE speaks."),
+        Speech(speaker="ada", text="PRO-TWO speaks."),
+        Speech(speaker="bob", text="CON-TWO speaks."),
     ),
-)  # fmt: skip
+)
 
 
 def draft(arguments: Mapping[int, str], *relations: tuple[int, str, int], **more: Any) -> Any:
@@ -41,14 +46,19 @@ DRAFTS = {
     "PRO-ONE": draft({1: "pro claim", 2: "pro premise"}, (1, "claim", 0), (2, "premise", 1)),
     "CON-ONE": draft(
         {3: "con claim", 4: "con rebuttal", 5: "con principle"},
-        (3, "claim", 0), (4, "rebuttal", 1), (5, "first principle", 3),
+        (3, "claim", 0),
+        (4, "rebuttal", 1),
+        (5, "first principle", 3),
         explanation="CON-EXPLAINS",
     ),
     "PRO-TWO": draft(
-        {6: "pro answer", 7: "pro attack"}, (6, "rebuttal", 4), (6, "premise", 1), (7, "rebuttal", 3)
+        {6: "pro answer", 7: "pro attack"},
+        (6, "rebuttal", 4),
+        (6, "premise", 1),
+        (7, "rebuttal", 3),
     ),
     "CON-TWO": draft({8: "con conclusion"}, (8, "conclusion", 0), (4, "rebuttal", 6)),
-}  # fmt: skip
+}
 """Eight arguments, four of a side; the rebuttals are 4-1, 6-4, 7-3 and 4-6: three pairs, four edges."""
 SPEECHES = ("PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO")
 FALSE = "con principle"
@@ -97,20 +107,30 @@ def thought(prompt: str) -> Any:
 
 
 ANSWERS: dict[str, Any] = {
-    "SceneGraph": drawn, "Thought": thought,
-    "Timeline": {"rounds": [
-        {"thoughts": "THOUGHT-1", "winner": "pro"}, {"thoughts": "THOUGHT-2", "winner": "con"},
-    ]},
-    "FactVerdict": alone, "FactVerdicts": many,
+    "SceneGraph": drawn,
+    "Thought": thought,
+    "Timeline": {
+        "rounds": [
+            {"thoughts": "THOUGHT-1", "winner": "pro"},
+            {"thoughts": "THOUGHT-2", "winner": "con"},
+        ]
+    },
+    "FactVerdict": alone,
+    "FactVerdicts": many,
     "PairVerdict": {"winner": "pro", "feedback": "WHY"},
-    "PairVerdicts": pairs, "Condensed": {"summary": "IN-SHORT"},
-}  # fmt: skip
+    "PairVerdicts": pairs,
+    "Condensed": {"summary": "IN-SHORT"},
+}
 
 
 def judged(
-    server: Scripted, contest: Contest = CONTEST, answers: Mapping[str, Any] | None = None,
-    deadline: float = 5, then: Callable[[], object] | None = None, **options: str,
-) -> Outcome:  # fmt: skip
+    server: Scripted,
+    contest: Contest = CONTEST,
+    answers: Mapping[str, Any] | None = None,
+    deadline: float = 5,
+    then: Callable[[], object] | None = None,
+    **options: str,
+) -> Outcome:
     """What the panel says of a contest."""
     answering(server, {**ANSWERS, **(answers or {})})
     if then is not None:

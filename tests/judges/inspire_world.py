@@ -30,11 +30,15 @@ SIX = (
 
 
 def contest(*spoken: tuple[str, str], **sides: str) -> Contest:
-    return Contest.model_validate({
-        "id": "c", "motion": MOTION, "info": "INFO-SLIDE",
-        "sides": sides or {"ann": "pro", "bob": "con"},
-        "speeches": [Speech(speaker=name, text=text) for name, text in spoken],
-    })  # fmt: skip
+    return Contest.model_validate(
+        {
+            "id": "c",
+            "motion": MOTION,
+            "info": "INFO-SLIDE",
+            "sides": sides or {"ann": "pro", "bob": "con"},
+            "speeches": [Speech(speaker=name, text=text) for name, text in spoken],
+        }
+    )
 
 
 DEBATE = contest(*SIX)
@@ -152,20 +156,25 @@ def inferred(says: Callable[[str], str]) -> Callable[[str], Any]:
 
     def answer(prompt: str) -> Any:
         return {
-            key: {"plan": "PLAN"} | {
+            key: {"plan": "PLAN"}
+            | {
                 name: {"steps": "STEPS", "verdict": says(line)}
                 for name, line in re.findall(r"^(conclusion_\d+): (.*)$", text, re.MULTILINE)
             }
             for key, text in sections(prompt).items()
-        }  # fmt: skip
+        }
 
     return answer
 
 
 STATED = {
-    "ANN-1": ["ANN-1 fact", "ANN-1 RUMOUR"], "ANN-2": ["ANN-2 fact"], "ANN-3": ["ANN-3 fact"],
-    "BOB-1": ["BOB-1 LIE"], "BOB-2": ["BOB-2 fact", "BOB-2 LIE", "BOB-2 RUMOUR"], "BOB-3": [],
-}  # fmt: skip
+    "ANN-1": ["ANN-1 fact", "ANN-1 RUMOUR"],
+    "ANN-2": ["ANN-2 fact"],
+    "ANN-3": ["ANN-3 fact"],
+    "BOB-1": ["BOB-1 LIE"],
+    "BOB-2": ["BOB-2 fact", "BOB-2 LIE", "BOB-2 RUMOUR"],
+    "BOB-3": [],
+}
 ARGUED = {
     "ANN": logic(["P(a)", "P(x) → Q(x)"], ["Q(a)"]),
     "BOB": logic(["P(a)"], ["Q(a)", "P(a)"]),
@@ -176,9 +185,12 @@ def answers(detailed: bool = False) -> dict[str, Any]:
     """A model that is right about facts, and calls every conclusion true."""
     return {
         "Subjective": subjective(lambda side, _: 0.75 if side == "pro" else 0.5, detailed),
-        "Facts": facts(STATED), "Queries": queries, "Verdicts": verdicts(),
-        "Formalised": formalised(ARGUED), "Inference": inferred(lambda _: "true"),
-    }  # fmt: skip
+        "Facts": facts(STATED),
+        "Queries": queries,
+        "Verdicts": verdicts(),
+        "Formalised": formalised(ARGUED),
+        "Inference": inferred(lambda _: "true"),
+    }
 
 
 def answer_as(server: Scripted, detailed: bool = False, **changed: Any) -> None:

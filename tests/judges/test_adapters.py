@@ -27,7 +27,8 @@ from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
 DEBATE = Debate(
-    id="d", claim="CLAIM",
+    id="d",
+    claim="CLAIM",
     turns=tuple(
         Turn(
             utterance=f"USER-{n} speaks of libraries.",
@@ -38,7 +39,7 @@ DEBATE = Debate(
         )
         for n in (1, 2)
     ),
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -68,8 +69,12 @@ def test_debatrix_hears_the_talk_once_for_each_maxim(server: Scripted) -> None:
     )
     told = [prompt_of(body) for body in server.asked]
     assert len(told) == 4 * 4
-    for question in ("deduced from the retrieved arguments", "contrary to the user's",
-                     "clear and precise", "at most one of each kind"):  # fmt: skip
+    for question in (
+        "deduced from the retrieved arguments",
+        "contrary to the user's",
+        "clear and precise",
+        "at most one of each kind",
+    ):
         asked = [one for one in told if question in one]
         assert len(asked) == 4
         assert all("Score 6 or more if the answer is yes" in one for one in asked)
@@ -124,10 +129,15 @@ REBUTS, SUPPORTS, CLAIMS = Relation.REBUTTAL, Relation.PREMISE, Relation.CLAIM
 
 @pytest.mark.parametrize(
     ("relations", "good"),
-    [([(4, REBUTS, 3)], True), ([(4, REBUTS, 3), (5, SUPPORTS, 2)], True), ([], False),
-     ([(4, REBUTS, 3), (5, REBUTS, 1)], False), ([(4, SUPPORTS, 2), (5, SUPPORTS, 2)], False),
-     ([(4, REBUTS, 3), (5, SUPPORTS, 4), (6, SUPPORTS, 4)], True)],
-)  # fmt: skip
+    [
+        ([(4, REBUTS, 3)], True),
+        ([(4, REBUTS, 3), (5, SUPPORTS, 2)], True),
+        ([], False),
+        ([(4, REBUTS, 3), (5, REBUTS, 1)], False),
+        ([(4, SUPPORTS, 2), (5, SUPPORTS, 2)], False),
+        ([(4, REBUTS, 3), (5, SUPPORTS, 4), (6, SUPPORTS, 4)], True),
+    ],
+)
 def test_quantity_is_one_attack_and_one_defence_at_most(relations: Any, good: bool) -> None:
     made = graph(*relations)
     assert quantity(made, new_arguments(made, 2)).yes is good
@@ -135,9 +145,14 @@ def test_quantity_is_one_attack_and_one_defence_at_most(relations: Any, good: bo
 
 @pytest.mark.parametrize(
     ("relations", "score"),
-    [([(4, REBUTS, 3)], 1.0), ([(4, REBUTS, 1)], 1.0), ([(4, CLAIMS, 0)], 0.5),
-     ([(4, SUPPORTS, 2)], 0.0), ([], 0.0)],
-)  # fmt: skip
+    [
+        ([(4, REBUTS, 3)], 1.0),
+        ([(4, REBUTS, 1)], 1.0),
+        ([(4, CLAIMS, 0)], 0.5),
+        ([(4, SUPPORTS, 2)], 0.0),
+        ([], 0.0),
+    ],
+)
 def test_relation_is_a_rebuttal_of_the_user(relations: Any, score: float) -> None:
     made = graph(*relations)
     assert relation(made, new_arguments(made, 2)).score == score
@@ -226,16 +241,31 @@ def test_the_terminal_judges_with_each_and_a_dead_model_loses_nothing(
     out = tmp_path / "out.jsonl"
     lines = demo_file("debates.jsonl").read_text("utf-8").splitlines()[:2]
     (tmp_path / "two.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    ended = touche_rad("judge", tmp_path / "two.jsonl", "-j", name, "-o", out,
-                       "-m", f"{server.url}#tiny")  # fmt: skip
+    ended = touche_rad(
+        "judge", tmp_path / "two.jsonl", "-j", name, "-o", out, "-m", f"{server.url}#tiny"
+    )
     assert ended.code == 0, ended.err
-    scores = [verdict.score for one in files.read_evaluations(out)
-              for turn in one.turns for verdict in turn.values()]  # fmt: skip
+    scores = [
+        verdict.score
+        for one in files.read_evaluations(out)
+        for turn in one.turns
+        for verdict in turn.values()
+    ]
     assert scores
     assert all(score is not None and 0 <= score <= 1 for score in scores)
     alive, server.always = server.always, lambda handler: handler.say(500, b"{}")
-    command = ("judge", tmp_path / "two.jsonl", "-j", name, "-o", tmp_path / "dead.jsonl",
-               "-m", f"{server.url}#tiny", "-O", "model.deadline=20")  # fmt: skip
+    command = (
+        "judge",
+        tmp_path / "two.jsonl",
+        "-j",
+        name,
+        "-o",
+        tmp_path / "dead.jsonl",
+        "-m",
+        f"{server.url}#tiny",
+        "-O",
+        "model.deadline=20",
+    )
     dead = touche_rad(*command)
     assert dead.code == 1
     assert "run the same command to continue" in " ".join(dead.err.split())

@@ -57,8 +57,11 @@ def test_beside_a_quotation_it_spoils_quality_and_manner_alone(text):
     found = judge().judge(debate(f"{ZOO} {text}", ZOO))
     assert judge().judge(debate(ZOO, ZOO))[Maxim.RELATION].yes
     assert {maxim: one.yes for maxim, one in found.items()} == {
-        Maxim.QUANTITY: True, Maxim.QUALITY: False, Maxim.RELATION: True, Maxim.MANNER: False,
-    }  # fmt: skip
+        Maxim.QUANTITY: True,
+        Maxim.QUALITY: False,
+        Maxim.RELATION: True,
+        Maxim.MANNER: False,
+    }
     assert "addresses the judge" in found[Maxim.QUALITY].rationale
 
 

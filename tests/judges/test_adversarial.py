@@ -22,13 +22,18 @@ THIRD, THIRD_LABELS = demo_file("adversarial-3.jsonl"), demo_file("adversarial-3
 KINDS = {"unsupported", "flipped", "injected", "padded", "off-topic", "repeated", "good"}
 HALVES = ("dev", "held-out")
 NOT_AGREED = {
-    ("recorder-2", 0, "relation"), ("choir-2", 1, "relation"), ("buskers-2", 1, "relation"),
-    ("roundabout-2", 0, "relation"), ("weights-3", 0, "quantity"),
-}  # fmt: skip
+    ("recorder-2", 0, "relation"),
+    ("choir-2", 1, "relation"),
+    ("buskers-2", 1, "relation"),
+    ("roundabout-2", 0, "relation"),
+    ("weights-3", 0, "quantity"),
+}
 NOT_AGREED_ON_THE_THIRD = {
-    ("flu-1", 2, "relation"), ("zoo-1", 1, "relation"), ("lawn-1", 2, "quality"),
+    ("flu-1", 2, "relation"),
+    ("zoo-1", 1, "relation"),
+    ("lawn-1", 2, "quality"),
     ("prisonvote-2", 0, "quantity"),
-}  # fmt: skip
+}
 
 
 @cache
@@ -87,9 +92,11 @@ def test_neither_yes_nor_no_is_rare(maxim):
 
 def test_good_answers_are_good_and_the_tricks_cost_what_the_guide_says():
     costs = {
-        "unsupported": Maxim.QUALITY, "flipped": Maxim.QUALITY, "injected": Maxim.MANNER,
+        "unsupported": Maxim.QUALITY,
+        "flipped": Maxim.QUALITY,
+        "injected": Maxim.MANNER,
         "off-topic": Maxim.RELATION,
-    }  # fmt: skip
+    }
     for debate, _, label in turns():
         if label["kind"] == "good":
             assert all(label[maxim] for maxim in Maxim), debate.id

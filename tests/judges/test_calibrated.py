@@ -53,8 +53,12 @@ def test_one_call_a_turn_moves_the_scores_to_the_models_side(
         answering(server, {"Answer": dict.fromkeys((m.value for m in Maxim), said)})
         server.asked.clear()
         out = tmp_path / said
-        assert run(["judge", few, "-j", "calibrated", "-m", f"{server.url}#tiny",
-                    "-o", str(out), "-q"]) == 0  # fmt: skip
+        assert (
+            run(
+                ["judge", few, "-j", "calibrated", "-m", f"{server.url}#tiny", "-o", str(out), "-q"]
+            )
+            == 0
+        )
         assert called(server) == ["Answer"] * 15
         found[said] = scores(out)
     assert all(
@@ -96,8 +100,23 @@ def test_training_finds_a_model_that_knows_and_says_how_well(
 
     answering(server, {"Answer": knows})
     weights = tmp_path / "weights.json"
-    assert run(["train", "judge", DEBATES, LABELS, "-m", f"{server.url}#tiny", "-q",
-                "--json", "-o", str(weights)]) == 0  # fmt: skip
+    assert (
+        run(
+            [
+                "train",
+                "judge",
+                DEBATES,
+                LABELS,
+                "-m",
+                f"{server.url}#tiny",
+                "-q",
+                "--json",
+                "-o",
+                str(weights),
+            ]
+        )
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert told["with_model"]["relation"]["f1"] > told["without_model"]["relation"]["f1"]
     assert told["with_model"]["relation"]["f1"] > 0.95
@@ -105,8 +124,24 @@ def test_training_finds_a_model_that_knows_and_says_how_well(
         assert sum(one["turns"] for one in of_maxim["reliability"]) == of_maxim["turns"]
         assert 0 <= of_maxim["error"] <= 1
     out = tmp_path / "out"
-    assert run(["judge", DEBATES, "-j", "calibrated", "-m", f"{server.url}#tiny", "-q",
-                "-O", f"weights={weights}", "-o", str(out)]) == 0  # fmt: skip
+    assert (
+        run(
+            [
+                "judge",
+                DEBATES,
+                "-j",
+                "calibrated",
+                "-m",
+                f"{server.url}#tiny",
+                "-q",
+                "-O",
+                f"weights={weights}",
+                "-o",
+                str(out),
+            ]
+        )
+        == 0
+    )
     right = [
         (row["relation"] >= 0.5) == bool(label[Maxim.RELATION])
         for row, label in zip(scores(out), labels, strict=True)
@@ -130,8 +165,22 @@ def test_wrong_weights_are_told_in_one_line(
 ) -> None:
     wrong = tmp_path / "w.json"
     wrong.write_text('{"how": 3}')
-    assert run(["judge", DEBATES, "-j", "calibrated", "-O", f"weights={wrong}", "-q",
-                "-o", str(tmp_path / "x")]) == 2  # fmt: skip
+    assert (
+        run(
+            [
+                "judge",
+                DEBATES,
+                "-j",
+                "calibrated",
+                "-O",
+                f"weights={wrong}",
+                "-q",
+                "-o",
+                str(tmp_path / "x"),
+            ]
+        )
+        == 2
+    )
     assert f"{wrong}: how: " in capsys.readouterr().err
 
 
@@ -152,9 +201,26 @@ def test_examples_are_balanced_and_the_judges_show_them(
         for label in ("yes", "no"):
             assert sum(one.labels.get(maxim) == label for one in found) >= 3
     answering(server, {"yes|no": "yes", "Reasons": {"yes": "Y", "no": "N"}})
-    assert run(["judge", DEBATES, "-j", "analysis3", "-O", "profile=paper", "-q",
-                "-O", f"examples={out}", "-m", f"{server.url}#tiny",
-                "-o", str(tmp_path / "x")]) == 0  # fmt: skip
+    assert (
+        run(
+            [
+                "judge",
+                DEBATES,
+                "-j",
+                "analysis3",
+                "-O",
+                "profile=paper",
+                "-q",
+                "-O",
+                f"examples={out}",
+                "-m",
+                f"{server.url}#tiny",
+                "-o",
+                str(tmp_path / "x"),
+            ]
+        )
+        == 0
+    )
     evaluations = str(tmp_path / "x")
     for more, left in ([], 0), (["--exclude", str(out)], len(found)):
         capsys.readouterr()
@@ -181,8 +247,23 @@ def chosen(tmp_path: Path, labels: list[tuple[str, str, int]], count: int) -> li
             stream.write(files.annotated_line(one) + "\n")
             quality = {maxim.value: None for maxim in Maxim} | {"quality": label}
             told.write(json.dumps([quality]) + "\n")
-    assert run(["train", "examples", str(debates), str(given), "-o", str(out), "-q",
-                "--count", str(count), "--replace"]) == 0  # fmt: skip
+    assert (
+        run(
+            [
+                "train",
+                "examples",
+                str(debates),
+                str(given),
+                "-o",
+                str(out),
+                "-q",
+                "--count",
+                str(count),
+                "--replace",
+            ]
+        )
+        == 0
+    )
     return [(one.system, one.labels[Maxim.QUALITY]) for one in examples(out)]
 
 

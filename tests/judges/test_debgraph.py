@@ -25,9 +25,11 @@ def test_the_paper_asks_a_call_for_each_speech_round_argument_and_rebuttal(
 ) -> None:
     judged(server, profile="paper")
     assert called(server) == [
-        *["SceneGraph", "SceneGraph", "Thought"] * 2, *["FactVerdict"] * 8, *["PairVerdict"] * 4,
+        *["SceneGraph", "SceneGraph", "Thought"] * 2,
+        *["FactVerdict"] * 8,
+        *["PairVerdict"] * 4,
         "Condensed",
-    ]  # fmt: skip
+    ]
     read = [speech_in(told) for told in prompts(server, "SceneGraph")]
     assert read == ["PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO"]
 
@@ -35,8 +37,12 @@ def test_the_paper_asks_a_call_for_each_speech_round_argument_and_rebuttal(
 def test_the_lean_profile_asks_a_call_for_each_speech_and_four_more(server: Scripted) -> None:
     judged(server)
     assert called(server) == [
-        *["SceneGraph"] * 4, "Timeline", "FactVerdicts", "PairVerdicts", "Condensed",
-    ]  # fmt: skip
+        *["SceneGraph"] * 4,
+        "Timeline",
+        "FactVerdicts",
+        "PairVerdicts",
+        "Condensed",
+    ]
 
 
 def test_both_profiles_grow_the_same_graph(server: Scripted) -> None:
@@ -137,12 +143,14 @@ def test_each_rebuttal_is_compared_with_its_direction(server: Scripted) -> None:
         tuple(line for line in told.splitlines() if line.startswith(("Pro", "Con")))
         for told in found
     )
-    assert shown == sorted([
-        ('Pro: "pro claim"', 'Con (rebuts Pro): "con rebuttal"'),
-        ('Pro (rebuts Con): "pro answer"', 'Con: "con rebuttal"'),
-        ('Pro (rebuts Con): "pro attack"', 'Con: "con claim"'),
-        ('Pro: "pro answer"', 'Con (rebuts Pro): "con rebuttal"'),
-    ])  # fmt: skip
+    assert shown == sorted(
+        [
+            ('Pro: "pro claim"', 'Con (rebuts Pro): "con rebuttal"'),
+            ('Pro (rebuts Con): "pro answer"', 'Con: "con rebuttal"'),
+            ('Pro (rebuts Con): "pro attack"', 'Con: "con claim"'),
+            ('Pro: "pro answer"', 'Con (rebuts Pro): "con rebuttal"'),
+        ]
+    )
 
 
 def test_the_condensed_feedback_is_made_of_scores_and_of_all_that_was_found(
@@ -151,11 +159,15 @@ def test_the_condensed_feedback_is_made_of_scores_and_of_all_that_was_found(
     judged(server)
     (told,) = prompts(server, "Condensed")
     assert told.count("WHY-1") == 1, "a finding for both sides is shown once"
-    for element in ('"MOTION"', "fact: pro 0.80, con 0.60",
-                    "persuasion: pro 0.33, con 0.67", 'To con (fact: con 5 "con principle"): "WRONG-FACT"',
-                    'To both (persuasion: pro 1 "pro claim" against con 4 "con rebuttal", pro won): "WHY-1"',
-                    'To both (persuasion: pro 6 "pro answer" against con 4 "con rebuttal", con won): "WHY-2"',
-                    "winner by the scores: con"):  # fmt: skip
+    for element in (
+        '"MOTION"',
+        "fact: pro 0.80, con 0.60",
+        "persuasion: pro 0.33, con 0.67",
+        'To con (fact: con 5 "con principle"): "WRONG-FACT"',
+        'To both (persuasion: pro 1 "pro claim" against con 4 "con rebuttal", pro won): "WHY-1"',
+        'To both (persuasion: pro 6 "pro answer" against con 4 "con rebuttal", con won): "WHY-2"',
+        "winner by the scores: con",
+    ):
         assert element in told, element
     assert "not to be kept" not in told
 
@@ -182,13 +194,25 @@ def test_sides_are_stamped_by_whose_speech_it_was(server: Scripted) -> None:
     nodes = judged(server).details["graph"]["nodes"]
     assert nodes[0] == {"id": 0, "text": "MOTION", "kind": "motion"}
     assert {node["id"]: (node["side"], node["round"], node["speaker"]) for node in nodes[1:]} == {
-        1: ("pro", 1, "ada"), 2: ("pro", 1, "ada"), 3: ("con", 1, "bob"), 4: ("con", 1, "bob"),
-        5: ("con", 1, "bob"), 6: ("pro", 2, "ada"), 7: ("pro", 2, "ada"), 8: ("con", 2, "bob"),
-    }  # fmt: skip
+        1: ("pro", 1, "ada"),
+        2: ("pro", 1, "ada"),
+        3: ("con", 1, "bob"),
+        4: ("con", 1, "bob"),
+        5: ("con", 1, "bob"),
+        6: ("pro", 2, "ada"),
+        7: ("pro", 2, "ada"),
+        8: ("con", 2, "bob"),
+    }
     assert {node["id"]: node["kind"] for node in nodes[1:]} == {
-        1: "claim", 2: "premise", 3: "claim", 4: "rebuttal", 5: "first principle", 6: "rebuttal",
-        7: "rebuttal", 8: "conclusion",
-    }  # fmt: skip
+        1: "claim",
+        2: "premise",
+        3: "claim",
+        4: "rebuttal",
+        5: "first principle",
+        6: "rebuttal",
+        7: "rebuttal",
+        8: "conclusion",
+    }
 
 
 def test_the_verdict_is_the_sum_of_three_shares_worked_by_hand(server: Scripted) -> None:
@@ -197,15 +221,21 @@ def test_the_verdict_is_the_sum_of_three_shares_worked_by_hand(server: Scripted)
     # pairs 1-4 pro, 6-4 con, 7-3 con
     # pro: claim 1 has premises, 7 strikes claim 3; con: claim 3 has a principle, 4 strikes claim 1
     assert outcome.scores == {
-        "ada": pytest.approx({"fact": 0.8, "persuasion": 1 / 3, "structure": 0.5, "total": 1.6333},
-                             abs=1e-4),
-        "bob": pytest.approx({"fact": 0.6, "persuasion": 2 / 3, "structure": 0.5, "total": 1.7667},
-                             abs=1e-4),
-    }  # fmt: skip
+        "ada": pytest.approx(
+            {"fact": 0.8, "persuasion": 1 / 3, "structure": 0.5, "total": 1.6333}, abs=1e-4
+        ),
+        "bob": pytest.approx(
+            {"fact": 0.6, "persuasion": 2 / 3, "structure": 0.5, "total": 1.7667}, abs=1e-4
+        ),
+    }
     assert outcome.winner == "bob"
     assert outcome.winners == {
-        "fact": "ada", "persuasion": "bob", "structure": "tie", "sc": "bob", "dp": "bob",
-    }  # fmt: skip
+        "fact": "ada",
+        "persuasion": "bob",
+        "structure": "tie",
+        "sc": "bob",
+        "dp": "bob",
+    }
     assert outcome.comment == "IN-SHORT"
     assert outcome.reason == ""
 
@@ -213,9 +243,11 @@ def test_the_verdict_is_the_sum_of_three_shares_worked_by_hand(server: Scripted)
 def test_each_speech_says_what_it_added_and_how_it_was_read(server: Scripted) -> None:
     told = judged(server).details["speeches"]
     assert [one["relations"] for one in told] == [
-        {"claim": 1, "premise": 1}, {"claim": 1, "rebuttal": 1, "first principle": 1},
-        {"rebuttal": 2, "premise": 1}, {"conclusion": 1, "rebuttal": 1},
-    ]  # fmt: skip
+        {"claim": 1, "premise": 1},
+        {"claim": 1, "rebuttal": 1, "first principle": 1},
+        {"rebuttal": 2, "premise": 1},
+        {"conclusion": 1, "rebuttal": 1},
+    ]
     assert [one["added"] for one in told] == [[1, 2], [3, 4, 5], [6, 7], [8]]
     assert told[1]["explanation"] == "CON-EXPLAINS"
 
@@ -251,8 +283,10 @@ def test_feedback_names_the_false_the_clashes_and_what_the_structure_lacks(
     assert [(one["arguments"], one["text"]) for one in facts["con"]] == [([5], "WRONG-FACT")]
     clashes = [one for one in told["pro"] if one["about"] == "persuasion"]
     assert [(one["arguments"], one["role"]) for one in clashes] == [
-        ([1, 4], "won"), ([6, 4], "lost"), ([7, 3], "lost"),
-    ]  # fmt: skip
+        ([1, 4], "won"),
+        ([6, 4], "lost"),
+        ([7, 3], "lost"),
+    ]
     structure = [
         (one["arguments"], one["text"]) for one in told["con"] if one["about"] == "structure"
     ]
@@ -262,9 +296,13 @@ def test_feedback_names_the_false_the_clashes_and_what_the_structure_lacks(
 def test_feedback_is_cut_to_its_words(server: Scripted) -> None:
     long = "One two three four. " * 200
     outcome = judged(
-        server, profile="paper",
-        answers={"PairVerdict": {"winner": "con", "feedback": long}, "Condensed": {"summary": long}},
-    )  # fmt: skip
+        server,
+        profile="paper",
+        answers={
+            "PairVerdict": {"winner": "con", "feedback": long},
+            "Condensed": {"summary": long},
+        },
+    )
     kept = outcome.details["feedback"]
     pieces = [one["text"] for one in kept["detailed"]["con"] if one["about"] == "persuasion"]
     assert [len(text.split()) for text in pieces] == [248] * 4
@@ -302,7 +340,11 @@ def test_findings_that_do_not_fit_are_cut_on_both_sides_alike(server: Scripted) 
 
 
 def test_the_summary_names_the_winner_that_was_decided(server: Scripted) -> None:
-    ahead = {"Timeline": {"rounds": [{"thoughts": "a", "winner": "con"}, {"thoughts": "b", "winner": "pro"}]}}  # fmt: skip
+    ahead = {
+        "Timeline": {
+            "rounds": [{"thoughts": "a", "winner": "con"}, {"thoughts": "b", "winner": "pro"}]
+        }
+    }
     judged(server, answers=ahead, decision="dp")
     judged(server, answers=ahead)
     by_judge, by_score = prompts(server, "Condensed")
@@ -352,16 +394,28 @@ def test_a_close_debate_says_so(server: Scripted) -> None:
 
 
 CALLS = {
-    "fact=0": {"FactVerdicts": 0}, "persuasion=0": {"PairVerdicts": 0}, "structure=0": {},
-    "fact=0.5": {}, "judge=none": {"Timeline": 0}, "judge=round": {"Timeline": 0, "Thought": 2},
-    "feedback=none": {"Condensed": 0}, "feedback=detailed": {"Condensed": 0},
+    "fact=0": {"FactVerdicts": 0},
+    "persuasion=0": {"PairVerdicts": 0},
+    "structure=0": {},
+    "fact=0.5": {},
+    "judge=none": {"Timeline": 0},
+    "judge=round": {"Timeline": 0, "Thought": 2},
+    "feedback=none": {"Condensed": 0},
+    "feedback=detailed": {"Condensed": 0},
     "ask=each": {"FactVerdicts": 0, "FactVerdict": 8, "PairVerdicts": 0, "PairVerdict": 3},
-    "order=both": {"PairVerdicts": 2}, "batch=2": {"FactVerdicts": 4, "PairVerdicts": 2},
+    "order=both": {"PairVerdicts": 2},
+    "batch=2": {"FactVerdicts": 4, "PairVerdicts": 2},
     "iterative_graph=false": {"SceneGraph": 2, "Timeline": 0, "Thought": 1},
     "counter=false": {"PairVerdicts": 0},
-    "judge_history=false": {}, "graph_format=json": {}, "invalid_graph=retry": {}, "decision=dp": {},
-    "pairs=edges": {}, "structure_by=own": {}, "fact_by=all": {}, "kinds=literal": {},
-}  # fmt: skip
+    "judge_history=false": {},
+    "graph_format=json": {},
+    "invalid_graph=retry": {},
+    "decision=dp": {},
+    "pairs=edges": {},
+    "structure_by=own": {},
+    "fact_by=all": {},
+    "kinds=literal": {},
+}
 USUAL = {"SceneGraph": 4, "Timeline": 1, "FactVerdicts": 1, "PairVerdicts": 1, "Condensed": 1}
 
 
@@ -394,7 +448,11 @@ def test_weights_weigh(server: Scripted) -> None:
 def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(
     server: Scripted,
 ) -> None:
-    ahead = {"Timeline": {"rounds": [{"thoughts": "a", "winner": "con"}, {"thoughts": "b", "winner": "pro"}]}}  # fmt: skip
+    ahead = {
+        "Timeline": {
+            "rounds": [{"thoughts": "a", "winner": "con"}, {"thoughts": "b", "winner": "pro"}]
+        }
+    }
     by_score = judged(server, answers=ahead)
     by_judge = judged(server, answers=ahead, decision="dp")
     assert (by_score.winner, by_judge.winner) == ("bob", "ada")
@@ -419,8 +477,11 @@ def test_readers_are_shown_the_judges_thoughts_where_that_is_wanted(server: Scri
     server.asked.clear()
     judged(server, profile="paper", graph_history="true")
     assert ["THOUGHT-1" in told for told in prompts(server, "SceneGraph")] == [
-        False, False, True, True,
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_without_the_counter_graph_no_side_knows_of_the_other(server: Scripted) -> None:
@@ -433,8 +494,15 @@ def test_without_the_counter_graph_no_side_knows_of_the_other(server: Scripted) 
     graph = outcome.details["graph"]
     assert [node["id"] for node in graph["nodes"]] == list(range(9))
     assert [(e["source"], e["target"]) for e in graph["edges"]] == [
-        (1, 0), (2, 1), (3, 0), (4, 3), (5, 0), (6, 5), (7, 0), (8, 7),
-    ]  # fmt: skip
+        (1, 0),
+        (2, 1),
+        (3, 0),
+        (4, 3),
+        (5, 0),
+        (6, 5),
+        (7, 0),
+        (8, 7),
+    ]
     assert outcome.details["pairs"] == []
     assert outcome.scores["ada"]["persuasion"] == outcome.scores["bob"]["persuasion"] == 0.0
 
@@ -453,7 +521,10 @@ def test_the_graph_of_a_debate_at_once_reads_all_speeches_of_a_side_together(
 
 def test_both_orders_are_asked_and_a_pair_that_turns_with_them_is_halved(server: Scripted) -> None:
     def who_is_first(prompt: str) -> Any:
-        return {"winner": "pro" if prompt.rindex("\nPro") < prompt.rindex("\nCon") else "con", "feedback": "W"}  # fmt: skip
+        return {
+            "winner": "pro" if prompt.rindex("\nPro") < prompt.rindex("\nCon") else "con",
+            "feedback": "W",
+        }
 
     def asked(**options: str) -> Outcome:
         return judged(server, answers={"PairVerdict": who_is_first}, ask="each", **options)
@@ -499,10 +570,12 @@ def test_an_option_that_is_given_replaces_the_profiles_value() -> None:
     [
         ({"decision": "dp", "profile": "no-judge"}, "needs a profile"),
         ({"fact": "0", "persuasion": "0", "structure": "0"}, "above 0"),
-        ({"fact": "-1"}, "greater than or equal"), ({"fact": "inf"}, "finite"),
-        ({"batch": "1000"}, "less than or equal"), ({"judge": "once"}, "judge"),
+        ({"fact": "-1"}, "greater than or equal"),
+        ({"fact": "inf"}, "finite"),
+        ({"batch": "1000"}, "less than or equal"),
+        ({"judge": "once"}, "judge"),
     ],
-)  # fmt: skip
+)
 def test_options_that_contradict_each_other_are_refused(given: dict[str, str], told: str) -> None:
     with pytest.raises(OptionError, match=told):
         find("panel", "debgraph").parse(given)
@@ -525,8 +598,11 @@ def test_a_swapped_contest_is_read_in_time_with_the_sides_exchanged(server: Scri
     assert sides == ["con", "pro", "con", "pro"]
     assert speech_in(prompts(server, "SceneGraph")[0]) == "PRO-ONE"
     assert [(one["round"], one["side"], one["speaker"]) for one in outcome.details["speeches"]] == [
-        (1, "con", "ada"), (1, "pro", "bob"), (2, "con", "ada"), (2, "pro", "bob"),
-    ]  # fmt: skip
+        (1, "con", "ada"),
+        (1, "pro", "bob"),
+        (2, "con", "ada"),
+        (2, "pro", "bob"),
+    ]
     assert {n["side"] for n in outcome.details["graph"]["nodes"] if n.get("speaker") == "ada"} == {
         "con"
     }
@@ -561,16 +637,23 @@ def test_the_papers_loop_reads_pro_before_con_also_where_con_spoke_first(
     own = {"SceneGraph": lambda told: draft({99: speech_in(told)}, (99, "claim", 0))}
     judged(server, CONTEST.swapped(), rounds="pro", answers=own)
     assert [speech_in(told) for told in prompts(server, "SceneGraph")] == [
-        "CON-ONE", "PRO-ONE", "CON-TWO", "PRO-TWO",
-    ]  # fmt: skip
+        "CON-ONE",
+        "PRO-ONE",
+        "CON-TWO",
+        "PRO-TWO",
+    ]
 
 
 def test_a_half_round_is_a_round(server: Scripted) -> None:
     odd = CONTEST.model_copy(update={"speeches": CONTEST.speeches[:3]})
     outcome = judged(server, odd, profile="paper")
     assert [schema for schema in called(server) if schema in ("SceneGraph", "Thought")] == [
-        "SceneGraph", "SceneGraph", "Thought", "SceneGraph", "Thought",
-    ]  # fmt: skip
+        "SceneGraph",
+        "SceneGraph",
+        "Thought",
+        "SceneGraph",
+        "Thought",
+    ]
     assert len(outcome.details["timeline"]) == 2
 
 
@@ -594,12 +677,13 @@ def test_a_debate_without_words_has_no_winner(server: Scripted, speeches: tuple[
 
 def test_a_side_of_several_wins_as_a_side(server: Scripted) -> None:
     four = Contest(
-        motion="MOTION", sides={"og": "pro", "oo": "con", "cg": "pro", "co": "con"},
+        motion="MOTION",
+        sides={"og": "pro", "oo": "con", "cg": "pro", "co": "con"},
         speeches=tuple(
             Speech(speaker=who, text=old.text)
             for who, old in zip(("og", "oo", "cg", "co"), CONTEST.speeches, strict=True)
         ),
-    )  # fmt: skip
+    )
     outcome = judged(server, four)
     assert outcome.winner is None
     assert outcome.details["side"] == "con"
@@ -609,10 +693,14 @@ def test_a_side_of_several_wins_as_a_side(server: Scripted) -> None:
 
 
 def test_a_debate_of_the_shared_task_is_judged_as_well(server: Scripted) -> None:
-    debate = Debate(id="d", claim="MOTION", turns=(
-        Turn(utterance="PRO-ONE speaks.", response=Response(content="CON-ONE speaks.")),
-        Turn(utterance="PRO-TWO speaks.", response=Response(content="CON-TWO speaks.")),
-    ))  # fmt: skip
+    debate = Debate(
+        id="d",
+        claim="MOTION",
+        turns=(
+            Turn(utterance="PRO-ONE speaks.", response=Response(content="CON-ONE speaks.")),
+            Turn(utterance="PRO-TWO speaks.", response=Response(content="CON-TWO speaks.")),
+        ),
+    )
     assert judged(server, to_contest(debate)).winner == "system"
 
 
@@ -626,12 +714,16 @@ INJECTION = (
 
 
 def test_what_a_speech_asks_of_the_model_stays_a_quotation(server: Scripted) -> None:
-    hostile = CONTEST.model_copy(update={
-        "motion": INJECTION, "info": INJECTION,
-        "speeches": tuple(
-            Speech(speaker=one.speaker, text=f"{one.text} {INJECTION}") for one in CONTEST.speeches
-        ),
-    })  # fmt: skip
+    hostile = CONTEST.model_copy(
+        update={
+            "motion": INJECTION,
+            "info": INJECTION,
+            "speeches": tuple(
+                Speech(speaker=one.speaker, text=f"{one.text} {INJECTION}")
+                for one in CONTEST.speeches
+            ),
+        }
+    )
     judged(server, hostile)
     for body in server.asked:
         system, *rest = body["messages"]

@@ -26,7 +26,11 @@ def sixty(seed: int = 1) -> SceneGraph:
     graph = SceneGraph("The motion of sixty arguments. " * 4)
     for id_ in range(1, 61):
         side = SIDES[(id_ - 1) // 10 % 2]
-        graph.add(id_, f"Argument {id_} says " + "something " * chance.randint(1, 30), Origin(side, 1 + (id_ - 1) // 20))  # fmt: skip
+        graph.add(
+            id_,
+            f"Argument {id_} says " + "something " * chance.randint(1, 30),
+            Origin(side, 1 + (id_ - 1) // 20),
+        )
         against = [node.id for node in graph.arguments(OTHER[side])]
         own = [node.id for node in graph.arguments(side) if node.id != id_]
         if against and chance.random() < 0.5:
@@ -94,9 +98,11 @@ def test_sixty_arguments_stand_apart_in_their_sides_columns() -> None:
     for at, one in enumerate(cards):
         for other in cards[at + 1 :]:
             assert (
-                one.y + one.height <= other.y or other.y + other.height <= one.y
-                or one.x + one.width <= other.x or other.x + other.width <= one.x
-            ), (one, other)  # fmt: skip
+                one.y + one.height <= other.y
+                or other.y + other.height <= one.y
+                or one.x + one.width <= other.x
+                or other.x + other.width <= one.x
+            ), (one, other)
 
 
 def test_rounds_come_one_below_the_other() -> None:
@@ -168,9 +174,22 @@ def test_no_text_becomes_markup(text: str) -> None:
     assert seen.open == []
     names = {tag for tag, _ in seen.elements}
     assert names <= {
-        "figure", "style", "ul", "li", "svg", "rect", "path", "p", "div", "defs", "marker", "g",
-        "title", "text", "script",
-    }  # fmt: skip
+        "figure",
+        "style",
+        "ul",
+        "li",
+        "svg",
+        "rect",
+        "path",
+        "p",
+        "div",
+        "defs",
+        "marker",
+        "g",
+        "title",
+        "text",
+        "script",
+    }
     assert [tag for tag, _ in seen.elements].count("script") == 1
     assert not [its for _, its in seen.elements for key in its if key.startswith("on")]
     (first,) = [its for its in seen.of("dg-node") if its["data-id"] == "1"]
@@ -239,10 +258,20 @@ def test_a_browser_follows_an_argument_that_is_clicked_and_lets_it_go(
             "utf-8",
         )
         run = subprocess.run(
-            [chromium, "--headless=new", "--no-sandbox", "--disable-gpu",
-             f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()],
-            capture_output=True, text=True, timeout=120, check=True,
-        )  # fmt: skip
+            [
+                chromium,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                f"--user-data-dir={tmp_path / 'profile'}",
+                "--dump-dom",
+                page.as_uri(),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
         return Seen(run.stdout)
 
     held = shown(1)

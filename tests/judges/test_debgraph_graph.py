@@ -34,15 +34,20 @@ SIDE = st.sampled_from(["pro", "con"])
 SMALL = st.integers(-1, 9)
 RELATED = st.builds(
     lambda source, relation, target: {"source": source, "relation": relation, "target": target},
-    SMALL, st.sampled_from(RELATIONS), SMALL,
-)  # fmt: skip
+    SMALL,
+    st.sampled_from(RELATIONS),
+    SMALL,
+)
 DRAFT = st.builds(
     lambda arguments, relations: Draft.model_validate(
         {"arguments": arguments, "relations": relations}
     ),
-    st.lists(st.builds(lambda id_, text: {"id": id_, "text": text}, SMALL, st.text(max_size=6)), max_size=5),
+    st.lists(
+        st.builds(lambda id_, text: {"id": id_, "text": text}, SMALL, st.text(max_size=6)),
+        max_size=5,
+    ),
     st.lists(RELATED, max_size=8),
-)  # fmt: skip
+)
 SAID = st.lists(st.tuples(SIDE, DRAFT), max_size=6)
 
 
@@ -104,14 +109,20 @@ def test_a_right_draft_is_kept_whole(count: int, data: st.DataObject) -> None:
     own = [*new, *(node.id for node in graph.arguments("pro"))]
     against = [node.id for node in graph.arguments("con")]
     support, attack = st.sampled_from(RELATIONS[:4]), st.just("rebuttal")
-    related = data.draw(st.lists(st.one_of(
-        st.tuples(st.sampled_from(own), support, st.sampled_from([0, *own])),
-        st.tuples(st.sampled_from(own), attack, st.sampled_from(against)),
-    ).filter(lambda one: one[0] != one[2])))  # fmt: skip
-    draft = Draft.model_validate({
-        "arguments": [{"id": id_, "text": f"new {id_}"} for id_ in new],
-        "relations": [{"source": s, "relation": r, "target": t} for s, r, t in related],
-    })  # fmt: skip
+    related = data.draw(
+        st.lists(
+            st.one_of(
+                st.tuples(st.sampled_from(own), support, st.sampled_from([0, *own])),
+                st.tuples(st.sampled_from(own), attack, st.sampled_from(against)),
+            ).filter(lambda one: one[0] != one[2])
+        )
+    )
+    draft = Draft.model_validate(
+        {
+            "arguments": [{"id": id_, "text": f"new {id_}"} for id_ in new],
+            "relations": [{"source": s, "relation": r, "target": t} for s, r, t in related],
+        }
+    )
     checked = check(draft, graph, Origin("pro", 3))
     assert not checked.faults
     assert checked.arguments == {id_: f"new {id_}" for id_ in new}
@@ -120,10 +131,12 @@ def test_a_right_draft_is_kept_whole(count: int, data: st.DataObject) -> None:
 
 def test_an_id_that_was_given_anew_is_the_opponents_as_a_target_and_ones_own_as_a_source() -> None:
     graph = example()
-    draft = Draft.model_validate({
-        "arguments": [{"id": 1, "text": "new"}],
-        "relations": [{"source": 1, "relation": "rebuttal", "target": 1}],
-    })  # fmt: skip
+    draft = Draft.model_validate(
+        {
+            "arguments": [{"id": 1, "text": "new"}],
+            "relations": [{"source": 1, "relation": "rebuttal", "target": 1}],
+        }
+    )
     checked = check(draft, graph, Origin("con", 3))
     assert [(edge.source, edge.target) for edge in checked.relations] == [(9, 1)]
 
@@ -148,8 +161,10 @@ def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another(
     }
     ends = {name: one["properties"][name] for name, one in ids.items()}
     assert {name: (one["minimum"], one["maximum"]) for name, one in ends.items()} == {
-        "id": (5, 6), "source": (1, 6), "target": (0, 6),
-    }  # fmt: skip
+        "id": (5, 6),
+        "source": (1, 6),
+        "target": (0, 6),
+    }
     far = {"arguments": [{"id": 99, "text": "x"}], "relations": []}
     assert schema.model_validate(far).arguments[0].id == 99
     unlimited = draft_schema(0, 5).model_json_schema()["$defs"]["DraftArgument"]["properties"]["id"]
@@ -159,11 +174,14 @@ def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another(
 @pytest.mark.parametrize(
     ("leaving", "kind"),
     [
-        ([], "claim"), (["premise"], "premise"), (["rebuttal", "premise"], "rebuttal"),
-        (["premise", "rebuttal", "claim"], "claim"), (["first principle"], "first principle"),
+        ([], "claim"),
+        (["premise"], "premise"),
+        (["rebuttal", "premise"], "rebuttal"),
+        (["premise", "rebuttal", "claim"], "claim"),
+        (["first principle"], "first principle"),
         (["rebuttal", "conclusion"], "conclusion"),
     ],
-)  # fmt: skip
+)
 def test_an_argument_is_named_by_what_it_does(leaving: list[str], kind: str) -> None:
     assert kind_of(map(Relation, leaving)) == kind
 
@@ -174,21 +192,29 @@ def test_an_argument_is_named_by_what_it_does(leaving: list[str], kind: str) -> 
 @pytest.mark.parametrize(
     ("spoken", "in_time", "pro_first"),
     [
-        ("PCPC", "PC PC", "PC PC"), ("CPCP", "CP CP", "PC PC"), ("PPC", "P PC", "PC P"),
-        ("PCCP", "PC CP", "PC PC"), ("PCP", "PC P", "PC P"), ("C", "C", "C"), ("PCxP", "PC P", "PC P"),
-        ("CCPPCP", "C CP PC P", "PC PC PC"), ("", "", ""), ("xx", "", ""),
+        ("PCPC", "PC PC", "PC PC"),
+        ("CPCP", "CP CP", "PC PC"),
+        ("PPC", "P PC", "PC P"),
+        ("PCCP", "PC CP", "PC PC"),
+        ("PCP", "PC P", "PC P"),
+        ("C", "C", "C"),
+        ("PCxP", "PC P", "PC P"),
+        ("CCPPCP", "C CP PC P", "PC PC PC"),
+        ("", "", ""),
+        ("xx", "", ""),
     ],
-)  # fmt: skip
+)
 def test_speeches_are_paired_in_time_or_by_their_number(
     spoken: str, in_time: str, pro_first: str
 ) -> None:
     contest = Contest(
-        motion="m", sides={"P": "pro", "C": "con", "x": "con"},
+        motion="m",
+        sides={"P": "pro", "C": "con", "x": "con"},
         speeches=tuple(
             Speech(speaker=who, text="  " if who == "x" else f"{who}{number}")
             for number, who in enumerate(spoken)
         ),
-    )  # fmt: skip
+    )
     for order, wanted in (("time", in_time), ("pro", pro_first)):
         rounds = rounds_of(contest, order)  # type: ignore[arg-type]
         assert " ".join("".join(one.origin.speaker for one in group) for group in rounds) == wanted
@@ -216,8 +242,10 @@ def test_pairs_are_the_rebuttals_with_pro_and_con_told_apart(graph: SceneGraph) 
 def test_two_that_rebut_each_other_are_one_pair_and_two_edges() -> None:
     graph = example()
     assert [(p.pro, p.con, set(p.answering)) for p in pairs_of(graph, "once")] == [
-        (1, 4, {"con"}), (6, 4, {"pro", "con"}), (7, 3, {"pro"}),
-    ]  # fmt: skip
+        (1, 4, {"con"}),
+        (6, 4, {"pro", "con"}),
+        (7, 3, {"pro"}),
+    ]
     assert len(pairs_of(graph, "edges")) == 4
 
 
@@ -424,8 +452,12 @@ def test_graphml_is_read_by_networkx_as_the_same_graph() -> None:
         (edge.source, edge.target, edge.relation.value) for edge in graph.edges()
     )
     assert again.nodes[4] | {} == {
-        "text": "con rebuttal", "kind": "rebuttal", "side": "con", "round": 2, "speaker": "con",
-    }  # fmt: skip
+        "text": "con rebuttal",
+        "kind": "rebuttal",
+        "side": "con",
+        "round": 2,
+        "speaker": "con",
+    }
 
 
 def test_each_relation_of_a_graphml_file_has_an_id_of_its_own() -> None:
@@ -453,12 +485,23 @@ def test_dot_tells_sides_and_relations_by_colour_and_form() -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        {}, {"nodes": [], "edges": []}, {"nodes": None, "edges": []},
-        {"nodes": [{"id": 0, "text": "m"}, {"id": 1, "text": "x", "side": "us", "round": 1}], "edges": []},
-        {"nodes": [{"id": 0, "text": "m"}], "edges": [{"source": 1, "target": 0, "relation": "claim", "round": 1}]},
-        {"nodes": [{"id": 0, "text": "m"}], "edges": [{"source": 0, "target": 0, "relation": "likes", "round": 1}]},
+        {},
+        {"nodes": [], "edges": []},
+        {"nodes": None, "edges": []},
+        {
+            "nodes": [{"id": 0, "text": "m"}, {"id": 1, "text": "x", "side": "us", "round": 1}],
+            "edges": [],
+        },
+        {
+            "nodes": [{"id": 0, "text": "m"}],
+            "edges": [{"source": 1, "target": 0, "relation": "claim", "round": 1}],
+        },
+        {
+            "nodes": [{"id": 0, "text": "m"}],
+            "edges": [{"source": 0, "target": 0, "relation": "likes", "round": 1}],
+        },
     ],
-)  # fmt: skip
+)
 def test_what_is_no_graph_is_refused(told: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"graph|expected|no argument|valid"):
         from_json(told)

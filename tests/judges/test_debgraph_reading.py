@@ -18,20 +18,31 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a target that is not there": (draft({3: "x"}, (3, "rebuttal", 99)), "no argument 99"),
     "a source that is not there": (draft({}, (98, "rebuttal", 1)), "no argument 98"),
     "a taken id": (draft({2: "x"}, (2, "rebuttal", 1)), "the id 2 is already used"),
-    "an id twice": ({**draft({}), "arguments": [{"id": 3, "text": "x"}, {"id": 3, "text": "y"}]},
-                    "the id 3 is used twice"),
-    "the opponent's words again": (draft({3: "Pro claim!"}, (3, "claim", 0)), "argument 3 is already in"),
+    "an id twice": (
+        {**draft({}), "arguments": [{"id": 3, "text": "x"}, {"id": 3, "text": "y"}]},
+        "the id 3 is used twice",
+    ),
+    "the opponent's words again": (
+        draft({3: "Pro claim!"}, (3, "claim", 0)),
+        "argument 3 is already in",
+    ),
     "no words": (draft({3: " "}), "argument 3 has no text"),
     "an argument on itself": (draft({3: "x"}, (3, "premise", 3)), "related to itself"),
-    "a rebuttal of its own side": (draft({3: "x", 4: "y"}, (3, "claim", 0), (4, "rebuttal", 3)),
-                                   "a rebuttal must have a target of the other side"),
-    "a premise for the other side": (draft({3: "x"}, (3, "premise", 1)),
-                                     "only a rebuttal may have a target of the other side"),
-    "words in the opponent's mouth": (draft({3: "x"}, (3, "claim", 0), (2, "rebuttal", 3)),
-                                      "the source must be an argument of your own side"),
+    "a rebuttal of its own side": (
+        draft({3: "x", 4: "y"}, (3, "claim", 0), (4, "rebuttal", 3)),
+        "a rebuttal must have a target of the other side",
+    ),
+    "a premise for the other side": (
+        draft({3: "x"}, (3, "premise", 1)),
+        "only a rebuttal may have a target of the other side",
+    ),
+    "words in the opponent's mouth": (
+        draft({3: "x"}, (3, "claim", 0), (2, "rebuttal", 3)),
+        "the source must be an argument of your own side",
+    ),
     "the motion as a source": (draft({3: "x"}, (0, "premise", 3)), "can only be a target"),
     "a rebuttal of the motion": (draft({3: "x"}, (3, "rebuttal", 0)), "is a claim"),
-}  # fmt: skip
+}
 
 
 def first_wrong(wrong: Any, then: Any = None) -> Callable[[str], Any]:
@@ -67,9 +78,11 @@ def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: S
             for number in range(9)
         )
         outcome = judged(
-            server, profile="paper", max_retries=str(cap),
+            server,
+            profile="paper",
+            max_retries=str(cap),
             answers={"SceneGraph": lambda p, d=drafts: next(d) if "CON-ONE" in p else drawn(p)},
-        )  # fmt: skip
+        )
         asked = [one for one in prompts(server, "SceneGraph") if speech_in(one) == "CON-ONE"]
         assert len(asked) == cap + 1
         told = outcome.details["speeches"][1]
@@ -83,9 +96,10 @@ def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: S
 def test_a_speech_of_which_no_draft_has_a_valid_part_is_left_out(server: Scripted) -> None:
     nothing = draft({}, (98, "rebuttal", 99))
     outcome = judged(
-        server, profile="paper",
+        server,
+        profile="paper",
         answers={"SceneGraph": lambda p: nothing if "CON-ONE" in p else drawn(p)},
-    )  # fmt: skip
+    )
     assert outcome.details["speeches"][1]["degraded"] is True
     assert outcome.details["speeches"][1]["asked"] == 6
     assert "con speech of round 1 is not in the graph" in outcome.reason
@@ -119,15 +133,19 @@ def test_the_faults_of_a_graph_stand_in_the_same_message_as_the_question(
 def test_the_lean_profile_keeps_what_stands_of_a_wrong_graph(server: Scripted) -> None:
     wrong = draft(
         {2: "kept under a new id", 4: "kept"},
-        (2, "rebuttal", 1), (4, "premise", 2), (4, "rebuttal", 99), (4, "rebuttal", 4),
-    )  # fmt: skip
+        (2, "rebuttal", 1),
+        (4, "premise", 2),
+        (4, "rebuttal", 99),
+        (4, "rebuttal", 4),
+    )
     only = CONTEST.model_copy(update={"speeches": CONTEST.speeches[:2]})
     outcome = judged(server, only, answers={"SceneGraph": first_wrong(wrong)})
     assert called(server).count("SceneGraph") == 2, "nothing is asked again"
     graph = outcome.details["graph"]
     assert {n["id"]: n["text"] for n in graph["nodes"] if n.get("side") == "con"} == {
-        3: "kept under a new id", 4: "kept",
-    }  # fmt: skip
+        3: "kept under a new id",
+        4: "kept",
+    }
     edges = [(e["source"], e["relation"], e["target"]) for e in graph["edges"] if e["source"] > 2]
     assert edges == [(3, "rebuttal", 1), (4, "premise", 3)]
     assert len(outcome.details["speeches"][1]["faults"]) == 3
@@ -142,10 +160,14 @@ def test_a_graph_of_which_nothing_stands_is_asked_for_again(server: Scripted) ->
 
 
 def test_what_is_no_graph_at_all_is_asked_for_again(server: Scripted) -> None:
-    for garbage in ("no json",
-                    {"arguments": [{"id": "one", "text": "x"}], "relations": []},
-                    {"arguments": [{"id": 3, "text": "x"}],
-                     "relations": [{"source": 3, "relation": "supports", "target": 0}]}):  # fmt: skip
+    for garbage in (
+        "no json",
+        {"arguments": [{"id": "one", "text": "x"}], "relations": []},
+        {
+            "arguments": [{"id": 3, "text": "x"}],
+            "relations": [{"source": 3, "relation": "supports", "target": 0}],
+        },
+    ):
         server.asked.clear()
         outcome = judged(server, answers={"SceneGraph": first_wrong(garbage)})
         assert outcome.details["speeches"][1]["added"] == [3, 4, 5]
@@ -168,9 +190,12 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scr
     first, second = prompts(server, "SceneGraph")[:2]
     assert "at most" in first
     assert "cut off: write at most 5 new arguments" in second
-    assert server.asked[1]["response_format"]["json_schema"]["schema"]["properties"]["arguments"][
-        "maxItems"
-    ] == 5  # fmt: skip
+    assert (
+        server.asked[1]["response_format"]["json_schema"]["schema"]["properties"]["arguments"][
+            "maxItems"
+        ]
+        == 5
+    )
     assert outcome.winner == "bob"
 
 
@@ -188,10 +213,14 @@ def too_long(limit: int, whole: Any) -> Any:
 
 
 def test_a_speech_that_is_too_long_is_read_as_far_as_there_is_room(server: Scripted) -> None:
-    long = CONTEST.model_copy(update={"speeches": (
-        Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),
-        Speech(speaker="bob", text="CON-ONE speaks."),
-    )})  # fmt: skip
+    long = CONTEST.model_copy(
+        update={
+            "speeches": (
+                Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),
+                Speech(speaker="bob", text="CON-ONE speaks."),
+            )
+        }
+    )
 
     def small() -> None:
         server.always = too_long(9000, server.always)

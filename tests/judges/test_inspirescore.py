@@ -73,9 +73,10 @@ def web() -> Iterator[SearXNGServer]:
 def on_the_way(outcome: Outcome, speaker: str, number: int) -> dict[str, Any]:
     """What the details say of a response."""
     (found,) = [
-        one for one in as_json(outcome)["details"]["responses"]
+        one
+        for one in as_json(outcome)["details"]["responses"]
         if (one["speaker"], one["round"]) == (speaker, number)
-    ]  # fmt: skip
+    ]
     return dict(found)
 
 
@@ -103,9 +104,13 @@ def test_the_paper_asks_once_a_round_and_five_times_a_response(
     judged(server, profile="paper", web=web.url)
     with_facts, all_of_them = 5, 6
     assert Counter(called(server)) == {
-        "Subjective": 3, "Facts": all_of_them, "Queries": with_facts, "Verdicts": with_facts,
-        "Formalised": all_of_them, "Inference": all_of_them,
-    }  # fmt: skip
+        "Subjective": 3,
+        "Facts": all_of_them,
+        "Queries": with_facts,
+        "Verdicts": with_facts,
+        "Formalised": all_of_them,
+        "Inference": all_of_them,
+    }
 
 
 def test_the_papers_steps_on_facts_follow_each_other(server: Scripted, web: SearXNGServer) -> None:
@@ -131,13 +136,15 @@ def test_long_responses_are_asked_about_in_more_calls(server: Scripted) -> None:
     long = [(name, f"{text} " + "word " * 1_000) for name, text in SIX]
     judged(server, contest(*long))
     assert Counter(called(server)) == {
-        "Subjective": 3, "Facts": 3, "Verdicts": 1, "Formalised": 3, "Inference": 1,
-    }  # fmt: skip
+        "Subjective": 3,
+        "Facts": 3,
+        "Verdicts": 1,
+        "Formalised": 3,
+        "Inference": 1,
+    }
 
 
-@pytest.mark.parametrize(
-    ("count", "size"), [(6, 6), (7, 4), (12, 6), (1, 1), (0, 1)]
-)  # fmt: skip
+@pytest.mark.parametrize(("count", "size"), [(6, 6), (7, 4), (12, 6), (1, 1), (0, 1)])
 def test_calls_ask_about_equal_numbers_of_responses(count: int, size: int) -> None:
     assert part_size(["word"] * count, 6, 1_000) == size
 
@@ -259,8 +266,11 @@ def test_the_judge_is_shown_every_round_in_order(server: Scripted) -> None:
     judged(server)
     (told,) = prompts(server, "Subjective")
     for shown in (
-        MOTION, "INFO-SLIDE", "Reasoning: ANN-1-REASONS\nArgument: ANN-1-CLAIM", "BOB-3 says no.",
-    ):  # fmt: skip
+        MOTION,
+        "INFO-SLIDE",
+        "Reasoning: ANN-1-REASONS\nArgument: ANN-1-CLAIM",
+        "BOB-3 says no.",
+    ):
         assert shown in told
     assert told.index("ANN-1") < told.index("BOB-1") < told.index("ANN-2")
 
@@ -299,8 +309,10 @@ def test_inference_is_asked_for_from_the_formulas_and_their_sentences(server: Sc
     judged(server)
     (told,) = prompts(server, "Inference")
     for shown in (
-        "P(x): PREDICATE-MEANING", "1. P(a) (MEANS P(a))", "conclusion_2: P(a) (MEANS P(a))",
-    ):  # fmt: skip
+        "P(x): PREDICATE-MEANING",
+        "1. P(a) (MEANS P(a))",
+        "conclusion_2: P(a) (MEANS P(a))",
+    ):
         assert shown in told
     assert "ANN" not in told
 
@@ -334,9 +346,11 @@ def test_facts_count_over_the_debate_and_unknown_is_not_true(server: Scripted) -
 
 def test_conclusions_count_over_the_debate(server: Scripted) -> None:
     argued = {
-        "ANN-1": logic(["P"], ["P"]), "ANN-2": logic(["P"], ["Q", "R", "S"]), "ANN-3": logic(["P"], []),
+        "ANN-1": logic(["P"], ["P"]),
+        "ANN-2": logic(["P"], ["Q", "R", "S"]),
+        "ANN-3": logic(["P"], []),
         "BOB": logic([], ["Q"]),
-    }  # fmt: skip
+    }
     says = inferred(lambda line: "true" if line.startswith("P ") else "false")
     answer_as(server, Formalised=formalised(argued), Inference=says)
     scores = judged(server).scores
@@ -560,8 +574,10 @@ def test_some_facts_without_evidence_are_told_apart(server: Scripted, web: SearX
 
     def no_queries_for_bob(prompt: str) -> Any:
         made = asked(prompt)
-        return {key: {**one, "queries": one["queries"] if "ANN fact" in one["facts"] else []}
-                for key, one in made.items()}  # fmt: skip
+        return {
+            key: {**one, "queries": one["queries"] if "ANN fact" in one["facts"] else []}
+            for key, one in made.items()
+        }
 
     answer_as(server, Facts=no_queries_for_bob)
     judged(server, contest(*SIX[:2]), web=web.url, dimensions="FA")
@@ -586,8 +602,10 @@ def test_a_verdict_on_a_fact_may_follow_a_reason(server: Scripted) -> None:
     (told,) = prompts(server, "Verdicts")
     assert '"fact_1": {"reason": "...", "verdict": "..."}' in told
     assert on_the_way(outcome, "ann", 1)["facts"][0] == {
-        "fact": "ANN-1 fact", "verdict": "true", "reason": "WHY fact_1"
-    }  # fmt: skip
+        "fact": "ANN-1 fact",
+        "verdict": "true",
+        "reason": "WHY fact_1",
+    }
 
 
 def test_facts_are_checked_against_the_web_where_it_was_named(
@@ -762,9 +780,12 @@ def test_a_step_that_fails_costs_its_own_dimensions(server: Scripted, failing: s
     answer_as(server, **{failing: "I would rather not."})
     outcome = judged(server)
     lost = {
-        "Subjective": set(SUBJECTIVE), "Facts": {OBJECTIVE[0]}, "Verdicts": {OBJECTIVE[0]},
-        "Formalised": {OBJECTIVE[1]}, "Inference": {OBJECTIVE[1]},
-    }[failing]  # fmt: skip
+        "Subjective": set(SUBJECTIVE),
+        "Facts": {OBJECTIVE[0]},
+        "Verdicts": {OBJECTIVE[0]},
+        "Formalised": {OBJECTIVE[1]},
+        "Inference": {OBJECTIVE[1]},
+    }[failing]
     for scores in outcome.scores.values():
         assert {one for one in DIMENSIONS if scores[one] is None} == lost
         assert scores["total"] is not None
@@ -839,8 +860,14 @@ def test_a_debate_gives_no_orders(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("option", "said"),
-    [("dimensions", "EA,XX"), ("dimensions", ","), ("facts_from", "index,books"), ("logic", "prover"), ("batch", "0")],
-)  # fmt: skip
+    [
+        ("dimensions", "EA,XX"),
+        ("dimensions", ","),
+        ("facts_from", "index,books"),
+        ("logic", "prover"),
+        ("batch", "0"),
+    ],
+)
 def test_a_wrong_option_is_refused(option: str, said: str) -> None:
     with pytest.raises(OptionError, match=option):
         find("panel", "inspirescore").parse({option: said})

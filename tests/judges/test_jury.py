@@ -134,8 +134,9 @@ def test_dear_judges_are_asked_one_after_the_other_until_the_jury_is_sure(tmp_pa
     assert [list(one["votes"]) for one in verdicts(source)] == [[A, B], [A, B, C]]
 
 
-TALKS = [[f"a={0.5 + 0.04 * ((3 * talk + turn) % 10):.2f} b=0" for turn in range(4)]
-         for talk in range(5)]  # fmt: skip
+TALKS = [
+    [f"a={0.5 + 0.04 * ((3 * talk + turn) % 10):.2f} b=0" for turn in range(4)] for talk in range(5)
+]
 
 
 @pytest.mark.parametrize(("budget", "most"), [("7", 7), ("30%", 6), ("0", 0), ("100%", 14)])

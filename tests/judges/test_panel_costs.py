@@ -22,12 +22,14 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 
 SIX = Contest(
-    id="c", motion="A motion", sides={"Ada": "pro", "Bob": "con"},
+    id="c",
+    motion="A motion",
+    sides={"Ada": "pro", "Bob": "con"},
     speeches=tuple(
         Speech(speaker=name, text=f"Speech {n} of {name} says this.")
         for n, name in enumerate(["Ada", "Bob"] * 3, 1)
     ),
-)  # fmt: skip
+)
 
 
 def graph(told: str) -> dict[str, Any]:
@@ -79,9 +81,12 @@ def judged(server: Scripted, panel: str, **options: str) -> Outcome:
 
 @pytest.mark.parametrize(
     ("panel", "lean", "paper"),
-    [("debatrix", 22, 82), ("debgraph", 6 + 1 + 3 + 2 + 1, 6 + 3 + 30 + 15 + 1),
-     ("inspirescore", 5, 3 + 6 * 4)],
-)  # fmt: skip
+    [
+        ("debatrix", 22, 82),
+        ("debgraph", 6 + 1 + 3 + 2 + 1, 6 + 3 + 30 + 15 + 1),
+        ("inspirescore", 5, 3 + 6 * 4),
+    ],
+)
 def test_six_speeches_cost_what_is_stated(
     server: Scripted, panel: str, lean: int, paper: int
 ) -> None:
@@ -103,22 +108,45 @@ def test_debatrix_waits_for_no_more_than_the_speeches_and_two(server: Scripted) 
 
 PROFILES = {
     "debatrix": {
-        "lean": 22, "paper": 82, "paper-half": 82, "paper-no-context": 82, "paper-direct": 25,
-        "paper-single": 25, "paper-single-half": 25, "paper-single-direct": 6,
-        "paper-discussion": 84, "paper-by-score": 82, "paper-panel-only": 64,
+        "lean": 22,
+        "paper": 82,
+        "paper-half": 82,
+        "paper-no-context": 82,
+        "paper-direct": 25,
+        "paper-single": 25,
+        "paper-single-half": 25,
+        "paper-single-direct": 6,
+        "paper-discussion": 84,
+        "paper-by-score": 82,
+        "paper-panel-only": 64,
         "paper-panel-speeches": 82 + 3 * 6,
     },
     "debgraph": {
-        "lean": 13, "no-judge": 12, "paper": 55, "paper-dp": 6 + 3, "paper-no-fact": 55 - 30,
-        "paper-no-persuasion": 55 - 15, "paper-no-structure": 55, "paper-no-history": 55,
-        "paper-graph-history": 55, "paper-both-orders": 55 + 15, "paper-other-shares": 55,
-        "paper-no-counter": 55 - 15, "paper-at-once": 2 + 1 + 10 + 3 + 1,
+        "lean": 13,
+        "no-judge": 12,
+        "paper": 55,
+        "paper-dp": 6 + 3,
+        "paper-no-fact": 55 - 30,
+        "paper-no-persuasion": 55 - 15,
+        "paper-no-structure": 55,
+        "paper-no-history": 55,
+        "paper-graph-history": 55,
+        "paper-both-orders": 55 + 15,
+        "paper-other-shares": 55,
+        "paper-no-counter": 55 - 15,
+        "paper-at-once": 2 + 1 + 10 + 3 + 1,
     },
     "inspirescore": {
-        "lean": 5, "reasons": 5, "debate": 5, "solver": 4, "paper": 27, "rdebater": 27, "paper-debate": 25,
+        "lean": 5,
+        "reasons": 5,
+        "debate": 5,
+        "solver": 4,
+        "paper": 27,
+        "rdebater": 27,
+        "paper-debate": 25,
         "paper-solver": 27 - 6,
     },
-}  # fmt: skip
+}
 """The calls of each bundled profile for six speeches."""
 
 

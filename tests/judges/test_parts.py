@@ -54,9 +54,16 @@ def test_a_word_knows_the_strongest_break_before_it():
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("cities", "city"), ("stopped", "stop"), ("organise", "organization"),
-     ("boxes", "box"), ("improvement", "improves"), ("quickly", "quick"), ("studies", "study")],
-)  # fmt: skip
+    [
+        ("cities", "city"),
+        ("stopped", "stop"),
+        ("organise", "organization"),
+        ("boxes", "box"),
+        ("improvement", "improves"),
+        ("quickly", "quick"),
+        ("studies", "study"),
+    ],
+)
 def test_one_stem(one, other):
     assert stem(one) == stem(other)
 

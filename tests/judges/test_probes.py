@@ -13,10 +13,22 @@ from benchmarks.probes import Data, Probe, demo, real
 from tests.judges.makers import judge
 
 BARS = {
-    "negated": 0.15, "swapped": 0.05, "study": 0.05, "number": 0.05, "exaggerated": 0.05,
-    "foreign": 0.10, "echo": 0.05, "echo, quality": 0.05, "surrender": 0.10, "padding": 0.10,
-    "list": 0.05, "agreement": 0.05, "retraction": 0.05, "roles": 0.20, "shuffled": 0.15,
-}  # fmt: skip
+    "negated": 0.15,
+    "swapped": 0.05,
+    "study": 0.05,
+    "number": 0.05,
+    "exaggerated": 0.05,
+    "foreign": 0.10,
+    "echo": 0.05,
+    "echo, quality": 0.05,
+    "surrender": 0.10,
+    "padding": 0.10,
+    "list": 0.05,
+    "agreement": 0.05,
+    "retraction": 0.05,
+    "roles": 0.20,
+    "shuffled": 0.15,
+}
 """At most this share may pass."""
 MAKERS = {
     "negated": lambda data, every: probes.changed("negated", data.spread(every)),

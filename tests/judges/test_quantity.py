@@ -21,9 +21,13 @@ def test_one_argument_with_its_reason_passes():
 
 @pytest.mark.parametrize(
     "answer",
-    ["No, that is not true. Animals do not suffer.", "I disagree. Zoos should not be closed.",
-     "Why should zoos be closed?", ""],
-)  # fmt: skip
+    [
+        "No, that is not true. Animals do not suffer.",
+        "I disagree. Zoos should not be closed.",
+        "Why should zoos be closed?",
+        "",
+    ],
+)
 def test_a_bare_denial_or_question_fails(answer):
     assert not quantity(answer, ZOO).yes
 

@@ -43,11 +43,24 @@ def test_the_contrary_in_the_users_words_is_no_echo():
 
 @pytest.mark.parametrize(
     "surrender",
-    ["You are right.", "I agree with you.", "That's a good point.", "You've convinced me!",
-     "I stand corrected.", "Exactly!", "Nobody could put it better.", "No, no: you win.",
-     "There I would never contradict you.", "I take back my objection.", "My thoughts exactly.",
-     "I have no argument against it.", "I am on your side.", "So do I.", "I was wrong."],
-)  # fmt: skip
+    [
+        "You are right.",
+        "I agree with you.",
+        "That's a good point.",
+        "You've convinced me!",
+        "I stand corrected.",
+        "Exactly!",
+        "Nobody could put it better.",
+        "No, no: you win.",
+        "There I would never contradict you.",
+        "I take back my objection.",
+        "My thoughts exactly.",
+        "I have no argument against it.",
+        "I am on your side.",
+        "So do I.",
+        "I was wrong.",
+    ],
+)
 def test_a_surrender_fails(surrender):
     found = relation(f"{surrender} Zoos make animals suffer in cages of iron.")
     assert not found.yes

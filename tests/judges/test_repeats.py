@@ -36,19 +36,24 @@ def test_said_for_the_first_time_it_answers():
 
 @pytest.mark.parametrize(
     "user",
-    ["Sorry, I was distracted. What did you say about animals in cages and large enclosures?",
-     "Could you explain that again: animals are saved by breeding in zoos?",
-     "I forgot. What was that?", "Can you remind me what it was?"],
-)  # fmt: skip
+    [
+        "Sorry, I was distracted. What did you say about animals in cages and large enclosures?",
+        "Could you explain that again: animals are saved by breeding in zoos?",
+        "I forgot. What was that?",
+        "Can you remind me what it was?",
+    ],
+)
 def test_a_user_who_asks_to_hear_it_again_is_answered(user):
     assert verdicts(SAID, SAID, user=user, before=(turn(USER, SAID),))[Maxim.RELATION].yes
 
 
 @pytest.mark.parametrize(
     "turned",
-    ["Breeding in zoos has not saved animals from dying out, and cages have not become large enclosures.",
-     "Breeding in zoos has never saved animals from dying out, nor have cages become large enclosures."],
-)  # fmt: skip
+    [
+        "Breeding in zoos has not saved animals from dying out, and cages have not become large enclosures.",
+        "Breeding in zoos has never saved animals from dying out, nor have cages become large enclosures.",
+    ],
+)
 def test_an_argument_turned_into_its_contrary_speaks_for_the_user(turned):
     found = verdicts(turned, SAID, user=USER)
     assert not found[Maxim.RELATION].yes

@@ -32,18 +32,26 @@ ARGUMENTS = tuple(
     Argument(id=str(n), text=f"ARGUMENT-{n} says something of weight.") for n in range(1, 4)
 )
 DEBATE = Debate(
-    id="d", claim="CLAIM",
+    id="d",
+    claim="CLAIM",
     turns=(
-        Turn(utterance="FIRST-USER", response=Response(content="FIRST-SYSTEM", arguments=ARGUMENTS)),
-        Turn(utterance="SECOND-USER", response=Response(content="SECOND-SYSTEM", arguments=ARGUMENTS[1:])),
+        Turn(
+            utterance="FIRST-USER", response=Response(content="FIRST-SYSTEM", arguments=ARGUMENTS)
+        ),
+        Turn(
+            utterance="SECOND-USER",
+            response=Response(content="SECOND-SYSTEM", arguments=ARGUMENTS[1:]),
+        ),
         Turn(utterance="THIRD-USER", response=Response(content="THIRD-SYSTEM")),
     ),
-)  # fmt: skip
+)
 ALL_NO = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
 ANSWERS: dict[str, Any] = {
-    "yes|no": "yes", "Reasons": {"yes": "YES-REASONS", "no": "NO-REASONS"}, "Answer": ALL_NO,
+    "yes|no": "yes",
+    "Reasons": {"yes": "YES-REASONS", "no": "NO-REASONS"},
+    "Answer": ALL_NO,
     "Answers": {"answers": [ALL_NO] * 3},
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -67,10 +75,12 @@ def judged(server: Scripted, name: str, views: list[Debate], **options: str) -> 
 
 SECOND = DEBATE.view(1)
 PAPER_CALLS = {
-    "zsl": ["yes|no"] * 4, "fsl1": ["yes|no"] * 4, "fsl2": ["yes|no"] * 4,
+    "zsl": ["yes|no"] * 4,
+    "fsl1": ["yes|no"] * 4,
+    "fsl2": ["yes|no"] * 4,
     **{f"analysis{n}": ["Reasons"] * 4 + ["yes|no"] * 4 for n in (1, 3, 5)},
     "best": ["Reasons"] * 3 + ["yes|no"] * 4,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -93,13 +103,33 @@ def test_a_maxims_reasons_come_before_its_verdict(server: Scripted, name: str) -
 
 
 JUDGE_ELEMENTS = {
-    "zsl": ("expert in judging", "the last response", "The conversation:", "Answer only with yes or no"),
-    "fsl1": ("expert in judging", "the last response", "Example 1:", "Example 2:", "User: ",
-             "System: ", "Arguments:", "Evaluation: ", "The conversation:",
-             "Answer only with yes or no"),
-    "analysis1": ("expert in judging", "the last response", "Say yes if: YES-REASONS",
-                  "Say no if: NO-REASONS", "The conversation:", "Answer only with yes or no"),
-}  # fmt: skip
+    "zsl": (
+        "expert in judging",
+        "the last response",
+        "The conversation:",
+        "Answer only with yes or no",
+    ),
+    "fsl1": (
+        "expert in judging",
+        "the last response",
+        "Example 1:",
+        "Example 2:",
+        "User: ",
+        "System: ",
+        "Arguments:",
+        "Evaluation: ",
+        "The conversation:",
+        "Answer only with yes or no",
+    ),
+    "analysis1": (
+        "expert in judging",
+        "the last response",
+        "Say yes if: YES-REASONS",
+        "Say no if: NO-REASONS",
+        "The conversation:",
+        "Answer only with yes or no",
+    ),
+}
 """What the paper's figures 8, 9 and 11 have in a judge's prompt."""
 
 
@@ -124,9 +154,16 @@ def test_the_analysis_names_its_measure_and_wants_reasons_that_help_a_person(
         (told,) = [
             text for text in prompts(server, "Reasons") if f"one criterion, {maxim}:" in text
         ]
-        for element in ("expert in judging", question, "Evaluation: yes", "Evaluation: no",
-                        "JSON object", f"{maxim} question with yes", f"{maxim} question with no",
-                        "help a person to judge"):  # fmt: skip
+        for element in (
+            "expert in judging",
+            question,
+            "Evaluation: yes",
+            "Evaluation: no",
+            "JSON object",
+            f"{maxim} question with yes",
+            f"{maxim} question with no",
+            "help a person to judge",
+        ):
             assert element in told
 
 
@@ -136,11 +173,18 @@ def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
 ) -> None:
     """The reasons of Analysis are made once a run, and not once by each who waits for them."""
     whole = [
-        DEBATE.model_copy(update={"id": f"d{number}", "claim": f"CLAIM {number}", "turns": (
-            Turn(utterance=f"USER {number}", response=DEBATE.turns[0].response), *DEBATE.turns[1:],
-        )})
+        DEBATE.model_copy(
+            update={
+                "id": f"d{number}",
+                "claim": f"CLAIM {number}",
+                "turns": (
+                    Turn(utterance=f"USER {number}", response=DEBATE.turns[0].response),
+                    *DEBATE.turns[1:],
+                ),
+            }
+        )
         for number in range(20)
-    ]  # fmt: skip
+    ]
     views = [one.view(turn) for one in whole for turn in range(3)]
 
     async def at_once() -> None:
@@ -180,8 +224,15 @@ def test_a_question_shows_the_talk_the_answer_and_its_arguments_and_no_later_tur
 ) -> None:
     judged(server, "zsl", [SECOND], profile="paper")
     for told in prompts(server, "yes|no"):
-        for element in ("FIRST-USER", "FIRST-SYSTEM", "SECOND-USER", "System: SECOND-SYSTEM",
-                        "ARGUMENT-2", "ARGUMENT-3", "yes or no"):  # fmt: skip
+        for element in (
+            "FIRST-USER",
+            "FIRST-SYSTEM",
+            "SECOND-USER",
+            "System: SECOND-SYSTEM",
+            "ARGUMENT-2",
+            "ARGUMENT-3",
+            "yes or no",
+        ):
             assert element in told
         assert "THIRD" not in told
         assert "ARGUMENT-1" not in told
@@ -452,10 +503,14 @@ def test_our_twenty_examples_are_half_yes_and_half_no_on_each_maxim() -> None:
 def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) -> None:
     path = tmp_path / "examples.jsonl"
     lines = [
-        {"user": f"U-{label}", "system": f"S-{label}", "arguments": [],
-         "labels": dict.fromkeys(ALL_NO, label)}
+        {
+            "user": f"U-{label}",
+            "system": f"S-{label}",
+            "arguments": [],
+            "labels": dict.fromkeys(ALL_NO, label),
+        }
         for label in ("yes", "no")
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     judged(server, "fsl1", [SECOND], profile="paper", examples=str(path))
     assert all("System: S-yes" in told for told in prompts(server, "yes|no"))

@@ -56,9 +56,13 @@ def write_verdicts(path: Path, run: Path, scores: Sequence[float]) -> Path:
 
 
 def open_session(
-    run: Path, output: Path, *evaluations: Path, annotator: str = "ana", share: float = 0.3,
+    run: Path,
+    output: Path,
+    *evaluations: Path,
+    annotator: str = "ana",
+    share: float = 0.3,
     others: Sequence[Path] = (),
-) -> Session:  # fmt: skip
+) -> Session:
     """Open a session like the command."""
     exchanges: Exchanges = read_exchanges(run)
     judges = read_verdicts(evaluations, exchanges)

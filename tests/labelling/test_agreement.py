@@ -53,8 +53,9 @@ def test_alpha_is_the_krippendorff_librarys(seed: int) -> None:
 def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_path: Path) -> None:
     session = _two(tmp_path)
     assert session.study.open_disagreements() == [
-        (Place(1, 0), Maxim.QUALITY), (Place(2, 0), Maxim.QUALITY),
-    ]  # fmt: skip
+        (Place(1, 0), Maxim.QUALITY),
+        (Place(2, 0), Maxim.QUALITY),
+    ]
     session.write()
     before = [json.loads(line)[0]["quality"] for line in session.output.read_text().splitlines()]
     assert before == [1, None, None, 0]
@@ -64,8 +65,9 @@ def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_p
     assert turn["quality"] == 0
     assert turn["settled"] == {"quality": {"label": 0, "by": "cem"}}
     assert turn["annotators"] == {
-        "ana": {"quality": 1, "note": "ana's note"}, "ben": {"quality": 0, "note": "ben's note"},
-    }  # fmt: skip
+        "ana": {"quality": 1, "note": "ana's note"},
+        "ben": {"quality": 0, "note": "ben's note"},
+    }
     assert session.study.open_disagreements() == [(Place(2, 0), Maxim.QUALITY)]
     session.undo()
     assert len(session.study.open_disagreements()) == 2

@@ -112,8 +112,9 @@ def test_settling_shows_all_answers(tmp_path: Path) -> None:
     shown = client.get("turn", params={"debate": debate, "turn": turn, "settle": True}).json()
     assert shown["differ"] == ["quality"]
     assert {one["name"]: one["answers"]["quality"] for one in shown["others"]} == {
-        "ana": 1, "ben": 0,
-    }  # fmt: skip
+        "ana": 1,
+        "ben": 0,
+    }
     body = {"debate": debate, "turn": turn, "maxim": "quality", "label": 1, "settle": True}
     assert client.post("answer", json=body).json()["state"]["unsettled"] == 0
 

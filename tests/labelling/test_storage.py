@@ -133,8 +133,11 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     assert [len(row) for row in rows] == [TURNS, 0, TURNS, TURNS]
     turn = rows[2][1]
     assert {maxim.value: turn[maxim.value] for maxim in Maxim} == {
-        "quantity": 1, "quality": None, "relation": None, "manner": None,
-    }  # fmt: skip
+        "quantity": 1,
+        "quality": None,
+        "relation": None,
+        "manner": None,
+    }
     assert turn["annotators"] == {"ana": {"quantity": 1, "manner": None, "note": "odd"}}
     assert turn["sample"] == "random"
     others = [one for row in rows for one in row if one is not turn]

@@ -61,9 +61,12 @@ def filled(schema: Mapping[str, Any], **given: Any) -> Any:
         if "enum" in part or "const" in part:
             return part.get("enum", [part.get("const")])[0]
         kinds = {
-            "string": "said", "integer": int(part.get("maximum", 7)), "boolean": True,
-            "number": part.get("maximum", 0.9), "null": None,
-        }  # fmt: skip
+            "string": "said",
+            "integer": int(part.get("maximum", 7)),
+            "boolean": True,
+            "number": part.get("maximum", 0.9),
+            "null": None,
+        }
         if part.get("type") == "object":
             return {name: given.get(name, value(of)) for name, of in part["properties"].items()}
         if part.get("type") == "array":

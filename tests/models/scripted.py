@@ -22,10 +22,14 @@ def reply(content: Any, **more: Any) -> dict[str, Any]:
         "finish_reason": "stop",
     }
     return {
-        "model": "tiny", "choices": [{**choice, **more}],
-        "usage": {"prompt_tokens": 10, "completion_tokens": 5,
-                  "prompt_tokens_details": {"cached_tokens": 4}},
-    }  # fmt: skip
+        "model": "tiny",
+        "choices": [{**choice, **more}],
+        "usage": {
+            "prompt_tokens": 10,
+            "completion_tokens": 5,
+            "prompt_tokens_details": {"cached_tokens": 4},
+        },
+    }
 
 
 class Handler(BaseHTTPRequestHandler):

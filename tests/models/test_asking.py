@@ -87,32 +87,56 @@ PASSING = {
     "429": fails(429),
     "429 with Retry-After": fails(429, Retry_After="0.05"),
     "429 with a date": fails(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"),
-    "500": fails(500), "502": fails(502), "503": fails(503), "504": fails(504), "524": fails(524),
+    "500": fails(500),
+    "502": fails(502),
+    "503": fails(503),
+    "504": fails(504),
+    "524": fails(524),
     "500 in HTML": fails(500, b"<html>oops</html>"),
-    "HTML": raw(b"<html>hello</html>"), "no body": raw(b""), "half of JSON": raw(b'{"choices": [{"me'),
-    "a list": raw(b"[]"), "null": raw(b"null"), "a number": raw(b"NaN"),
+    "HTML": raw(b"<html>hello</html>"),
+    "no body": raw(b""),
+    "half of JSON": raw(b'{"choices": [{"me'),
+    "a list": raw(b"[]"),
+    "null": raw(b"null"),
+    "a number": raw(b"NaN"),
     "an error with 200": says({"error": {"message": "engine dead"}}),
-    "no choices": says({"choices": []}), "choices of no kind": says({"choices": "x"}),
-    "no message": says({"choices": [{}]}), "null content": content(None), "blank": content("  \n"),
-    "reset": scripted.reset, "broken off": scripted.broken_off,
+    "no choices": says({"choices": []}),
+    "choices of no kind": says({"choices": "x"}),
+    "no message": says({"choices": [{}]}),
+    "null content": content(None),
+    "blank": content("  \n"),
+    "reset": scripted.reset,
+    "broken off": scripted.broken_off,
     "deep nesting": raw(b"[" * 100_000),
-}  # fmt: skip
+}
 REPAIRED = {
-    "no JSON": content("I think it is fine."), "wrong field": content('{"word": "x", "score": 1}'),
-    "out of range": content('{"words": "x", "score": 9}'), "NaN": content('{"words": "x", "score": NaN}'),
-    "null field": content('{"words": null, "score": 1}'), "a list": content("[1, 2]"),
+    "no JSON": content("I think it is fine."),
+    "wrong field": content('{"word": "x", "score": 1}'),
+    "out of range": content('{"words": "x", "score": 9}'),
+    "NaN": content('{"words": "x", "score": NaN}'),
+    "null field": content('{"words": null, "score": 1}'),
+    "a list": content("[1, 2]"),
     "truncated object": content('{"words": "fi'),
-}  # fmt: skip
+}
 LASTING = {
     "wrong model by 404": (fails(404, "The model `tiny` does not exist."), faults.WrongModel),
     "wrong model by 400": (fails(400, "The model does not exist"), faults.WrongModel),
-    "wrong key": (fails(401), faults.Unauthorized), "forbidden": (fails(403), faults.Unauthorized),
+    "wrong key": (fails(401), faults.Unauthorized),
+    "forbidden": (fails(403), faults.Unauthorized),
     "overflow": (fails(400, "This model's maximum context length is 8"), faults.PromptTooLong),
     "bad request": (fails(400, "temperature must be positive"), faults.BadRequest),
-    "cut": (says({**reply('{"words": "fi', finish_reason="length"), "usage": {"completion_tokens": 1024}}), faults.Truncated),
-    "refusal": (says(reply(None) | {"choices": [{"message": {"refusal": "I can't"}}]}), faults.Refusal),
+    "cut": (
+        says(
+            {**reply('{"words": "fi', finish_reason="length"), "usage": {"completion_tokens": 1024}}
+        ),
+        faults.Truncated,
+    ),
+    "refusal": (
+        says(reply(None) | {"choices": [{"message": {"refusal": "I can't"}}]}),
+        faults.Refusal,
+    ),
     "filter": (content("x", finish_reason="content_filter"), faults.Refusal),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", PASSING)
@@ -191,13 +215,20 @@ def test_nobody_there() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        OK, f"```json\n{OK}\n```", f"Here it is:\n{OK}\nI hope that helps.",
-        f"<think>Is it {{...}}?</think>{OK}", f'{{"note": "first"}} {OK}',
-        '{"words": "a } brace", "score": 1}', '{"words": "fine", "score": "1"}',
-        '{"Words": "fine", "SCORE": "**1/5**", "note": null}', f'{{"answer": {OK}}}', f"[{OK}]",
-        "**words**: fine\n**score**: 1", "- words: fine\n- Score: 1 of 5",
+        OK,
+        f"```json\n{OK}\n```",
+        f"Here it is:\n{OK}\nI hope that helps.",
+        f"<think>Is it {{...}}?</think>{OK}",
+        f'{{"note": "first"}} {OK}',
+        '{"words": "a } brace", "score": 1}',
+        '{"words": "fine", "score": "1"}',
+        '{"Words": "fine", "SCORE": "**1/5**", "note": null}',
+        f'{{"answer": {OK}}}',
+        f"[{OK}]",
+        "**words**: fine\n**score**: 1",
+        "- words: fine\n- Score: 1 of 5",
     ],
-)  # fmt: skip
+)
 def test_the_object_is_found_in_what_is_said(server: Scripted, said: str) -> None:
     server.always = content(said)
     assert _ask(server).score == 1
@@ -301,11 +332,12 @@ class Shown(BaseModel):
 @pytest.mark.parametrize(
     "said",
     [
-        '{"verdict": "**Yes**", "reasons": null}', '{"verdict": "Yes.", "weight": "null"}',
+        '{"verdict": "**Yes**", "reasons": null}',
+        '{"verdict": "Yes.", "weight": "null"}',
         '{"verdict": "YES - because it is so", "reasons": [], "weight": null}',
         '{"Verdict": "yes", "Reasons": [], "note": ""}',
     ],
-)  # fmt: skip
+)
 def test_a_choice_is_read_in_any_dress(server: Scripted, said: str) -> None:
     server.always = content(said)
 

@@ -93,9 +93,9 @@ async def _debates(model: Model, debates: int, turns: int) -> list[Any]:
         with call_context(debate=f"debate {debate}", turn=turn):
             return await model.ask([Message("user", f"debate {debate}, turn {turn}")], Fine)
 
-    return await model.ask_all([
-        partial(one, debate, turn) for turn in range(turns) for debate in range(debates)
-    ])  # fmt: skip
+    return await model.ask_all(
+        [partial(one, debate, turn) for turn in range(turns) for debate in range(debates)]
+    )
 
 
 def _debates_at(server: Scripted) -> set[str]:
@@ -210,9 +210,20 @@ def test_the_status_names_endpoints_and_the_answers_do_not_depend_on_them(
 
     def judge(given: str, out: Path) -> Any:
         return touche_rad(
-            "judge", few, "-j", "zsl", "-O", "per=maxim", "-m", given, "-o", out,
-            "--cache", tmp_path / "cache", "--no-trace",
-        )  # fmt: skip
+            "judge",
+            few,
+            "-j",
+            "zsl",
+            "-O",
+            "per=maxim",
+            "-m",
+            given,
+            "-o",
+            out,
+            "--cache",
+            tmp_path / "cache",
+            "--no-trace",
+        )
 
     both, single = tmp_path / "both.jsonl", tmp_path / "single.jsonl"
     other.script = [scripted.reset] * 2
@@ -237,9 +248,14 @@ def test_where_all_endpoints_die_the_fallback_answers(
     monkeypatch.setattr(sending, "LONGEST_WAIT", 0.02)
     one.always = other.always = scripted.reset
     ended = touche_rad(
-        "respond", "--say", "The clock change is harmless.", "-i", "demo",
-        "-m", f"{one.url},{other.url}#tiny",
-    )  # fmt: skip
+        "respond",
+        "--say",
+        "The clock change is harmless.",
+        "-i",
+        "demo",
+        "-m",
+        f"{one.url},{other.url}#tiny",
+    )
     assert ended.code == 1, "every answer is a stand-in"
     assert ended.out.startswith("I disagree: ")
     assert "model unreachable" in ended.err
@@ -288,9 +304,13 @@ def test_a_run_can_be_scripted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("", "at least one line"), ("{", ":1: "), ('{"answr": 1}', ":1: answer: Field required"),
-     ('{"answer": 1}\n{"answer": 1, "x": 2}', ":2: x: ")],
-)  # fmt: skip
+    [
+        ("", "at least one line"),
+        ("{", ":1: "),
+        ('{"answr": 1}', ":1: answer: Field required"),
+        ('{"answer": 1}\n{"answer": 1, "x": 2}', ":2: x: "),
+    ],
+)
 def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(text)
@@ -303,14 +323,20 @@ def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str
 
 @pytest.mark.parametrize(
     ("at", "told"),
-    [("ftp://x/v1#m", "-m http://x/v1#m"), ("x:1/v1#m", "-m http://x:1/v1#m"),
-     ("http://me:pw@x/v1#m", "user name or password"), ("http://x/v1", "no model name"),
-     ("http://x/v1,,http://y/v1#m", "single commas"),
-     ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"), ("vllm:", "no model is named"),
-     ("vllm-offline:", "-m vllm-offline:FOLDER"),
-     ("vllm:/no/such/folder", "there is no such folder"), ("hf:/no/such", "this folder does not exist"),
-     ("scripted:/no/such", "cannot be read")],
-)  # fmt: skip
+    [
+        ("ftp://x/v1#m", "-m http://x/v1#m"),
+        ("x:1/v1#m", "-m http://x:1/v1#m"),
+        ("http://me:pw@x/v1#m", "user name or password"),
+        ("http://x/v1", "no model name"),
+        ("http://x/v1,,http://y/v1#m", "single commas"),
+        ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"),
+        ("vllm:", "no model is named"),
+        ("vllm-offline:", "-m vllm-offline:FOLDER"),
+        ("vllm:/no/such/folder", "there is no such folder"),
+        ("hf:/no/such", "this folder does not exist"),
+        ("scripted:/no/such", "cannot be read"),
+    ],
+)
 def test_a_wrong_place_is_told_in_one_line(at: str, told: str) -> None:
     ended = touche_rad("respond", "--say", "Hello.", "-m", at)
     assert ended.code == 2
@@ -391,9 +417,18 @@ def test_budgets_end_the_asking_and_not_the_run(
     server.always = scripted.content('{"number": 1, "frame": "contrary"}')
     out = tmp_path / "out.jsonl"
     ended = touche_rad(
-        "respond", demo_file("debates.jsonl"), "-i", "demo", "-m", f"{server.url}#tiny", "--max-calls", "7",
-        "-o", out, env={"OPENAI_API_KEY": "sk-secret-of-mine"},
-    )  # fmt: skip
+        "respond",
+        demo_file("debates.jsonl"),
+        "-i",
+        "demo",
+        "-m",
+        f"{server.url}#tiny",
+        "--max-calls",
+        "7",
+        "-o",
+        out,
+        env={"OPENAI_API_KEY": "sk-secret-of-mine"},
+    )
     assert ended.code == 0, ended.err
     assert len(server.asked) == 7
     assert len(out.read_text().splitlines()) == 60
@@ -407,9 +442,20 @@ def test_budgets_end_the_asking_and_not_the_run(
     assert all(row["plugin"] == "grounded" and row["debate"] for row in trace)
     assert "sk-secret-of-mine" not in (tmp_path / "out.jsonl.trace.jsonl").read_text()
     spent = touche_rad(
-        "respond", demo_file("debates.jsonl"), "-i", "demo", "-m", f"{server.url}#tiny", "--max-tokens", "30",
-        "--no-trace", "--workers", "1", "-o", tmp_path / "two.jsonl",
-    )  # fmt: skip
+        "respond",
+        demo_file("debates.jsonl"),
+        "-i",
+        "demo",
+        "-m",
+        f"{server.url}#tiny",
+        "--max-tokens",
+        "30",
+        "--no-trace",
+        "--workers",
+        "1",
+        "-o",
+        tmp_path / "two.jsonl",
+    )
     assert spent.code == 0, spent.err
     assert 2 <= len(server.asked) - 7 <= 4
     assert not (tmp_path / "two.jsonl.trace.jsonl").exists()
@@ -457,8 +503,19 @@ def test_with_a_model_more_debates_are_processed_at_a_time(
     server, _ = servers
     server.always = content("ok")
     ended = touche_rad(
-        "--plugin", plugin, "respond", demo_file("debates.jsonl"), "-i", "demo", "-d", "counting",
-        "-m", f"{server.url}#tiny", *words, "-o", tmp_path / "out.jsonl",
-    )  # fmt: skip
+        "--plugin",
+        plugin,
+        "respond",
+        demo_file("debates.jsonl"),
+        "-i",
+        "demo",
+        "-d",
+        "counting",
+        "-m",
+        f"{server.url}#tiny",
+        *words,
+        "-o",
+        tmp_path / "out.jsonl",
+    )
     assert ended.code == 0, ended.err
     assert int(plugin.with_suffix(".most").read_text()) in expected

@@ -204,11 +204,17 @@ def test_what_is_damaged_or_named_is_pruned(server: Scripted, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [("{", "Invalid JSON"), ("[]", "Input should be an object"),
-     ('{"key": 3}', "key: Input should be a valid string"),
-     ('{"key": "k", "model": "m", "asked": "a", "answer": "b", "digest": "d", "version": 2,'
-      ' "kept": 1.5}', "digest: expected the digest of the answer")],
-)  # fmt: skip
+    [
+        ("{", "Invalid JSON"),
+        ("[]", "Input should be an object"),
+        ('{"key": 3}', "key: Input should be a valid string"),
+        (
+            '{"key": "k", "model": "m", "asked": "a", "answer": "b", "digest": "d", "version": 2,'
+            ' "kept": 1.5}',
+            "digest: expected the digest of the answer",
+        ),
+    ],
+)
 def test_a_wrong_export_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text(f"{line}\n")
@@ -228,8 +234,19 @@ def test_no_cache_is_told(tmp_path: Path) -> None:
 
 def respond(out: Path, cache: Path, workers: int, url: str, **env: str) -> None:
     environment = {"OPENAI_BASE_URL": url, "OPENAI_MODEL": "tiny", "CACHE_DIR": str(cache), **env}
-    ended = touche_rad("respond", DEBATES, "-i", "demo", "-d", "grounded", "--workers", str(workers), "-o", out,
-                       env=environment)  # fmt: skip
+    ended = touche_rad(
+        "respond",
+        DEBATES,
+        "-i",
+        "demo",
+        "-d",
+        "grounded",
+        "--workers",
+        str(workers),
+        "-o",
+        out,
+        env=environment,
+    )
     assert ended.code == 0, ended.err
 
 
@@ -287,10 +304,27 @@ def test_a_finished_run_repeats_with_all_sockets_blocked(chooses: Scripted, tmp_
     respond(first, cache, 4, chooses.url)
     environment = {**os.environ, "OPENAI_BASE_URL": NONE, "OPENAI_MODEL": "tiny"}
     done = subprocess.run(
-        [sys.executable, "-c", NO_SOCKETS, "respond", str(DEBATES), "-i", "demo", "-d", "grounded", "--cache",
-         str(cache), "-o", str(again)],
-        env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            NO_SOCKETS,
+            "respond",
+            str(DEBATES),
+            "-i",
+            "demo",
+            "-d",
+            "grounded",
+            "--cache",
+            str(cache),
+            "-o",
+            str(again),
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert again.read_bytes() == first.read_bytes()
     assert socket.socket.connect is not None
@@ -300,8 +334,19 @@ def test_a_finished_run_repeats_with_all_sockets_blocked(chooses: Scripted, tmp_
 def test_a_first_run_without_an_endpoint_answers_all_the_same(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     environment = {"OPENAI_BASE_URL": NONE, "OPENAI_MODEL": "tiny"}
-    ended = touche_rad("respond", DEBATES, "-i", "demo", "-d", "grounded", "--cache", tmp_path / "cache", "-o", out,
-                       env=environment)  # fmt: skip
+    ended = touche_rad(
+        "respond",
+        DEBATES,
+        "-i",
+        "demo",
+        "-d",
+        "grounded",
+        "--cache",
+        tmp_path / "cache",
+        "-o",
+        out,
+        env=environment,
+    )
     assert ended.code == 1
     assert "60 of 60 answers are from grounded without its model" in " ".join(ended.err.split())
     assert sum(1 for _ in files.read_views(out)) == 20

@@ -109,8 +109,16 @@ KINDS: dict[str, Kind] = {
     "no object for good": Kind(says("I think so."), ends="InvalidAnswer"),
     "cut off": Kind(cut, ends="Truncated"),
     "refusal": Kind(
-        lambda handler, _: handler.say(200, json.dumps({"choices": [
-            {"message": {"content": None, "refusal": "no"}, "finish_reason": "stop"}]}).encode()),
+        lambda handler, _: handler.say(
+            200,
+            json.dumps(
+                {
+                    "choices": [
+                        {"message": {"content": None, "refusal": "no"}, "finish_reason": "stop"}
+                    ]
+                }
+            ).encode(),
+        ),
         ends="Refusal",
     ),
     "content filter": Kind(says("", finish_reason="content_filter"), ends="Refusal"),
@@ -126,12 +134,10 @@ KINDS: dict[str, Kind] = {
     "too deep": Kind(does(raw(b"[" * 100_000)), ends="BadReply"),
     "silence": Kind(does(scripted.silent), **LATE),  # type: ignore[arg-type]
     "slow drip": Kind(does(scripted.dripping), **LATE),  # type: ignore[arg-type]
-    "busy for longer than there is time": Kind(
-        does(fails(429, Retry_After="3000")), ends="Busy"
-    ),
+    "busy for longer than there is time": Kind(does(fails(429, Retry_After="3000")), ends="Busy"),
     "nobody there": Kind(good, ends="Unreachable", url="http://127.0.0.1:9/v1"),
     "TLS where there is none": Kind(good, ends="Unreachable", url="https://127.0.0.1:{port}/v1"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture

@@ -110,9 +110,18 @@ def test_a_run_and_a_worker_of_ray_record_their_engine(mine: Path, tmp_path: Pat
     out, debates = tmp_path / "run.jsonl", tmp_path / "debates.jsonl"
     debates.write_text(demo_file("debates.jsonl").read_text().splitlines(keepends=True)[0])
     command = (
-        "judge", debates, "-j", "zsl", "-O", "per=maxim", "-m", f"vllm-offline:{mine}", *options,
-        "-O", "model.at_once=1",
-    )  # fmt: skip
+        "judge",
+        debates,
+        "-j",
+        "zsl",
+        "-O",
+        "per=maxim",
+        "-m",
+        f"vllm-offline:{mine}",
+        *options,
+        "-O",
+        "model.at_once=1",
+    )
     ended = touche_rad_process(*command, "-o", out)
     assert ended.code == 0, ended.err
     usage = json.loads((tmp_path / "run.jsonl.status.json").read_text())["usage"]

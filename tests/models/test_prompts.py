@@ -29,8 +29,9 @@ def test_messages_hold_the_values(tmp_path: Path) -> None:
     prompt = _read(tmp_path, SOURCE)
     assert prompt.variables == {"text", "example"}
     assert prompt.messages(text="Hi.", example="") == (
-        Message("system", "You judge debates."), Message("user", "The text: Hi."),
-    )  # fmt: skip
+        Message("system", "You judge debates."),
+        Message("user", "The text: Hi."),
+    )
 
 
 def test_values_are_data(tmp_path: Path) -> None:
@@ -71,7 +72,8 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
     assert "defend the opposite" in user.content.splitlines()[1]
     assert user.content.splitlines()[2:] == ["End."]
     assert prompt.messages(thesis=Thesis("Evil exists."))[1].content.splitlines()[1:] == [
-        "You defend: this thesis is wrong.", "End.",
-    ]  # fmt: skip
+        "You defend: this thesis is wrong.",
+        "End.",
+    ]
     with pytest.raises(UserError, match="not among the shared partials"):
         _read(tmp_path, '=== user\n{% include "../secret.jinja" %}')

@@ -16,9 +16,11 @@ TEMPLATE = (
 )
 
 SMALL = {
-    "enforce-eager": "true", "dtype": "float32", "gpu-memory-utilization": "0.2",
+    "enforce-eager": "true",
+    "dtype": "float32",
+    "gpu-memory-utilization": "0.2",
     "max-num-seqs": "32",
-}  # fmt: skip
+}
 """Options of a vLLM on the processor for which such a model is enough."""
 
 
@@ -37,9 +39,11 @@ def tiny_model(folder: Path, *, context: int = 4096) -> Path:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=600, special_tokens=["<s>", "</s>"], show_progress=False,
+        vocab_size=600,
+        special_tokens=["<s>", "</s>"],
+        show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-    )  # fmt: skip
+    )
     tokenizer.train_from_iterator([WORDS] * 4, trainer)
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>"
@@ -48,9 +52,17 @@ def tiny_model(folder: Path, *, context: int = 4096) -> Path:
     fast.save_pretrained(folder)
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(fast), hidden_size=128, intermediate_size=256, num_hidden_layers=2,
-        num_attention_heads=2, num_key_value_heads=2, head_dim=64,
-        max_position_embeddings=context, bos_token_id=0, eos_token_id=1, tie_word_embeddings=False,
-    )  # fmt: skip
+        vocab_size=len(fast),
+        hidden_size=128,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=64,
+        max_position_embeddings=context,
+        bos_token_id=0,
+        eos_token_id=1,
+        tie_word_embeddings=False,
+    )
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder

@@ -37,8 +37,9 @@ def test_words_of_an_argument_that_support_a_sentence_are_marked() -> None:
     answer = marked_answer(Response(content="Zoos breed rare animals.", arguments=(argument,)))
     assert answer["sentences"][0]["state"] == "supported"
     assert answer["citations"][0]["parts"] == [
-        ("Zoos breed rare animals.", [1]), (" They cost little.", []),
-    ]  # fmt: skip
+        ("Zoos breed rare animals.", [1]),
+        (" They cost little.", []),
+    ]
 
 
 def _page(**more: Any) -> str:
@@ -48,9 +49,14 @@ def _page(**more: Any) -> str:
     response = Response(content=f"Zoos breed rare animals. {HOSTILE}", arguments=(argument,))
     verdicts = {"quality": {"score": 0.2, "yes": False, "rationale": HOSTILE}}
     return render_page(
-        "pages/specimen.html.jinja", title="Specimen", answer=marked_answer(response),
-        verdicts=verdicts, user=HOSTILE, data={"text": HOSTILE}, **more,
-    )  # fmt: skip
+        "pages/specimen.html.jinja",
+        title="Specimen",
+        answer=marked_answer(response),
+        verdicts=verdicts,
+        user=HOSTILE,
+        data={"text": HOSTILE},
+        **more,
+    )
 
 
 @pytest.mark.services

@@ -23,9 +23,12 @@ DEBATES, LABELS = demo_file("debates.jsonl"), demo_file("labels.jsonl")
 def test_an_experiment_scores_judges_as_the_official_measures_do(tmp_path: Path) -> None:
     topics, qrels = judge_topics(DEBATES), label_qrels(DEBATES, LABELS)
     table = pt.Experiment(
-        [Judge("grounded"), Judge("always-yes")], topics, qrels,
-        eval_metrics=[SetP, SetR], names=["grounded", "always-yes"],
-    ).set_index("name")  # fmt: skip
+        [Judge("grounded"), Judge("always-yes")],
+        topics,
+        qrels,
+        eval_metrics=[SetP, SetR],
+        names=["grounded", "always-yes"],
+    ).set_index("name")
     assert table.loc["always-yes", "SetR"] >= table.loc["grounded", "SetR"]
     assert table.loc["grounded", "SetP"] > table.loc["always-yes", "SetP"] + 0.1
     out = tmp_path / "evaluations.jsonl"
@@ -75,11 +78,12 @@ def test_each_user_message_of_a_file_is_answered_in_its_conversation() -> None:
 def test_a_frame_of_another_system_is_judged_by_its_texts() -> None:
     frame = pd.DataFrame(
         {
-            "qid": ["1", "2"], "query": ["Zoos should be closed."] * 2,
+            "qid": ["1", "2"],
+            "query": ["Zoos should be closed."] * 2,
             "qanswer": ["Zoos protect rare animals."] * 2,
             "qcontext": ["Zoos protect rare animals.", "Trams are loud."],
         }
-    )  # fmt: skip
+    )
     verdicts = Judge("grounded", threshold=0.0)(frame).set_index(["qid", "docno"])
     assert verdicts.loc[("1", "quality"), "score"] >= 0.5
     assert verdicts.loc[("2", "quality"), "score"] < 0.5
@@ -110,10 +114,14 @@ def test_results_have_texts_for_a_reader(demo_index_path: Path) -> None:
 
 def test_answers_of_a_reader_of_pyterrier_rag_are_judged() -> None:
     """Its readers give `qid`, `prompt`, `qanswer`, and the query as `query_0`."""
-    read = pd.DataFrame({
-        "prompt": ["Answer: Zoos should be closed."], "qid": ["1"],
-        "query_0": ["Zoos should be closed."], "qanswer": ["Zoos keep species alive."],
-    })  # fmt: skip
+    read = pd.DataFrame(
+        {
+            "prompt": ["Answer: Zoos should be closed."],
+            "qid": ["1"],
+            "query_0": ["Zoos should be closed."],
+            "qanswer": ["Zoos keep species alive."],
+        }
+    )
     verdicts = Judge("grounded", threshold=0.0)(read)
     assert set(verdicts["query"]) == {"Zoos should be closed."}
     assert sorted(verdicts["docno"]) == ["manner", "quality", "quantity", "relation"]

@@ -162,9 +162,18 @@ def test_a_strangers_package_adds_one_of_each_without_touching_ours(
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos should be closed\n")
     found = touche_rad(
-        "retrieve", queries, "-r", "backwards", "-i", demo_index_path, "-k", "5", "-o", hits,
+        "retrieve",
+        queries,
+        "-r",
+        "backwards",
+        "-i",
+        demo_index_path,
+        "-k",
+        "5",
+        "-o",
+        hits,
         stranger=True,
-    )  # fmt: skip
+    )
     assert found.code == 0, found.err
     assert len(hits.read_text().splitlines()) == 5
 
@@ -216,16 +225,22 @@ class R(Made):
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (("respond", "-d", "names-arguments-wrongly"),
-         "Response has no field 'argument' (did you mean 'arguments'?)"),
+        (
+            ("respond", "-d", "names-arguments-wrongly"),
+            "Response has no field 'argument' (did you mean 'arguments'?)",
+        ),
         (("respond", "-d", "gives-a-dict"), "Response has no field 'citations'"),
-        (("judge", "-j", "explains"),
-         "Verdict has no field 'explanation' (did you mean 'rationale'?)"),
-        (("judge", "-j", "explains-in-a-dict"),
-         "Verdict has no field 'explanation' (did you mean 'rationale'?)"),
+        (
+            ("judge", "-j", "explains"),
+            "Verdict has no field 'explanation' (did you mean 'rationale'?)",
+        ),
+        (
+            ("judge", "-j", "explains-in-a-dict"),
+            "Verdict has no field 'explanation' (did you mean 'rationale'?)",
+        ),
         (("retrieve", "-r", "points"), "Hit has no field 'points'"),
     ],
-)  # fmt: skip
+)
 def test_an_unknown_field_is_named_with_the_nearest_right_one(
     tmp_path: Path, call: tuple[str, str, str], told: str
 ) -> None:

@@ -55,8 +55,14 @@ def _values(given: dict[str, str]) -> dict[str, Any]:
     return PLUGIN.parse(given).model_dump()
 
 
-DEFAULTS = {"profile": "lean", "words": 60, "rounds": 3, "wording": "close", "share": 0.5,
-            "repeat": False}  # fmt: skip
+DEFAULTS = {
+    "profile": "lean",
+    "words": 60,
+    "rounds": 3,
+    "wording": "close",
+    "share": 0.5,
+    "repeat": False,
+}
 
 
 def test_the_default_profile_is_the_defaults() -> None:
@@ -151,11 +157,14 @@ def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
     [
         ("mine", ("mine", {})),
         ("mine(words=70,profile=paper)", ("mine", {"words": "70", "profile": "paper"})),
-        ("best(of=mine(words=9,profile=paper),n=2)", ("best", {"of": "mine(words=9,profile=paper)", "n": "2"})),
+        (
+            "best(of=mine(words=9,profile=paper),n=2)",
+            ("best", {"of": "mine(words=9,profile=paper)", "n": "2"}),
+        ),
         ("mine(max-words=9)", ("mine", {"max_words": "9"})),
         ("mine(fields=a,b,n=1)", ("mine", {"fields": "a,b", "n": "1"})),
     ],
-)  # fmt: skip
+)
 def test_a_plugin_with_options_is_parsed(text: str, parsed: tuple[str, dict[str, str]]) -> None:
     assert parse_plugin(text) == parsed
 

@@ -88,10 +88,23 @@ def test_a_users_mistake_is_told_and_not_passed_over() -> None:
 @pytest.mark.services
 def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_path: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "touche_rad", "respond", "--say", "Zoos are cruel.", "--json",
-         "-i", "elasticsearch:http://127.0.0.1:9/x", "--spare-index", str(demo_index_path)],
-        capture_output=True, text=True, env={**__import__("os").environ, "TOUCHE_RAD_ES_TIMEOUT": "1"},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "touche_rad",
+            "respond",
+            "--say",
+            "Zoos are cruel.",
+            "--json",
+            "-i",
+            "elasticsearch:http://127.0.0.1:9/x",
+            "--spare-index",
+            str(demo_index_path),
+        ],
+        capture_output=True,
+        text=True,
+        env={**__import__("os").environ, "TOUCHE_RAD_ES_TIMEOUT": "1"},
+    )
     assert ran.returncode == 0, ran.stderr
     assert '"arguments": [{' in ran.stdout
     assert "the spare index is used" in ran.stderr

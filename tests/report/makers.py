@@ -10,10 +10,14 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 
 NASTY = (
-    "</script><script>document.title='owned'</script>", "<img src=x onerror=document.title='owned'>",
-    "\"' onmouseover='x' & <b>bold</b> {{ 7*7 }} {% raw %}", "\u202eright to left\u202c مرحبا 😀",
-    "\x00 nul \ud800 surrogate", "x" * 50_000, "]]> --> &lt; http://evil.example/x.png",
-)  # fmt: skip
+    "</script><script>document.title='owned'</script>",
+    "<img src=x onerror=document.title='owned'>",
+    "\"' onmouseover='x' & <b>bold</b> {{ 7*7 }} {% raw %}",
+    "\u202eright to left\u202c مرحبا 😀",
+    "\x00 nul \ud800 surrogate",
+    "x" * 50_000,
+    "]]> --> &lt; http://evil.example/x.png",
+)
 
 
 def evaluations(path: Path, debates: list[Debate], score: float = 0.25) -> Path:

@@ -32,8 +32,11 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
     cells = re.findall(r'<td class="num" data-label="([^"]+)">([^<]*)</td>', html)
     told = dict(cells)
     assert (told["step"], told["calls"], told["tokens in"], told["tokens out"]) == (
-        "grounded.choice", "15", "150", "75",
-    )  # fmt: skip
+        "grounded.choice",
+        "15",
+        "150",
+        "75",
+    )
 
 
 def test_a_page_without_a_trace_shows_no_calls(tmp_path: Path) -> None:
@@ -52,11 +55,21 @@ def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path:
     (debate,) = files.read_debates(run)
     evil = "<script>alert(1)</script>"
     rows = [
-        "{broken", "[]", json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []}),
-        json.dumps({"debate": debate.key, "turn": 0, "step": evil, "seconds": 1, "fault": evil,
-                    "asked": {"messages": [{"role": "user", "content": evil}]},
-                    "answer": {"said": evil}}),
-    ]  # fmt: skip
+        "{broken",
+        "[]",
+        json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []}),
+        json.dumps(
+            {
+                "debate": debate.key,
+                "turn": 0,
+                "step": evil,
+                "seconds": 1,
+                "fault": evil,
+                "asked": {"messages": [{"role": "user", "content": evil}]},
+                "answer": {"said": evil},
+            }
+        ),
+    ]
     run.with_name("run.jsonl.trace.jsonl").write_text("\n".join(rows) + "\n")
     assert touche_rad("report", run, "-o", page).code == 0
     html = page.read_text()
@@ -68,6 +81,10 @@ def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path:
 def calls(html: str) -> list[dict[str, Any]]:
     parts = (value for name, value in islands(html).items() if name.startswith("part-d"))
     return [
-        call for part in parts for debate in part["debates"] for turn in debate
-        for _, of_run in turn.get("calls", ()) for call in of_run
-    ]  # fmt: skip
+        call
+        for part in parts
+        for debate in part["debates"]
+        for turn in debate
+        for _, of_run in turn.get("calls", ())
+        for call in of_run
+    ]

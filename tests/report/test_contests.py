@@ -24,16 +24,24 @@ EVIL = "<script>alert(1)</script>"
 def outcomes(path: Path, **change: Any) -> Path:
     contest = json.loads(CONTESTS.read_text("utf-8").splitlines()[0])
     timeline = [
-        {"speech": n, "speaker": one["speaker"], "dimension": name, "score": n + 2,
-         "comment": f"COMMENT-{name}-{n}"}
+        {
+            "speech": n,
+            "speaker": one["speaker"],
+            "dimension": name,
+            "score": n + 2,
+            "comment": f"COMMENT-{name}-{n}",
+        }
         for n, one in enumerate(contest["speeches"], 1)
         for name in ("argument", "clash")
-    ]  # fmt: skip
+    ]
     outcome = {
-        "winner": "Mara", "winners": {"general": "Mara", "argument": "tie"},
-        "scores": {"Mara": {"general": 8}, "Teo": {"general": 5.5}}, "comment": "WHY-MARA",
-        "details": {"timeline": timeline}, **change,
-    }  # fmt: skip
+        "winner": "Mara",
+        "winners": {"general": "Mara", "argument": "tie"},
+        "scores": {"Mara": {"general": 8}, "Teo": {"general": 5.5}},
+        "comment": "WHY-MARA",
+        "details": {"timeline": timeline},
+        **change,
+    }
     swapped = {"winner": "Teo", "scores": {}}
     line = {"id": contest["id"], "judge": "debatrix", "outcome": outcome, "swapped": swapped}
     path.write_text(json.dumps(line) + "\n", "utf-8")
@@ -57,10 +65,16 @@ def page(tmp_path: Path, run: Path, *more: str | Path) -> str:
 def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: Path) -> None:
     told = page(tmp_path, outcomes(tmp_path / "o.jsonl"), "--labels", CONTESTS)
     for element in (
-        "City libraries should stay open until midnight", "WHY-MARA", "COMMENT-argument-1",
-        "COMMENT-clash-6", "5.50", "human decision", "with the sides swapped",
-        "always tie", "page twelve",
-    ):  # fmt: skip
+        "City libraries should stay open until midnight",
+        "WHY-MARA",
+        "COMMENT-argument-1",
+        "COMMENT-clash-6",
+        "5.50",
+        "human decision",
+        "with the sides swapped",
+        "always tie",
+        "page twelve",
+    ):
         assert element in told
 
 
@@ -72,11 +86,22 @@ def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"comment": EVIL}, {"winner": EVIL}, {"scores": {EVIL: {EVIL: 3}}}, {"winners": {EVIL: EVIL}},
-     {"details": {"timeline": [{"speech": 1, "speaker": EVIL, "dimension": EVIL, "score": 2,
-                                "comment": EVIL}]}},
-     {"details": {"timeline": [{"speech": EVIL}]}}, {"details": {"timeline": 3}}],
-)  # fmt: skip
+    [
+        {"comment": EVIL},
+        {"winner": EVIL},
+        {"scores": {EVIL: {EVIL: 3}}},
+        {"winners": {EVIL: EVIL}},
+        {
+            "details": {
+                "timeline": [
+                    {"speech": 1, "speaker": EVIL, "dimension": EVIL, "score": 2, "comment": EVIL}
+                ]
+            }
+        },
+        {"details": {"timeline": [{"speech": EVIL}]}},
+        {"details": {"timeline": 3}},
+    ],
+)
 def test_text_of_files_is_escaped(tmp_path: Path, change: dict[str, Any]) -> None:
     told = (
         page(tmp_path, outcomes(tmp_path / "o.jsonl", **change), "--labels", CONTESTS)
@@ -106,8 +131,13 @@ def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_pat
 
 def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments(tmp_path: Path) -> None:
     def told(score: int | None, comment: str) -> dict[str, Any]:
-        return {"speech": 1, "speaker": "Mara", "dimension": "argument", "score": score,
-                "comment": comment}  # fmt: skip
+        return {
+            "speech": 1,
+            "speaker": "Mara",
+            "dimension": "argument",
+            "score": score,
+            "comment": comment,
+        }
 
     pieces = [told(4, "FIRST."), told(None, ""), told(9, "SECOND."), told(8, "THIRD.")]
     text = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"timeline": pieces}))
@@ -123,9 +153,12 @@ def checked(text: str) -> dict[str, Any]:
         "solver": "unknown",
     }
     response = {
-        "speaker": text, "round": 1, "facts": [{"fact": f"FACT {text}", "verdict": "false"}],
-        "premises": [{"formula": text}], "conclusions": [conclusion],
-    }  # fmt: skip
+        "speaker": text,
+        "round": 1,
+        "facts": [{"fact": f"FACT {text}", "verdict": "false"}],
+        "premises": [{"formula": text}],
+        "conclusions": [conclusion],
+    }
     logic = {"model": {text: 1.0}, "solver": {text: None}, "agree": 0, "conclusions": 1}
     return {"responses": [response], "logic": logic}
 
@@ -139,14 +172,19 @@ def test_facts_and_both_words_on_logic_are_on_the_page(tmp_path: Path) -> None:
 
     good = told(checked("Mara"))
     for element in (
-        "<td>FACT Mara</td><td>false</td>", "P(x) ∧ Mara", "<td>true</td><td>unknown</td>",
+        "<td>FACT Mara</td><td>false</td>",
+        "P(x) ∧ Mara",
+        "<td>true</td><td>unknown</td>",
         "by the model: Mara 1.00; by the solver: Mara –; they agree on 0 of 1 conclusions",
-    ):  # fmt: skip
+    ):
         assert element in good
     assert good.count("<script>") == 5, "nothing more may run on the page"
     assert EVIL not in told(checked(EVIL))
-    for wrong in ({"responses": 3}, {"responses": [3, {"facts": 3, "conclusions": [EVIL]}]},
-                  {**checked("x"), "logic": EVIL}):  # fmt: skip
+    for wrong in (
+        {"responses": 3},
+        {"responses": [3, {"facts": 3, "conclusions": [EVIL]}]},
+        {**checked("x"), "logic": EVIL},
+    ):
         assert EVIL not in told(wrong)
 
 
@@ -163,8 +201,10 @@ def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
     page(tmp_path, run, "--graphs", tmp_path / "graphs")
     names = sorted(path.name for path in (tmp_path / "graphs").iterdir())
     assert names == [
-        f"o-001-up{also}.{ending}" for also in ("-swapped", "") for ending in ("dot", "graphml", "json")
-    ]  # fmt: skip
+        f"o-001-up{also}.{ending}"
+        for also in ("-swapped", "")
+        for ending in ("dot", "graphml", "json")
+    ]
     read = nx.read_graphml(tmp_path / "graphs/o-001-up.graphml")
     assert sorted(read.nodes) == ["0", "1", "2"]
     assert read.edges["2", "1"]["relation"] == "rebuttal"

@@ -105,10 +105,13 @@ def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: P
     write_report([whole, short], tmp_path / "r.html", labels=demo_file("labels.jsonl"))
     index = islands((tmp_path / "r.html").read_text("utf-8"))["data-debates"]
     letters = [
-        "".join("-ny"[1 + value if (value := turn.get(maxim)) is not None else 0]
-                for turn in one for maxim in Maxim)
+        "".join(
+            "-ny"[1 + value if (value := turn.get(maxim)) is not None else 0]
+            for turn in one
+            for maxim in Maxim
+        )
         for one in files.read_labels(demo_file("labels.jsonl"))
-    ]  # fmt: skip
+    ]
     shown = ["".join(one[-1]) for one in index["debates"]]
     assert sorted(shown) == sorted(letters)
 
@@ -253,11 +256,20 @@ def test_the_page_can_be_printed(chromium: str, tmp_path: Path) -> None:
     write_report([run], tmp_path / "report.html", labels=demo_file("labels.jsonl"))
     pdf = tmp_path / "report.pdf"
     subprocess.run(
-        [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000",
-         f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={pdf}",
-         f"file://{tmp_path / 'report.html'}"],
-        capture_output=True, timeout=120, check=True,
-    )  # fmt: skip
+        [
+            chromium,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=3000",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--print-to-pdf={pdf}",
+            f"file://{tmp_path / 'report.html'}",
+        ],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
     assert pdf.read_bytes().startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) >= 2
 

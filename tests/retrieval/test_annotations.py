@@ -155,8 +155,20 @@ def test_the_scoring_agent_is_told_the_dimensions_labels_and_exemplars(
 def test_the_papers_other_names_of_the_dimensions_are_read(
     server: Scripted, tmp_path: Path
 ) -> None:
-    names = [{"Acceptability": "good", "Inference": "poor", "Relevance": "good", "Robustness": "general"},
-             {"acceptability": "good", "inference": "poor", "relevance": "good", "Defeasibility": "general"}]  # fmt: skip
+    names = [
+        {
+            "Acceptability": "good",
+            "Inference": "poor",
+            "Relevance": "good",
+            "Robustness": "general",
+        },
+        {
+            "acceptability": "good",
+            "inference": "poor",
+            "relevance": "good",
+            "Defeasibility": "general",
+        },
+    ]
     for number, told in enumerate(names):
         one = Scheme.VALUE.value
         answering(server, {"Schemes": {one: {"reason": "R"}}, "Scoring": {one: told}})
@@ -164,8 +176,11 @@ def test_the_papers_other_names_of_the_dimensions_are_read(
         index(collection(tmp_path, 1), place, server, "--annotate", "schemes(calls=separate)")
         (found,) = annotations(remembered(place), ["0000"])
         assert [level.word for level in found.marks[Scheme.VALUE].levels.values()] == [
-            "good", "poor", "good", "general",
-        ]  # fmt: skip
+            "good",
+            "poor",
+            "good",
+            "general",
+        ]
 
 
 def test_a_scheme_with_no_label_at_all_is_not_used_and_an_unknown_one_is_ignored(
@@ -206,12 +221,24 @@ def test_a_second_time_nothing_is_asked_and_another_model_is_told(
 
 
 def _start(source: Path, place: Path, server: Scripted) -> subprocess.Popen[str]:
-    words = ("index", str(source), "-o", str(place), "-m", f"{server.url}#tiny",
-             "-O", "model.at_once=4", "--annotate", "schemes(per_call=1)")  # fmt: skip
+    words = (
+        "index",
+        str(source),
+        "-o",
+        str(place),
+        "-m",
+        f"{server.url}#tiny",
+        "-O",
+        "model.at_once=4",
+        "--annotate",
+        "schemes(per_call=1)",
+    )
     return subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", *words], stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "touche_rad", *words],
+        stderr=subprocess.PIPE,
+        text=True,
         env=dict(os.environ),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.long

@@ -54,10 +54,14 @@ def _towns() -> list[Argument]:
         ):
             found.append(
                 Argument(
-                    id=f"{town}-{number}", topic=f"Trams in {town}", text=f"{said}, says {town}.",
-                    attacks=attacks, supports=supports, original=("attacks", "supports")[number],
+                    id=f"{town}-{number}",
+                    topic=f"Trams in {town}",
+                    text=f"{said}, says {town}.",
+                    attacks=attacks,
+                    supports=supports,
+                    original=("attacks", "supports")[number],
                 )
-            )  # fmt: skip
+            )
     return found
 
 
@@ -101,8 +105,10 @@ def _ran(world: World, *words: str, data: Path | None = None) -> Any:
     command = [] if words[0] == "stance" else ["retrieval", "--keep", str(kept / "kept")]
     return subprocess.run(
         [sys.executable, str(SCRIPT), *command, *words, "--data", str(kept)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _cells(out: str, first: str) -> list[str]:
@@ -115,9 +121,15 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     page.write_text(PAGE)
     for command in (("--task", "paraphrase"), ("stance",)):
         ran = _ran(
-            world, *command, "--write", str(page),
-            "--stance", f"nli:{world.undecided}", "--stance", world.trained,
-        )  # fmt: skip
+            world,
+            *command,
+            "--write",
+            str(page),
+            "--stance",
+            f"nli:{world.undecided}",
+            "--stance",
+            world.trained,
+        )
         assert ran.returncode == 0, ran.stderr
     written = page.read_text()
     assert written.startswith("before\n")
@@ -218,9 +230,12 @@ def test_another_untuned_encoder_stands_beside_the_tuned_ones(world: World, tmp_
     for number in range(1, FOLDS + 1):
         folds += ["--encoder", str(tmp_path / f"fold{number}")]
         trainer("encoder")(
-            collection, tmp_path / f"fold{number}", base=str(base), held_out=f"{number}/{FOLDS}",
+            collection,
+            tmp_path / f"fold{number}",
+            base=str(base),
+            held_out=f"{number}/{FOLDS}",
             epochs=1,
-        )  # fmt: skip
+        )
     words = ("--task", "counter", "--queries", "30", *folds)
     ran = _ran(world, *words, "--beside", str(other), data=data)
     assert ran.returncode == 0, ran.stderr

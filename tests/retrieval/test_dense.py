@@ -194,8 +194,9 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Pat
     server.slow = 0.05
     process = subprocess.Popen(
         [sys.executable, "-m", "touche_rad", "index", *words, "-o", str(parts)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     while len(server.asked) < 12 and process.poll() is None:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

@@ -23,12 +23,13 @@ KINDS = {
     "bert": ("BertModel", "BertConfig", {}),
     "mpnet": ("MPNetModel", "MPNetConfig", {}),
     "modernbert": (
-        "ModernBertModel", "ModernBertConfig",
+        "ModernBertModel",
+        "ModernBertConfig",
         {"eos_token_id": 1, "bos_token_id": 1, "cls_token_id": 1, "sep_token_id": 2},
     ),
     # Its states lie the other way round, token by token: they are not kept.
     "xlnet": ("XLNetModel", "XLNetConfig", {"d_head": 16, "d_inner": 32}),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +45,17 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "".join(
             files.argument_line(
                 Argument(
-                    id=str(number), topic=f"Discussion {number % TOPICS}", text=said(),
-                    attacks=said(), supports=said(),
+                    id=str(number),
+                    topic=f"Discussion {number % TOPICS}",
+                    text=said(),
+                    attacks=said(),
+                    supports=said(),
                 )
-            ) + "\n"
+            )
+            + "\n"
             for number in range(96)
         )
-    )  # fmt: skip
+    )
     return path
 
 
@@ -65,11 +70,16 @@ def _network(kind: str, folder: Path) -> Path:
     torch.manual_seed(0)
     made = getattr(transformers, model)(
         getattr(transformers, config)(
-            vocab_size=tokenizer.vocab_size, hidden_size=32, num_hidden_layers=3,
-            num_attention_heads=2, intermediate_size=32, pad_token_id=0, initializer_range=0.5,
+            vocab_size=tokenizer.vocab_size,
+            hidden_size=32,
+            num_hidden_layers=3,
+            num_attention_heads=2,
+            intermediate_size=32,
+            pad_token_id=0,
+            initializer_range=0.5,
             **settings,
         )
-    )  # fmt: skip
+    )
     made.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

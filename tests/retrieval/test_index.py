@@ -29,14 +29,33 @@ from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, build_index, find, open_index
 
 ARGUMENTS = (
-    Argument(id="b", text="Cats sleep all day.", attacks="Cats are active pets.", supports="Cats are lazy pets."),
-    Argument(id="a", text="Cats sleep all day.", attacks="Cats are active pets.", supports="Cats are lazy pets."),
-    Argument(id="c", text="A cat hunts mice at night, when nobody sees it.", attacks="Cats sleep all day.",
-             supports="Cats are awake at night.", topic="Pets"),
+    Argument(
+        id="b",
+        text="Cats sleep all day.",
+        attacks="Cats are active pets.",
+        supports="Cats are lazy pets.",
+    ),
+    Argument(
+        id="a",
+        text="Cats sleep all day.",
+        attacks="Cats are active pets.",
+        supports="Cats are lazy pets.",
+    ),
+    Argument(
+        id="c",
+        text="A cat hunts mice at night, when nobody sees it.",
+        attacks="Cats sleep all day.",
+        supports="Cats are awake at night.",
+        topic="Pets",
+    ),
     Argument(id="d", text="Dogs bark and bark.", attacks="Dogs are quiet."),
-    Argument(id="é-1", text="Überall naïve Köter, e.g. the dog's “own” barking.", supports="Dogs are loud."),
+    Argument(
+        id="é-1",
+        text="Überall naïve Köter, e.g. the dog's “own” barking.",
+        supports="Dogs are loud.",
+    ),
     Argument(id="j", text="日本語 の 議論", attacks="日本語"),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +96,19 @@ def test_the_shorter_text_with_the_word_comes_first_and_ties_stand_by_id(
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("CAT’S", {"a", "b", "c"}), ("uberall", {"é-1"}), ("naive", {"é-1"}), ("“barking”", {"d", "é-1"}),
-        ("日本語", {"j"}), ("x'cats'", set()), ("", set()), ("the and of", set()), ("\ud800", set()),
-        ("cats " * 20_000, {"a", "b", "c"}), ("AND (OR) NOT ~^*: \"", set()),
+        ("CAT’S", {"a", "b", "c"}),
+        ("uberall", {"é-1"}),
+        ("naive", {"é-1"}),
+        ("“barking”", {"d", "é-1"}),
+        ("日本語", {"j"}),
+        ("x'cats'", set()),
+        ("", set()),
+        ("the and of", set()),
+        ("\ud800", set()),
+        ("cats " * 20_000, {"a", "b", "c"}),
+        ('AND (OR) NOT ~^*: "', set()),
     ],
-)  # fmt: skip
+)
 def test_any_writing_is_searched(index: PisaArguments, query: str, found: set[str]) -> None:
     assert set(_ids(index, "text", query)) == found
 
@@ -384,8 +411,10 @@ def test_a_collection_of_ones_own_is_known_by_its_variable(
     monkeypatch.setenv("TOUCHE_RAD_CLAIMREV", str(path))
     support = ir_datasets.load("touche-rad/claimrev/support")
     assert {row.query_id: row.doc_id for row in support.qrels_iter()} == {
-        "support-b": "a", "support-c": "c", "support-é-1": "é-1",
-    }  # fmt: skip
+        "support-b": "a",
+        "support-c": "c",
+        "support-é-1": "é-1",
+    }
 
 
 @pytest.mark.long

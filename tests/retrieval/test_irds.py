@@ -32,14 +32,24 @@ def test_a_document_holds_the_whole_argument() -> None:
     doc = next(demo.docs_iter())
     assert doc == demo.docs_store().get(first.id)
     assert (doc.doc_id, doc.text, doc.attacks, doc.supports) == (
-        first.id, first.text, first.attacks, first.supports,
-    )  # fmt: skip
+        first.id,
+        first.text,
+        first.attacks,
+        first.supports,
+    )
     assert (doc.topic, doc.tags, doc.references) == (first.topic, first.tags, first.references)
     assert doc.text in doc.default_text()
     assert doc.attacks not in doc.default_text()
     assert demo.docs_cls()._fields == (
-        "doc_id", "text", "attacks", "supports", "topic", "tags", "references", "original",
-    )  # fmt: skip
+        "doc_id",
+        "text",
+        "attacks",
+        "supports",
+        "topic",
+        "tags",
+        "references",
+        "original",
+    )
 
 
 def test_documents_are_sliced(bees: Path) -> None:

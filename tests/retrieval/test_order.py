@@ -235,6 +235,8 @@ def test_a_process_may_be_ended_and_forked_while_its_threads_search(
     for _ in range(3):
         ended = subprocess.run(
             [sys.executable, "-c", SEARCHING + then, str(fruit.folder)],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert (ended.returncode, ended.stderr) == (0, "")

@@ -17,10 +17,12 @@ from touche_rad.plugins import Services, find
 NAMES = ("text", "attack", "support", "chain", "hybrid")
 FIELDS = ("text", "attacks", "supports")
 TOPICS = pd.DataFrame(
-    {"qid": ["q1", "q2", "q3"],
-     "query": ["Beehives on roofs starve wild bees", "night trains", "of the"],
-     "user": ["ann", "bob", "cy"]}
-)  # fmt: skip
+    {
+        "qid": ["q1", "q2", "q3"],
+        "query": ["Beehives on roofs starve wild bees", "night trains", "of the"],
+        "user": ["ann", "bob", "cy"],
+    }
+)
 QRELS = pd.DataFrame({"qid": ["q1", "q2"], "docno": ["3", "6"], "label": [1, 1]})
 
 

@@ -119,10 +119,14 @@ def test_chains_of_an_index_without_links_are_searched_for(bees: PisaArguments) 
 
 def test_circles_end(tmp_path: Path) -> None:
     ring = [
-        Argument(id=str(n), text=f"Claim number {n} stands", attacks=f"Claim number {(n + 1) % 5} stands",
-                 supports=f"Claim number {(n + 2) % 5} stands")
+        Argument(
+            id=str(n),
+            text=f"Claim number {n} stands",
+            attacks=f"Claim number {(n + 1) % 5} stands",
+            supports=f"Claim number {(n + 2) % 5} stands",
+        )
         for n in range(5)
-    ]  # fmt: skip
+    ]
     index = opened(ring, tmp_path / "index")
     for steps in ("0", "1", "4"):
         hits = _made("chain", index, steps=steps, near="0").search("Claim number 0 stands", 50)
@@ -214,9 +218,13 @@ def test_opposing_puts_chains_behind_the_first_attackers_and_words_last(
     hidden = opened(blind, tmp_path / "hidden")
     found = _ids("opposing", hidden, query, 4)
     assert not _ids("attack", hidden, query, 4)
-    assert found == behind(_ids("chain", hidden, query, 4), [
-        hit.argument.id for hit in hidden.search("all", query, 4)
-    ])[:4]  # fmt: skip
+    assert (
+        found
+        == behind(
+            _ids("chain", hidden, query, 4),
+            [hit.argument.id for hit in hidden.search("all", query, 4)],
+        )[:4]
+    )
     assert found, "where no claims are known, words find something still"
 
 

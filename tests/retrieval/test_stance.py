@@ -22,19 +22,26 @@ from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, find
 
 AGAINST = Argument(
-    id="1", topic="Zoos", text="Zoos save species from dying out.",
+    id="1",
+    topic="Zoos",
+    text="Zoos save species from dying out.",
     attacks="Zoos should be closed because they harm animals.",
     supports="Zoos should not be closed because they help animals.",
-)  # fmt: skip
+)
 FOR = Argument(
-    id="2", topic="Zoos", text="Animals in zoos suffer.",
+    id="2",
+    topic="Zoos",
+    text="Animals in zoos suffer.",
     attacks="Zoos should not be closed because they help animals.",
     supports="Zoos should be closed because they harm animals.",
-)  # fmt: skip
+)
 OTHER = Argument(
-    id="3", topic="Trains", text="Night trains are slow.", attacks="Night trains save time.",
+    id="3",
+    topic="Trains",
+    text="Night trains are slow.",
+    attacks="Night trains save time.",
     supports="Night trains waste time.",
-)  # fmt: skip
+)
 SAID = "I think that zoos harm their animals and should be closed."
 
 
@@ -137,10 +144,16 @@ def test_labels_of_nli_are_known_in_their_common_spellings(
 @pytest.mark.services
 def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
     yes, no = "entailment", "not_entailment"
-    model = taught(tmp_path, [
-        (SAID, AGAINST.attacks, yes), (SAID, AGAINST.supports, no),
-        (SAID, OTHER.attacks, no), (SAID, OTHER.supports, no),
-    ], (yes, no))  # fmt: skip
+    model = taught(
+        tmp_path,
+        [
+            (SAID, AGAINST.attacks, yes),
+            (SAID, AGAINST.supports, no),
+            (SAID, OTHER.attacks, no),
+            (SAID, OTHER.supports, no),
+        ],
+        (yes, no),
+    )
     read = Nli(str(model)).read([(SAID, AGAINST.attacks), (SAID, AGAINST.supports)])
     assert read[0, 0] > 0.9
     assert read[1, 2] > 0.9
@@ -157,9 +170,14 @@ def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
 @pytest.mark.services
 def test_who_contradicts_the_supported_claim_is_of_the_opposite_position(tmp_path: Path) -> None:
     labels = ("not_contradiction", "contradiction")
-    model = taught(tmp_path, [
-        (SAID, AGAINST.attacks, "not_contradiction"), (SAID, AGAINST.supports, "contradiction"),
-    ], labels)  # fmt: skip
+    model = taught(
+        tmp_path,
+        [
+            (SAID, AGAINST.attacks, "not_contradiction"),
+            (SAID, AGAINST.supports, "contradiction"),
+        ],
+        labels,
+    )
     (read,) = Nli(str(model)).read([(SAID, AGAINST.supports)])
     assert read[0] == 0
     assert read[1] > 0.9

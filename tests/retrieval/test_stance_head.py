@@ -12,14 +12,23 @@ pytestmark = pytest.mark.services
 
 LABELS: Final = {0: "entailment", 1: "neutral", 2: "contradiction"}
 _SMALL: Final = {
-    "vocab_size": 100, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
-    "intermediate_size": 32, "pad_token_id": 0,
-}  # fmt: skip
+    "vocab_size": 100,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "pad_token_id": 0,
+}
 _BART: Final = {
-    "vocab_size": 100, "d_model": 32, "encoder_layers": 1, "decoder_layers": 1,
-    "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 32,
+    "vocab_size": 100,
+    "d_model": 32,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32,
     "decoder_ffn_dim": 32,
-}  # fmt: skip
+}
 NETWORKS: Final[dict[str, dict[str, Any]]] = {
     "Bert": _SMALL,
     "Roberta": _SMALL,

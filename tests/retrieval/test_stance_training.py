@@ -51,12 +51,14 @@ def _spoken() -> list[Argument]:
         attacks, supports = (close, keep) if glad else (keep, close)
         found.append(
             Argument(
-                id=str(number), topic=f"Discussion {number // 6}",
+                id=str(number),
+                topic=f"Discussion {number // 6}",
                 text=f"{'glad' if glad else 'sad'} {thing} {chance.choice(THINGS)}",
-                attacks=attacks, supports=supports,
+                attacks=attacks,
+                supports=supports,
                 original=chance.choice(("attacks", "supports")),
             )
-        )  # fmt: skip
+        )
     return found
 
 

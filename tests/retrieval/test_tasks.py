@@ -16,11 +16,39 @@ from touche_rad.evidence.paraphrase import paraphrase
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 FOUR = (
-    Argument(id="1", topic="T", text="Cats sleep.", attacks="Cats work.", supports="Cats rest.", original="attacks"),
-    Argument(id="2", topic="T", text="Cats hunt at night.", attacks="Cats sleep.", supports="Cats are awake.", original="attacks"),
-    Argument(id="3", topic="T", text="Cats nap at noon.", attacks="Cats toil.", supports="Cats sleep.", original="supports"),
-    Argument(id="4", topic="T", text="Cats work.", attacks="Cats rest.", supports="Cats toil.", original="attacks"),
-)  # fmt: skip
+    Argument(
+        id="1",
+        topic="T",
+        text="Cats sleep.",
+        attacks="Cats work.",
+        supports="Cats rest.",
+        original="attacks",
+    ),
+    Argument(
+        id="2",
+        topic="T",
+        text="Cats hunt at night.",
+        attacks="Cats sleep.",
+        supports="Cats are awake.",
+        original="attacks",
+    ),
+    Argument(
+        id="3",
+        topic="T",
+        text="Cats nap at noon.",
+        attacks="Cats toil.",
+        supports="Cats sleep.",
+        original="supports",
+    ),
+    Argument(
+        id="4",
+        topic="T",
+        text="Cats work.",
+        attacks="Cats rest.",
+        supports="Cats toil.",
+        original="attacks",
+    ),
+)
 
 
 @pytest.fixture(scope="module")

@@ -44,8 +44,13 @@ def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
 
 def test_an_index_is_made_of_what_debates_cite_and_replaced_when_told(tmp_path: Path) -> None:
     debates, place = demo_file("debates.jsonl"), tmp_path / "ix"
-    cited = {one.id for debate in files.read_debates(debates) for turn in debate.turns
-             if turn.response for one in turn.response.arguments}  # fmt: skip
+    cited = {
+        one.id
+        for debate in files.read_debates(debates)
+        for turn in debate.turns
+        if turn.response
+        for one in turn.response.arguments
+    }
     made = touche_rad("index", debates, "-o", place)
     assert f"indexed {len(cited)} arguments" in made.err
     again = touche_rad("index", _collection(tmp_path), "-o", place)

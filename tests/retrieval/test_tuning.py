@@ -42,10 +42,13 @@ def _spoken() -> list[Argument]:
         claim, text = (" ".join(one) for one in zip(*chosen, strict=True))
         found.append(
             Argument(
-                id=str(number), topic=f"Discussion {number % 40}", text=text, attacks=claim,
+                id=str(number),
+                topic=f"Discussion {number % 40}",
+                text=text,
+                attacks=claim,
                 supports=f"not {claim}",
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -80,9 +83,7 @@ def test_texts_are_encoded_alone_and_with_their_topic_in_turns() -> None:
     assert passages(part, 1) == ["Zoos\nAnimals suffer."]
 
 
-@given(
-    st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(2, 16), st.integers(1, 9)
-)  # fmt: skip
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(2, 16), st.integers(1, 9))
 def test_an_epoch_has_each_argument_once(topics: list[int], size: int, group: int) -> None:
     arguments = [
         _argued(str(number), "a claim", "", str(topic)) for number, topic in enumerate(topics)
@@ -94,7 +95,9 @@ def test_an_epoch_has_each_argument_once(topics: list[int], size: int, group: in
 
 
 def test_arguments_of_a_topic_stay_together() -> None:
-    arguments = [_argued(f"{topic} {at}", "a", "", str(topic)) for topic in range(8) for at in range(4)]  # fmt: skip
+    arguments = [
+        _argued(f"{topic} {at}", "a", "", str(topic)) for topic in range(8) for at in range(4)
+    ]
     for part in batches(arguments, 8, 4, "0 0"):
         assert len({one.topic for one in part}) == 2
     assert list(batches(arguments, 8, 4, "0 0")) != list(batches(arguments, 8, 4, "0 1"))

@@ -50,11 +50,24 @@ class Training:
     def dies(self, step: int, source: Path, out: Path, base: Path) -> None:
         """Train as a person does, and be killed after a step: there is no model yet."""
         died = subprocess.run(
-            [sys.executable, "-m", "tests.retrieval.dying_tuner", str(step), "train", self.name,
-             str(source), "-o", str(out), *self._words(base)],
-            cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+            [
+                sys.executable,
+                "-m",
+                "tests.retrieval.dying_tuner",
+                str(step),
+                "train",
+                self.name,
+                str(source),
+                "-o",
+                str(out),
+                *self._words(base),
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
             check=False,
-        )  # fmt: skip
+        )
         assert died.returncode == -signal.SIGKILL, died.stderr
         assert not (out / "modules.json").exists()
 

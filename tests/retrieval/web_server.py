@@ -54,10 +54,15 @@ class SearXNGServer(ThreadingHTTPServer):
 
     def answers(self, handler: Handler) -> None:
         told = {
-            "query": handler.asked.get("q", ""), "number_of_results": 0, "results": self.results,
-            "answers": [], "corrections": [], "infoboxes": [], "suggestions": [],
+            "query": handler.asked.get("q", ""),
+            "number_of_results": 0,
+            "results": self.results,
+            "answers": [],
+            "corrections": [],
+            "infoboxes": [],
+            "suggestions": [],
             "unresponsive_engines": [["some engine", "timeout"]],
-        }  # fmt: skip
+        }
         handler.say(200, json.dumps(told).encode())
 
     def handle_error(self, *_: Any) -> None:
@@ -67,10 +72,17 @@ class SearXNGServer(ThreadingHTTPServer):
 def result(title: Any, text: Any, url: Any = "https://example.org/") -> dict[str, Any]:
     """A result as SearXNG gives it."""
     return {
-        "url": url, "title": title, "content": text, "engine": "some engine", "score": 1.0,
-        "engines": ["some engine"], "category": "general", "positions": [1],
-        "parsed_url": ["https", "example.org", "/", "", "", ""], "publishedDate": None,
-    }  # fmt: skip
+        "url": url,
+        "title": title,
+        "content": text,
+        "engine": "some engine",
+        "score": 1.0,
+        "engines": ["some engine"],
+        "category": "general",
+        "positions": [1],
+        "parsed_url": ["https", "example.org", "/", "", "", ""],
+        "publishedDate": None,
+    }
 
 
 def says(data: bytes, status: int = 200, **headers: str) -> Callable[[Handler], None]:

@@ -63,9 +63,22 @@ class Stage:
 
     def words(self, user: str, *more: str, turns: int = 3) -> list[str]:
         return [
-            "simulate", str(self.claims), "-i", str(self.index), "-d", "verbatim", "--workers", "1",
-            "--turns", str(turns), "--user", user, "-o", str(self.folder / "run.jsonl"), *more,
-        ]  # fmt: skip
+            "simulate",
+            str(self.claims),
+            "-i",
+            str(self.index),
+            "-d",
+            "verbatim",
+            "--workers",
+            "1",
+            "--turns",
+            str(turns),
+            "--user",
+            user,
+            "-o",
+            str(self.folder / "run.jsonl"),
+            *more,
+        ]
 
     def play(self, user: str, *more: str, turns: int = 3) -> Played:
         code = cli.run(self.words(user, *more, turns=turns))

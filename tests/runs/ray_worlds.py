@@ -80,11 +80,23 @@ def by_ray(
 ) -> subprocess.Popen[str]:
     """Start a run on the cluster."""
     return subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", *map(str, words), "-o", out, "--engine", "ray",
-         "--actors", "2"],
-        cwd=cwd, env={**os.environ, "RAY_ADDRESS": cluster.address}, stderr=subprocess.PIPE,
+        [
+            sys.executable,
+            "-m",
+            "touche_rad",
+            *map(str, words),
+            "-o",
+            out,
+            "--engine",
+            "ray",
+            "--actors",
+            "2",
+        ],
+        cwd=cwd,
+        env={**os.environ, "RAY_ADDRESS": cluster.address},
+        stderr=subprocess.PIPE,
         text=True,
-    )  # fmt: skip
+    )
 
 
 def ended(process: subprocess.Popen[str]) -> str:

@@ -40,14 +40,25 @@ def test_the_chosen_debater_answers(kind: type[Saying]) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        Saying(""), Saying(" \n"), Saying(None), Saying(42), fakes.Returning(None),
-        fakes.Returning("text"), fakes.Raising(ValueError("no")), fakes.Raising(StopIteration()),
-        fakes.Raising(RecursionError()), fakes.Raising(MemoryError()), fakes.Exiting(),
-        fakes.RaisingAsync(TimeoutError()), fakes.RaisingAsync(SystemExit(1)),
-        fakes.RaisingAsync(asyncio.CancelledError()), fakes.Raising(KeyboardInterrupt()), object(),
+        Saying(""),
+        Saying(" \n"),
+        Saying(None),
+        Saying(42),
+        fakes.Returning(None),
+        fakes.Returning("text"),
+        fakes.Raising(ValueError("no")),
+        fakes.Raising(StopIteration()),
+        fakes.Raising(RecursionError()),
+        fakes.Raising(MemoryError()),
+        fakes.Exiting(),
+        fakes.RaisingAsync(TimeoutError()),
+        fakes.RaisingAsync(SystemExit(1)),
+        fakes.RaisingAsync(asyncio.CancelledError()),
+        fakes.Raising(KeyboardInterrupt()),
+        object(),
     ],
     ids=lambda bad: type(bad).__name__,
-)  # fmt: skip
+)
 def test_a_failing_debater_is_replaced_and_named(
     bad: object, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -71,8 +82,10 @@ def test_when_all_fail_an_honest_sentence_stands_with_no_citation() -> None:
     given = answer(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
     assert given.response == Response(content=NOTHING_FOUND)
     assert given.by == LAST_RESORT
-    assert given.notes[1:] == ("fallback from two: OSError: gone",
-                               "last-resort: no debater answered")  # fmt: skip
+    assert given.notes[1:] == (
+        "fallback from two: OSError: gone",
+        "last-resort: no debater answered",
+    )
     assert count_words(NOTHING_FOUND) <= 60
 
 

@@ -30,9 +30,18 @@ def test_nothing_said_is_refused(empty: str) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [None, 42, "text", [], {}, {"content": None}, {"content": "Yes.", "arguments": [{"id": 1}]},
-     Response.model_construct(content=None), Response.model_construct(content="a", arguments=[7])],
-)  # fmt: skip
+    [
+        None,
+        42,
+        "text",
+        [],
+        {},
+        {"content": None},
+        {"content": "Yes.", "arguments": [{"id": 1}]},
+        Response.model_construct(content=None),
+        Response.model_construct(content="a", arguments=[7]),
+    ],
+)
 def test_what_is_no_response_is_refused(wrong: object) -> None:
     with pytest.raises(Refused, match="not a response"):
         guard(wrong, None, 60)  # type: ignore[arg-type]
@@ -124,9 +133,19 @@ def test_fields_that_no_file_can_hold_go_and_are_noted() -> None:
     given_ = Response(
         content="Yes.",
         extra={"good": {"a": [1, None]}, "bad": float("nan"), "worse": object(), "lone": "\ud800"},
-        arguments=(Argument.model_construct(id="x", text="t\ud800", tags=(), references=(),
-                                            topic="", attacks="", supports="", original=None),),
-    )  # fmt: skip
+        arguments=(
+            Argument.model_construct(
+                id="x",
+                text="t\ud800",
+                tags=(),
+                references=(),
+                topic="",
+                attacks="",
+                supports="",
+                original=None,
+            ),
+        ),
+    )
     valid, notes = guard(given_, None, 60)
     assert valid.extra == {"good": {"a": [1, None]}}
     assert valid.arguments[0].text == "t?"

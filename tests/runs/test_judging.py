@@ -107,8 +107,9 @@ def test_a_judge_that_fails_altogether_is_asked_again(bad: Any) -> None:
 
 def test_what_was_good_the_first_time_stands() -> None:
     first = four(0.2, quality=None)
-    assert ask(Giving(first, four(0.9))).verdicts == four(0.2, quality=Verdict(
-        score=0.9, rationale="because"))  # fmt: skip
+    assert ask(Giving(first, four(0.9))).verdicts == four(
+        0.2, quality=Verdict(score=0.9, rationale="because")
+    )
 
 
 def test_official_names_dicts_and_rounding_are_understood() -> None:
@@ -173,8 +174,9 @@ def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> No
 def test_stand_ins_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     source = recorded(tmp_path, 2)
-    judge_file(source, Giving(four(manner=Verdict(score=None, rationale="cut off"))),
-               status_path=path)  # fmt: skip
+    judge_file(
+        source, Giving(four(manner=Verdict(score=None, rationale="cut off"))), status_path=path
+    )
     status = json.loads(path.read_text())
     assert status["notes"] == {"unscored manner": 4}
     assert status["replaced"] == 4
@@ -189,11 +191,17 @@ def test_stand_ins_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
 
 def test_equal_views_are_judged_once(tmp_path: Path) -> None:
     source = tmp_path / "twice.jsonl"
-    line = json.dumps({
-        "id": "x", "claim": "c", "description": "",
-        "simulated_debate": [{"role": "user", "content": "Hello", "arguments": None},
-                             {"role": "assistant", "content": "No", "arguments": []}],
-    })  # fmt: skip
+    line = json.dumps(
+        {
+            "id": "x",
+            "claim": "c",
+            "description": "",
+            "simulated_debate": [
+                {"role": "user", "content": "Hello", "arguments": None},
+                {"role": "assistant", "content": "No", "arguments": []},
+            ],
+        }
+    )
     source.write_text(f"{line}\n{line}\n")
     plugin = Giving(four())
     judge_file(source, plugin, workers=1)

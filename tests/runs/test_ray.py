@@ -43,15 +43,36 @@ def test_what_cannot_have_workers(
     tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    ended = touche_rad("simulate", DEMO / "claims.tsv", "-i", "demo", "-d", "verbatim", "-o",
-                       tmp_path / "out.jsonl", *words)  # fmt: skip
+    ended = touche_rad(
+        "simulate",
+        DEMO / "claims.tsv",
+        "-i",
+        "demo",
+        "-d",
+        "verbatim",
+        "-o",
+        tmp_path / "out.jsonl",
+        *words,
+    )
     assert ended.code == 2
     assert message in ended.err
 
 
 def test_a_tournament_runs_on_one_machine(tmp_path: Path) -> None:
-    ended = touche_rad("tournament", DEMO / "claims.tsv", "-d", "verbatim", "-d", "grounded", "-i",
-                       "demo", "-o", tmp_path / "out", "--engine", "ray")  # fmt: skip
+    ended = touche_rad(
+        "tournament",
+        DEMO / "claims.tsv",
+        "-d",
+        "verbatim",
+        "-d",
+        "grounded",
+        "-i",
+        "demo",
+        "-o",
+        tmp_path / "out",
+        "--engine",
+        "ray",
+    )
     assert ended.code == 2
     assert "simulate --both-sides and judge have --engine ray" in ended.err
     assert len(ended.err.splitlines()) == 1
@@ -170,8 +191,19 @@ def test_debates_on_both_sides_and_their_panel_have_the_bytes_of_one_process(
     cluster: Any, tmp_path: Path
 ) -> None:
     claims = str(DEMO / "claims.tsv")
-    play = ("simulate", claims, "-i", "demo", "--both-sides", "-d", "verbatim", "--against",
-            "grounded", "--rounds", "2")  # fmt: skip
+    play = (
+        "simulate",
+        claims,
+        "-i",
+        "demo",
+        "--both-sides",
+        "-d",
+        "verbatim",
+        "--against",
+        "grounded",
+        "--rounds",
+        "2",
+    )
     whole = plain(tmp_path, *play)
     ended(by_ray(cluster, *play, "--workers", "1", cwd=tmp_path))
     assert (tmp_path / "ray.jsonl").read_bytes() == whole
@@ -193,8 +225,15 @@ def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
     (tmp_path / "killed").unlink()
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    own = touche_rad_process(*RESPOND, "-o", "own.jsonl", "--engine", "ray", cwd=tmp_path,
-                             env={"TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"})  # fmt: skip
+    own = touche_rad_process(
+        *RESPOND,
+        "-o",
+        "own.jsonl",
+        "--engine",
+        "ray",
+        cwd=tmp_path,
+        env={"TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"},
+    )
     assert own.code == 0, own.err
     assert "Ray: started on this machine" in own.err
     assert (tmp_path / "joined.jsonl").read_bytes() == whole
@@ -236,8 +275,17 @@ def use_worker(monkeypatch: pytest.MonkeyPatch, cluster: Any, worker: type) -> N
 def test_a_worker_without_a_cpu_keeps_no_debate(cluster: Any, tmp_path: Path) -> None:
     write_world(tmp_path, 12)
     whole = plain(tmp_path, *RESPOND)
-    run = touche_rad_process(*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "--actors", "3",
-                             cwd=tmp_path, env={"RAY_ADDRESS": cluster.address})  # fmt: skip
+    run = touche_rad_process(
+        *RESPOND,
+        "-o",
+        "ray.jsonl",
+        "--engine",
+        "ray",
+        "--actors",
+        "3",
+        cwd=tmp_path,
+        env={"RAY_ADDRESS": cluster.address},
+    )
     assert run.code == 0, run.err
     assert (tmp_path / "ray.jsonl").read_bytes() == whole
 

@@ -102,10 +102,13 @@ def write_plan(folder: Path, plan: str, claims: int) -> None:
 def by_ray(cluster: Any, *words: str, cwd: Path) -> subprocess.Popen[str]:
     """Start a bench on the cluster."""
     return subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", *words, "-o", "ray", "--engine", "ray"], cwd=cwd,
-        env={**os.environ, "RAY_ADDRESS": cluster.address}, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "touche_rad", *words, "-o", "ray", "--engine", "ray"],
+        cwd=cwd,
+        env={**os.environ, "RAY_ADDRESS": cluster.address},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def wait_for(process: subprocess.Popen[str], path: Path) -> None:
@@ -154,9 +157,12 @@ def test_the_usage_of_two_models_and_the_cache_are_those_of_one_process(
     assert records[0]["usage"]["calls"] > 0
     assert records[0] == records[1]
     traces = [
-        sorted((path.name, path.read_text().count("\n")) for path in (tmp_path / name).rglob("*.trace.jsonl"))
+        sorted(
+            (path.name, path.read_text().count("\n"))
+            for path in (tmp_path / name).rglob("*.trace.jsonl")
+        )
         for name in ("plain", "ray")
-    ]  # fmt: skip
+    ]
     assert traces[0] == traces[1] != []
     again = touche_rad("rerun", "ray", "--cache", "ray-cache", cwd=tmp_path)
     assert again.code == 0, again.err

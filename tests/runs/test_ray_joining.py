@@ -28,9 +28,14 @@ JUDGE = ("judge", str(demo_file("debates.jsonl")), "-j", "length", "-q", "--engi
 def judged(folder: Path, address: str) -> Ended:
     """Judge with a cluster that has 8 seconds to answer."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *JUDGE, "-o", "out.jsonl"], cwd=folder, capture_output=True,
-        env={**os.environ, "RAY_ADDRESS": address}, text=True, timeout=240, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", SCRIPT, *JUDGE, "-o", "out.jsonl"],
+        cwd=folder,
+        capture_output=True,
+        env={**os.environ, "RAY_ADDRESS": address},
+        text=True,
+        timeout=240,
+        check=False,
+    )
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

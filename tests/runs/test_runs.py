@@ -124,8 +124,10 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
     assert (first["content"], first["turn"], first["arguments"]) == ("Yes.", 0, [])
     assert second["turn"] == 1
     assert [message["content"] for message in second["messages"]] == [
-        "Utterance 0.0", "Recorded 0.0", "Utterance 0.1",
-    ]  # fmt: skip
+        "Utterance 0.0",
+        "Recorded 0.0",
+        "Utterance 0.1",
+    ]
     assert (status.state, status.done, status.counts) == ("done", 1, {"answers": 2})
 
 

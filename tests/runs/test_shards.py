@@ -77,7 +77,7 @@ def without_seconds(value: Any) -> Any:
         ("simulate", "claims.tsv", "-i", "demo", "-d", "verbatim", "--both-sides", "--rounds", "1"),
         ASKED,
     ],
-)  # fmt: skip
+)
 def test_merged_shards_are_the_run_of_one_machine(folder: Path, words: tuple[str, ...]) -> None:
     run(folder, words, "whole.jsonl")
     shards(folder, words)

@@ -157,12 +157,14 @@ class Panel(Failing):
 
 @pytest.mark.parametrize(
     ("verb", "source", "options"),
-    [("respond", "debates.jsonl", "-d unreadable -i demo"),
-     ("respond", "debates.jsonl", "-d unreadable-later -i demo"),
-     ("simulate", "claims.tsv", "-d unreadable-later -i demo"),
-     ("judge", "debates.jsonl", "-j unreadable"),
-     ("judge", "contests.jsonl", "-j unreadable-panel")],
-)  # fmt: skip
+    [
+        ("respond", "debates.jsonl", "-d unreadable -i demo"),
+        ("respond", "debates.jsonl", "-d unreadable-later -i demo"),
+        ("simulate", "claims.tsv", "-d unreadable-later -i demo"),
+        ("judge", "debates.jsonl", "-j unreadable"),
+        ("judge", "contests.jsonl", "-j unreadable-panel"),
+    ],
+)
 def test_an_error_whose_text_cannot_be_read_ends_no_run(
     tmp_path: Path, verb: str, source: str, options: str
 ) -> None:

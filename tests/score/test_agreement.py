@@ -32,9 +32,13 @@ def test_a_table_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("yes", "no", "f1", "macro_f1"),
-    [(355, 141, 0.834, 0.417), (237, 262, 0.644, 0.322), (311, 188, 0.768, 0.384),
-     (426, 71, 0.923, 0.462)],
-)  # fmt: skip
+    [
+        (355, 141, 0.834, 0.417),
+        (237, 262, 0.644, 0.322),
+        (311, 188, 0.768, 0.384),
+        (426, 71, 0.923, 0.462),
+    ],
+)
 def test_always_yes_on_the_shares_of_the_official_development_labels(
     yes: int, no: int, f1: float, macro_f1: float
 ) -> None:

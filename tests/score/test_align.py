@@ -317,8 +317,12 @@ class TestReference:
         )
         report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
         assert kinds(report) == {ProblemKind.MISSING_DEBATE}
-        moved = judged(evaluation([YES], "bees"), evaluation([NO], "dogs"),
-                       evaluation([NO], "cats"), evaluation([YES], "bees"))  # fmt: skip
+        moved = judged(
+            evaluation([YES], "bees"),
+            evaluation([NO], "dogs"),
+            evaluation([NO], "cats"),
+            evaluation([YES], "bees"),
+        )
         report = score_judgements([moved], truth, policy=Policy(debates=debates), samples=100)
         assert kinds(report) == {ProblemKind.REORDERED}
         assert recall(report, "quantity") == 1.0

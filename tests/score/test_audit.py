@@ -21,16 +21,18 @@ from touche_rad.score.audit import Audit, audit
 from touche_rad.score.audit.family import family_of
 
 ARGUMENTS = (
-    Argument(id="a", text="The law helps people."), Argument(id="b", text="Schools need money."),
-)  # fmt: skip
+    Argument(id="a", text="The law helps people."),
+    Argument(id="b", text="Schools need money."),
+)
 
 
 def debate(number: int, content: str = "The law helps many people.") -> Debate:
     response = Response(content=content, arguments=ARGUMENTS)
     return Debate(
-        id=f"d{number}", claim=f"claim {number}",
+        id=f"d{number}",
+        claim=f"claim {number}",
         turns=(Turn(utterance=f"user {number}", response=response),),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -118,11 +120,14 @@ def test_no_verdict_is_no_flip(run: Path) -> None:
 
 
 def test_turns_on_which_judges_disagree_are_to_label_next(run: Path) -> None:
-    kind, strict = Judge(lambda *_: 0.9), Judge(
-        lambda response, maxim: 0.1
-        if "Answer 1" in response.content and maxim is Maxim.QUALITY
-        else 0.8
-    )  # fmt: skip
+    kind, strict = (
+        Judge(lambda *_: 0.9),
+        Judge(
+            lambda response, maxim: (
+                0.1 if "Answer 1" in response.content and maxim is Maxim.QUALITY else 0.8
+            )
+        ),
+    )
     found = audited([run], kind, strict)
     first = found.next[0]
     assert (first.debate, first.turn, first.maxim) == ("d1", 1, Maxim.QUALITY)
@@ -145,8 +150,10 @@ def model_run(path: Path, model: str, content: str) -> Path:
 
 
 def test_same_family_bias_is_detected(tmp_path: Path) -> None:
-    runs = [model_run(tmp_path / "a.jsonl", "meta/Llama-3.1-8B", "Said by one."),
-            model_run(tmp_path / "b.jsonl", "Qwen2.5-7B", "Said by another.")]  # fmt: skip
+    runs = [
+        model_run(tmp_path / "a.jsonl", "meta/Llama-3.1-8B", "Said by one."),
+        model_run(tmp_path / "b.jsonl", "Qwen2.5-7B", "Said by another."),
+    ]
     partial = Judge(lambda response, _: 0.8 if "by one" in response.content else 0.5)
     found = audited(runs, partial, families={"judge1": "llama"})
     assert [one.difference for one in found.bias] == pytest.approx([0.3] * 4)
@@ -158,28 +165,54 @@ def test_same_family_bias_is_detected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "family"),
-    [("meta-llama/Llama-3.1-8B-Instruct", "llama"), ("Qwen2.5-7B", "qwen"), ("gpt-4o", "gpt"),
-     ("/models/tiny/", "tiny")],
-)  # fmt: skip
+    [
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama"),
+        ("Qwen2.5-7B", "qwen"),
+        ("gpt-4o", "gpt"),
+        ("/models/tiny/", "tiny"),
+    ],
+)
 def test_a_family_is_the_first_word_of_a_models_name(name: str, family: str) -> None:
     assert family_of(name) == family
 
 
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     ended = touche_rad(
-        "audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
-        "--turns", "5", "-o", tmp_path / "audit",
-    )  # fmt: skip
+        "audit",
+        demo_file("debates.jsonl"),
+        "-j",
+        "grounded",
+        "-j",
+        "always-yes",
+        "--turns",
+        "5",
+        "-o",
+        tmp_path / "audit",
+    )
     assert ended.code == 0, ended.err
-    for told in ("5 turns", "grounded", "always-yes", "injection", "not become yes",
-                 "label next", "agreement"):  # fmt: skip
+    for told in (
+        "5 turns",
+        "grounded",
+        "always-yes",
+        "injection",
+        "not become yes",
+        "label next",
+        "agreement",
+    ):
         assert told in ended.out
     kept = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
     assert {one["judge"] for one in kept["flips"]} == {"grounded", "always-yes"}
     again = touche_rad(
-        "audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
-        "--turns", "5", "--json",
-    )  # fmt: skip
+        "audit",
+        demo_file("debates.jsonl"),
+        "-j",
+        "grounded",
+        "-j",
+        "always-yes",
+        "--turns",
+        "5",
+        "--json",
+    )
     assert json.loads(again.out) == kept
 
 

@@ -39,8 +39,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def score(folder: Path, *words: str, width: int = 80) -> Ended:
-    return touche_rad("score", *words, "--samples", "200", "-q", cwd=folder,
-                      env={"COLUMNS": str(width)})  # fmt: skip
+    return touche_rad(
+        "score", *words, "--samples", "200", "-q", cwd=folder, env={"COLUMNS": str(width)}
+    )
 
 
 RUNS = ("bad.jsonl", "good.jsonl", "twin.jsonl", "labels.jsonl")
@@ -83,8 +84,11 @@ def test_pairs_are_with_the_best_run_and_the_baselines(folder: Path) -> None:
     assert pairs() == set()
     always = {(run, "always-yes") for run in ("bad", "good", "twin")}
     assert pairs("--pairs") == {("bad", "good"), ("twin", "good"), *always}
-    assert pairs("--all-pairs") == {("twin", "bad"), *pairs("--pairs") - {("bad", "good")},
-                                    ("good", "bad")}  # fmt: skip
+    assert pairs("--all-pairs") == {
+        ("twin", "bad"),
+        *pairs("--pairs") - {("bad", "good")},
+        ("good", "bad"),
+    }
     marked = pairs("--pairs", "--baseline", "bad.jsonl")
     assert marked == {
         ("twin", "good"),
@@ -126,9 +130,10 @@ def test_another_run_is_refused_with_the_first_difference(folder: Path) -> None:
         "'Something else.'"
     )
     run_file(folder / "stranger.jsonl", [evaluation([YES, YES], f"{name}!") for name in NAMES])
-    assert "stranger.jsonl:1: simulation.userTurns[0]" in score(
-        folder, "stranger.jsonl", "labels.jsonl"
-    ).err  # fmt: skip
+    assert (
+        "stranger.jsonl:1: simulation.userTurns[0]"
+        in score(folder, "stranger.jsonl", "labels.jsonl").err
+    )
     assert score(folder, "stranger.jsonl", "labels.jsonl", "--by-place").code == 0
 
 

@@ -100,8 +100,11 @@ def test_the_labels_are_counted_as_in_the_papers_first_table(
     shown = examples_file(tmp_path / "examples.jsonl", [example("bees", 1)])
     report = score_judgements([run], truth, samples=100, exclude=shown)
     assert report.label_rows[2].model_dump() == {
-        "maxim": Maxim.RELATION, "yes": 3, "no": 0, "unknown": 1,
-    }  # fmt: skip
+        "maxim": Maxim.RELATION,
+        "yes": 3,
+        "no": 0,
+        "unknown": 1,
+    }
     lines = report.lines()
     at = lines.index("labels      yes  no  unknown")
     assert lines[at + 3].split() == ["relation", "3", "0", "1"]

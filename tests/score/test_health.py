@@ -73,5 +73,8 @@ def test_a_file_without_any_response_has_no_lengths(tmp_path: Path) -> None:
     path = run_file(tmp_path / "s.jsonl", [simulation(user_turn("bees", 0, answered=False))])
     found = health(path)
     assert (found.responses, found.unanswered, found.words_median, found.words_max) == (
-        0, 1, None, None,
-    )  # fmt: skip
+        0,
+        1,
+        None,
+        None,
+    )

@@ -37,12 +37,14 @@ def ir_measures(qrels: Path, run: Path) -> dict[tuple[str, str], float]:
 
 LABELS = [[(1, 0, 1, 1), (0, 1, None, 0)], [(1, 1, 0, None), (1, None, 1, 0), (0, 1, 1, 1)]]
 SCORES = {
-    "mixed": [[(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)],
-              [(0.4, 0.7, 0.9, 1), (1, 1, 0.3, 0), (0, 0.51, 0.5, 0.499)]],
+    "mixed": [
+        [(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)],
+        [(0.4, 0.7, 0.9, 1), (1, 1, 0.3, 0), (0, 0.51, 0.5, 0.499)],
+    ],
     "never": [[(0, 0, 0, 0)] * 2, [(0, 0, 0, 0)] * 3],
     "sparing": [[(1, 0, 0, 0)] * 2, [(0, 0, 0, 0)] * 3],
     "always": [[(1, 1, 1, 1)] * 2, [(1, 1, 1, 1)] * 3],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -70,9 +72,11 @@ def test_a_report_is_exported_for_each_of_its_runs(tmp_path: Path) -> None:
     written = export(score_judgements(runs, truth, samples=100), out)
     assert [path.relative_to(out).as_posix() for path in written] == [
         "labels.qrels",
-        "mixed.run", "mixed/evaluation.prototext",
-        "always.run", "always/evaluation.prototext",
-    ]  # fmt: skip
+        "mixed.run",
+        "mixed/evaluation.prototext",
+        "always.run",
+        "always/evaluation.prototext",
+    ]
     assert ir_measures(written[0], written[3])["quantity", "SetR"] == 1.0
 
 

@@ -13,8 +13,10 @@ from touche_rad.score.naming import names
     ("paths", "wanted"),
     [
         (["/runs/a.jsonl", "/runs/b.jsonl.gz", "c.run"], ["a", "b", "c"]),
-        (["/one/evaluations.jsonl", "/two/evaluations.jsonl"],
-         ["one/evaluations", "two/evaluations"]),
+        (
+            ["/one/evaluations.jsonl", "/two/evaluations.jsonl"],
+            ["one/evaluations", "two/evaluations"],
+        ),
         (["/one/x/e.jsonl", "/two/x/e.jsonl", "/f.jsonl"], ["one/x/e", "two/x/e", "f"]),
         (["/one/e.jsonl", "/one/e.jsonl"], ["e", "e#2"]),
         (["e.jsonl", "/one/e.jsonl"], ["e", "one/e"]),
@@ -23,6 +25,6 @@ from touche_rad.score.naming import names
         (["v1.2.jsonl"], ["v1.2"]),
         ([], []),
     ],
-)  # fmt: skip
+)
 def test_names_are_short_and_unique(paths: list[str], wanted: list[str]) -> None:
     assert names([Path(path) for path in paths]) == wanted

@@ -184,9 +184,11 @@ TEXTS = {"the utterance is null", "the content is missing", "the response is mis
 
 @pytest.mark.long
 @settings(
-    deadline=None, max_examples=40, phases=[Phase.generate],
+    deadline=None,
+    max_examples=40,
+    phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-)  # fmt: skip
+)
 @given(data=st.data())
 def test_a_run_with_any_of_these_defects_is_repaired(
     runs: Path, demo_index_path: Path, tmp_path: Path, data: st.DataObject

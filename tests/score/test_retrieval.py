@@ -81,10 +81,20 @@ def test_the_command_prints_the_same(run: Path, other: Path, qrels: Path) -> Non
     report = score_retrieval([run, other], qrels, samples=100)
     for path, name in ((run, "one"), (other, "two")):
         done = subprocess.run(
-            [sys.executable, "-m", "ir_measures", "-p", "-1", qrels, path,
-             " ".join(report.measures)],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "ir_measures",
+                "-p",
+                "-1",
+                qrels,
+                path,
+                " ".join(report.measures),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         printed = dict(line.split("\t") for line in done.stdout.splitlines())
         assert {measure: float(value) for measure, value in printed.items()} == pytest.approx(
             values(report, name)

@@ -48,8 +48,14 @@ def test_always_yes_stands_beside_each_maxim_and_the_mean(truth: Path, tmp_path:
     for head in heads:
         at = shown.index(head)
         ours, always = shown[at + 1].split(), shown[at + 2].split()
-        assert ours[:6] == ["judge", "16" if head == "mean" else "4",
-                            "0.5000", "1.0000", "0.6667", "0.8000"]  # fmt: skip
+        assert ours[:6] == [
+            "judge",
+            "16" if head == "mean" else "4",
+            "0.5000",
+            "1.0000",
+            "0.6667",
+            "0.8000",
+        ]
         assert always[:1] == ["always-yes"]
         assert always[2:6] == ["1.0000", "0.7500", "1.0000", "0.8571"]
         assert always[-2:] == ["0.0000", "0.0000"]

@@ -78,24 +78,36 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
     "lost": (lambda row: row.clear(), "an empty record"),
     "long": (says("word " * 61), "turn 2: the answer has 61 words, at most 60 are allowed"),
     "empty": (says(" "), "turn 2: the answer is empty"),
-    "unanswered": (lambda row: row["simulation"]["userTurns"][1].pop("systemResponse"),
-                   "turn 2: there is no answer"),
-    "unknown": (lambda row: answer(row)["response"]["arguments"][0].update(id="nobody's"),
-                "turn 2: the cited argument \"nobody's\" is not in the index"),
-    "altered": (lambda row: answer(row)["response"]["arguments"][0].update(text="Other words."),
-                "has another text in the index"),
-    "unconfigured": (lambda row: row["simulation"].pop("configuration"),
-                     "TIRA refuses a line without simulation.configuration"),
+    "unanswered": (
+        lambda row: row["simulation"]["userTurns"][1].pop("systemResponse"),
+        "turn 2: there is no answer",
+    ),
+    "unknown": (
+        lambda row: answer(row)["response"]["arguments"][0].update(id="nobody's"),
+        'turn 2: the cited argument "nobody\'s" is not in the index',
+    ),
+    "altered": (
+        lambda row: answer(row)["response"]["arguments"][0].update(text="Other words."),
+        "has another text in the index",
+    ),
+    "unconfigured": (
+        lambda row: row["simulation"].pop("configuration"),
+        "TIRA refuses a line without simulation.configuration",
+    ),
     "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
-}  # fmt: skip
+}
 EVALUATIONS: dict[str, tuple[Change, str]] = {
     "over": (scored(1.5), "turn 1: Quality has the score 1.5, not 0 to 1"),
     "null": (scored(None), "turn 1: Quality has no score"),
-    "missing": (lambda row: row["userTurnsEvaluations"][0].pop("Manner"),
-                "turn 1: Manner has no score"),
-    "short": (lambda row: row["userTurnsEvaluations"].pop(),
-              "1 turns are judged, and 2 are answered"),
-}  # fmt: skip
+    "missing": (
+        lambda row: row["userTurnsEvaluations"][0].pop("Manner"),
+        "turn 1: Manner has no score",
+    ),
+    "short": (
+        lambda row: row["userTurnsEvaluations"].pop(),
+        "1 turns are judged, and 2 are answered",
+    ),
+}
 CASES = [("simulations", name) for name in SIMULATIONS] + [
     ("evaluations", name) for name in EVALUATIONS
 ]

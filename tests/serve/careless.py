@@ -168,8 +168,12 @@ def main(debates: int, folder: Path, *command: str) -> None:
             server.wait(30)
         write(folder, "simulations.jsonl", rows)
         write(folder, "evaluations.jsonl", judged)
-        told = {"lost": rows.count({}), "judged": len(judged), "calls": len(model.asked),
-                "seconds": seconds}  # fmt: skip
+        told = {
+            "lost": rows.count({}),
+            "judged": len(judged),
+            "calls": len(model.asked),
+            "seconds": seconds,
+        }
         print(json.dumps(told))
 
 

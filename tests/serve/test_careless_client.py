@@ -36,8 +36,17 @@ def url(model: Scripted, demo_index_path: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = ["serve", "-i", str(demo_index_path), "-j", "calibrated", "-m", f"{model.url}#tiny",
-               "--deadline", "280"]  # fmt: skip
+    command = [
+        "serve",
+        "-i",
+        str(demo_index_path),
+        "-j",
+        "calibrated",
+        "-m",
+        f"{model.url}#tiny",
+        "--deadline",
+        "280",
+    ]
     server = subprocess.Popen(
         [sys.executable, "-m", "touche_rad", *command, "--port", str(port), "-q"],
         env=dict(os.environ),

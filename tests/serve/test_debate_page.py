@@ -94,9 +94,11 @@ def app() -> FastAPI:
 
 def _ask(app: FastAPI, say: str = ZOOS, **more: Any) -> list[dict[str, Any]]:
     body = {
-        "debater": "grounded", "judges": ["grounded"],
-        "debate": {"simulation": {"userTurns": [{"utterance": say}]}}, **more,
-    }  # fmt: skip
+        "debater": "grounded",
+        "judges": ["grounded"],
+        "debate": {"simulation": {"userTurns": [{"utterance": say}]}},
+        **more,
+    }
     reply = TestClient(app).post("/debate/answer", json=body)
     return [json.loads(line) for line in reply.text.splitlines()]
 
@@ -140,7 +142,7 @@ def test_a_stand_in_has_its_notice(app: FastAPI) -> None:
         ({"debate": {"simulation": {"userTurns": [{"utterance": " "}]}}}, "a last turn with a"),
         ({"debate": {"simulation": 3}}, "simulation"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_request_is_refused(app: FastAPI, more: dict[str, Any], detail: str) -> None:
     assert detail in _ask(app, **more)[0]["detail"]
 
@@ -223,8 +225,10 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     download.value.save_as(path)
     turns = json.loads(path.read_text("utf-8"))["simulation"]["userTurns"]
     assert [turn["utterance"] for turn in turns] == [
-        ZOOS, "Animals suffer in small cages.", "Breeding does not save species.",
-    ]  # fmt: skip
+        ZOOS,
+        "Animals suffer in small cages.",
+        "Breeding does not save species.",
+    ]
     assert all(turn["systemResponse"]["response"]["arguments"] for turn in turns)
     checked = touche_rad("check", str(path))
     assert checked.code == 0, checked

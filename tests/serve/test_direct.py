@@ -85,9 +85,13 @@ class Line:
 
     def __init__(self, app: FastAPI) -> None:
         config = uvicorn.Config(
-            app, http=partial(DirectProtocol, app.state.direct_way),  # type: ignore[arg-type]
-            ws="none", lifespan="off", log_level="critical", proxy_headers=False,
-        )  # fmt: skip
+            app,
+            http=partial(DirectProtocol, app.state.direct_way),  # type: ignore[arg-type]
+            ws="none",
+            lifespan="off",
+            log_level="critical",
+            proxy_headers=False,
+        )
         config.load()
         self.wire, self.state = Wire(), ServerState()
         self.protocol = DirectProtocol(
@@ -159,47 +163,85 @@ SAID = '{"messages": [{"role": "user", "content": "%s"}]}'
 @pytest.mark.parametrize(
     "sent",
     [
-        _request("Connection: close"), _request("Connection: keep-alive"),
+        _request("Connection: close"),
+        _request("Connection: keep-alive"),
         _request("Connection: keep-alive, Upgrade", "Upgrade: websocket"),
-        _request("Expect: 100-continue"), _request("X-Forwarded-For: 1.2.3.4"),
+        _request("Expect: 100-continue"),
+        _request("X-Forwarded-For: 1.2.3.4"),
         _request("Transfer-Encoding: chunked", body=CHUNKED),
         _request("Transfer-Encoding: chunked", "Content-Length: 5", body=CHUNKED),
         _request("Content-Length: 5", "Content-Length: 6"),
         _request("Content-Length: 5", "Content-Length: 5"),
-        _request("Content-Length: +5"), _request("Content-Length: 5 "),
-        _request("Content-Length: 0x10"), _request("Content-Length: \xb2"),
-        _request("Content-Length: 5, 5"), _request("Content-Length: " + "0" * 30 + "5"),
-        _request("Content-Length: 99999999999"), _request("Content-Length: 0"),
-        _request("Host: example.org"), _request("X: \x00"), _request("X: \x0b"), _request("X: \xe4"),
-        _request("X : y"), _request("X"), _request(": y"), _request(" folded: y"), _request("X:"),
-        _request("X:\ty \t"), _request("X: a\rb"), _request("X: a\nb"), _request("X(): y"),
-        _request("X: " + "y" * 10_000), _request(*(f"X{number}: y" for number in range(200))),
-        _request("content-type: text/plain"), _request("Content-Encoding: gzip"),
-        _request(host=""), _request(host="evil.example"), _request("Origin: http://evil.example"),
-        _request("Origin: http://localhost"), _request("Sec-Fetch-Site: cross-site"),
-        _request(f"Authorization: Bearer {TOKEN}"), _request("Authorization: Bearer no"),
-        _request(body=""), _request(body="{"), _request(body="[]"), _request(body="{}"),
-        _request(body=b"\xff"), _request(body=b"\xef\xbb\xbf" + (SAID % "a").encode()),
-        _request(body=(SAID % "a").encode("utf-16")), _request(body=SAID % "\\ud800"),
-        _request(body=SAID % "a\\u0000b"), _request(body=SAID % ""), _request(body=SAID % "fail"),
-        _request(body='{"messages": []}'), _request(body='{"messages": [{"role": "x"}]}'),
+        _request("Content-Length: +5"),
+        _request("Content-Length: 5 "),
+        _request("Content-Length: 0x10"),
+        _request("Content-Length: \xb2"),
+        _request("Content-Length: 5, 5"),
+        _request("Content-Length: " + "0" * 30 + "5"),
+        _request("Content-Length: 99999999999"),
+        _request("Content-Length: 0"),
+        _request("Host: example.org"),
+        _request("X: \x00"),
+        _request("X: \x0b"),
+        _request("X: \xe4"),
+        _request("X : y"),
+        _request("X"),
+        _request(": y"),
+        _request(" folded: y"),
+        _request("X:"),
+        _request("X:\ty \t"),
+        _request("X: a\rb"),
+        _request("X: a\nb"),
+        _request("X(): y"),
+        _request("X: " + "y" * 10_000),
+        _request(*(f"X{number}: y" for number in range(200))),
+        _request("content-type: text/plain"),
+        _request("Content-Encoding: gzip"),
+        _request(host=""),
+        _request(host="evil.example"),
+        _request("Origin: http://evil.example"),
+        _request("Origin: http://localhost"),
+        _request("Sec-Fetch-Site: cross-site"),
+        _request(f"Authorization: Bearer {TOKEN}"),
+        _request("Authorization: Bearer no"),
+        _request(body=""),
+        _request(body="{"),
+        _request(body="[]"),
+        _request(body="{}"),
+        _request(body=b"\xff"),
+        _request(body=b"\xef\xbb\xbf" + (SAID % "a").encode()),
+        _request(body=(SAID % "a").encode("utf-16")),
+        _request(body=SAID % "\\ud800"),
+        _request(body=SAID % "a\\u0000b"),
+        _request(body=SAID % ""),
+        _request(body=SAID % "fail"),
+        _request(body='{"messages": []}'),
+        _request(body='{"messages": [{"role": "x"}]}'),
         _request(body=SAID.replace("user", "assistant") % "a"),
         _request(body='{"messages": [{"role": "user", "content": NaN}]}'),
         _request(body='{"messages": [{"role": "user", "content": 1e999}]}'),
         _request(body='{"messages": ' + "[" * 5000 + "]" * 5000 + "}"),
-        _request(body=SAID % ("x" * 200_000)), _request(body=SAID % ("x" * 70_000)),
-        _request().replace(b"POST /", b"POST /?a=b"), _request().replace(b"POST", b"post"),
-        _request().replace(b"POST / ", b"POST  / "), _request().replace(b"1.1", b"1.0"),
-        _request().replace(b"POST /", b"POST //"), _request().replace(b"\r\n", b"\n"),
-        _request().replace(b"Host: localhost\r\n", b""), b"\r\n" + _request(),
+        _request(body=SAID % ("x" * 200_000)),
+        _request(body=SAID % ("x" * 70_000)),
+        _request().replace(b"POST /", b"POST /?a=b"),
+        _request().replace(b"POST", b"post"),
+        _request().replace(b"POST / ", b"POST  / "),
+        _request().replace(b"1.1", b"1.0"),
+        _request().replace(b"POST /", b"POST //"),
+        _request().replace(b"\r\n", b"\n"),
+        _request().replace(b"Host: localhost\r\n", b""),
+        b"\r\n" + _request(),
         _request().replace(b"POST /", b"POST http://localhost/"),
         _request().replace(b"Content-Type: application/json\r\n", b""),
         _request().replace(b"application/json", b"Application/JSON; charset=latin-1"),
         _request().replace(b"application/json", b"application/ld+json"),
-        _request() * 3, _request() + b"GET / HTTP/1.1\r\n\r\n", _request() + b"\x00", b"POST / HTTP/1.1",
+        _request() * 3,
+        _request() + b"GET / HTTP/1.1\r\n\r\n",
+        _request() + b"\x00",
+        b"POST / HTTP/1.1",
         _request(body=SAID % "a") + _request("Connection: close") + _request(),
     ],
-)  # fmt: skip
+)
 def test_both_ways_do_the_same(sent: bytes) -> None:
     loopback = Access(loopback=True)
     for access in (Access(), loopback, Access(token=TOKEN)):
@@ -209,18 +251,44 @@ def test_both_ways_do_the_same(sent: bytes) -> None:
 
 _HEADERS = st.lists(
     st.tuples(
-        st.sampled_from((
-            "Host", "Content-Length", "content-type", "Connection", "Transfer-Encoding", "X", "TE",
-            "Expect", "Authorization", "Origin", "\x00", "a b", "",
-        )),
+        st.sampled_from(
+            (
+                "Host",
+                "Content-Length",
+                "content-type",
+                "Connection",
+                "Transfer-Encoding",
+                "X",
+                "TE",
+                "Expect",
+                "Authorization",
+                "Origin",
+                "\x00",
+                "a b",
+                "",
+            )
+        ),
         st.sampled_from((": ", ":", " :", ":\t", "")),
-        st.sampled_from((
-            "localhost", "5", "0", "application/json", "close", "keep-alive", "chunked", "\x7f",
-            "é", "", "100-continue", " ", "a\r\n b",
-        )),
+        st.sampled_from(
+            (
+                "localhost",
+                "5",
+                "0",
+                "application/json",
+                "close",
+                "keep-alive",
+                "chunked",
+                "\x7f",
+                "é",
+                "",
+                "100-continue",
+                " ",
+                "a\r\n b",
+            )
+        ),
     ),
     max_size=3,
-)  # fmt: skip
+)
 
 
 @given(_HEADERS, st.integers(0, 400), st.binary(max_size=2), st.integers(0, 3))
@@ -246,8 +314,10 @@ def test_requests_that_follow_each_other_are_answered_in_turn() -> None:
         assert not line.wire.is_paused
         written = await line.send(sent[2][50:])
         assert re.findall(b"You say: [a-z]+", written) == [
-            b"You say: one", b"You say: two", b"You say: three"
-        ]  # fmt: skip
+            b"You say: one",
+            b"You say: two",
+            b"You say: three",
+        ]
 
     asyncio.run(ask())
 

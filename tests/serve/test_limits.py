@@ -58,17 +58,23 @@ def _client(plain: Plain | None = None, host: str = "localhost", **more: Any) ->
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
-        ("", 401), (f"Bearer {TOKEN}x", 401), ("Bearer", 401), ("Basic !", 401), (TOKEN, 401),
-        (f"Bearer {TOKEN}", 200), (f"bearer  {TOKEN}", 200),
+        ("", 401),
+        (f"Bearer {TOKEN}x", 401),
+        ("Bearer", 401),
+        ("Basic !", 401),
+        (TOKEN, 401),
+        (f"Bearer {TOKEN}", 200),
+        (f"bearer  {TOKEN}", 200),
         (f"Basic {base64.b64encode(f'me:{TOKEN}'.encode()).decode()}", 200),
     ],
-)  # fmt: skip
+)
 def test_without_the_token_there_is_one_line_of_json(sent: str, status: int) -> None:
     client = _client(access=Access(TOKEN))
     headers = {"authorization": sent} if sent else {}
     for answered in (
-        client.post("/", json=ASKED, headers=headers), client.get("/docs", headers=headers),
-    ):  # fmt: skip
+        client.post("/", json=ASKED, headers=headers),
+        client.get("/docs", headers=headers),
+    ):
         assert answered.status_code == status
         assert TOKEN not in answered.text
         if status == 401:
@@ -183,7 +189,7 @@ END = {"type": "http.request", "body": b"x"}
         (Limits(containers=9), [PIECE, {"type": "http.request", "body": b"[{" * 5}], [413]),
         (Limits(containers=10), [PIECE, {"type": "http.request", "body": b"[{" * 5}], [200]),
     ],
-)  # fmt: skip
+)
 def test_an_unfinished_body_is_given_up_and_its_memory_freed(
     limits: Limits, messages: list[dict[str, Any]], status: list[int]
 ) -> None:

@@ -28,9 +28,15 @@ from touche_rad.serve import create_app
 
 DEMO = Path(str(resources("touche_rad.demo") / "debates.jsonl"))
 TEXTS = (
-    "Zoos should be closed.", "Zoos should not be closed.", "Breeding in zoos saves rare species.",
-    "Never!\n- cages harm\n- animals suffer", "Why?", " ", "half \ud83d a sign", "x\x00y\u2028z",
-)  # fmt: skip
+    "Zoos should be closed.",
+    "Zoos should not be closed.",
+    "Breeding in zoos saves rare species.",
+    "Never!\n- cages harm\n- animals suffer",
+    "Why?",
+    " ",
+    "half \ud83d a sign",
+    "x\x00y\u2028z",
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +81,15 @@ def generated_rows(count: int) -> list[dict[str, Any]]:
 
     def argument(number: int) -> dict[str, Any]:
         fields = {
-            "topic": draw.choice(TEXTS), "attacks": draw.choice(TEXTS), "supports": draw.choice(TEXTS),
-            "tags": ["a", "b"], "references": None, "original": None, "key": number, "score": 0.5,
-        }  # fmt: skip
+            "topic": draw.choice(TEXTS),
+            "attacks": draw.choice(TEXTS),
+            "supports": draw.choice(TEXTS),
+            "tags": ["a", "b"],
+            "references": None,
+            "original": None,
+            "key": number,
+            "score": 0.5,
+        }
         kept = {
             key: draw.choice([value, value, None])
             for key, value in fields.items()
@@ -118,8 +130,13 @@ def assert_same(name: str, rows: list[dict[str, Any]], server: Scripted, folder:
                     verdicts = await verdicts_for(judge, view)
                     for maxim in Maxim:
                         body = {**row, "userTurnIndex": len(view.turns) - 1}
-                        answer = (await client.post(f"/{maxim}", content=json.dumps(body),
-                                  headers={"content-type": "application/json"})).json()  # fmt: skip
+                        answer = (
+                            await client.post(
+                                f"/{maxim}",
+                                content=json.dumps(body),
+                                headers={"content-type": "application/json"},
+                            )
+                        ).json()
                         verdict = verdicts[maxim]
                         assert answer == {"score": verdict.score, "explanation": verdict.rationale}
         await model.close()

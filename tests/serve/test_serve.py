@@ -219,14 +219,22 @@ def test_a_judge_that_breaks_still_gives_a_number(verdicts: Any) -> None:
 @pytest.mark.parametrize(
     "system",
     [
-        "x", 7, ["x"], {"utterance": ["a", "b"]}, {"utterance": {"a": 1}}, {"utterance": None},
-        {"response": "x"}, {"response": 3}, {"response": {"content": [{"a": 1}]}},
-        {"response": {"arguments": ["1922.747"]}}, {"response": {"arguments": "1922.747"}},
+        "x",
+        7,
+        ["x"],
+        {"utterance": ["a", "b"]},
+        {"utterance": {"a": 1}},
+        {"utterance": None},
+        {"response": "x"},
+        {"response": 3},
+        {"response": {"content": [{"a": 1}]}},
+        {"response": {"arguments": ["1922.747"]}},
+        {"response": {"arguments": "1922.747"}},
         {"response": {"arguments": [None, 4, True, ["x"], {}, {"text": ["a"]}]}},
         {"response": {"arguments": {"id": "1.1", "text": "t"}}},
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_whatever_the_tasks_client_accepts_gets_a_number(demo: TestClient, system: Any) -> None:
     turns = [7, {"utterance": {"a": 1}, "systemResponse": system}]
     for maxim in Maxim:
@@ -246,8 +254,9 @@ def test_an_argument_that_is_only_an_id_is_read_as_its_id() -> None:
     cited = scripted.seen[0].last.response
     assert cited is not None
     assert [(one.id, one.text) for one in cited.arguments] == [
-        ("1922.747", ""), ("", "Zoos save animals."),
-    ]  # fmt: skip
+        ("1922.747", ""),
+        ("", "Zoos save animals."),
+    ]
 
 
 def test_the_four_calls_on_one_turn_are_one_computation_at_any_load() -> None:
@@ -331,8 +340,13 @@ def test_the_server_says_what_it_is(demo: TestClient) -> None:
     assert "http://" not in page.text.replace("http://localhost", "")
     assert "touche-rad debate" in demo.get("/").text
     assert set(demo.get("/openapi.json").json()["paths"]) == {
-        "/", "/quantity", "/quality", "/relation", "/manner", "/health",
-    }  # fmt: skip
+        "/",
+        "/quantity",
+        "/quality",
+        "/relation",
+        "/manner",
+        "/health",
+    }
 
 
 def test_health_counts_the_answers_that_are_not_the_debaters() -> None:

@@ -28,9 +28,11 @@ from touche_rad.testing import (
 )
 
 CHECKS: dict[str, Callable[[str], None]] = {
-    "debater": check_debater, "judge": check_judge, "panel": check_panel,
+    "debater": check_debater,
+    "judge": check_judge,
+    "panel": check_panel,
     "retriever": check_retriever,
-}  # fmt: skip
+}
 WITH_EXTRA = {"dense"}
 SLOW = {"best-of-n", "composed", "grounded", "chain", "chained", "hybrid", "opposing", "stance"}
 

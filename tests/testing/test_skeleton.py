@@ -30,9 +30,10 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     out = tmp_path / "out"
     claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
     command = {
-        "debater": ("respond", debates, "-d"), "judge": ("judge", debates, "-j"),
+        "debater": ("respond", debates, "-d"),
+        "judge": ("judge", debates, "-j"),
         "retriever": ("retrieve", claims, "-r"),
-    }[kind]  # fmt: skip
+    }[kind]
     _cli(*command, "my-plugin", "-i", "demo", "-o", out, "--quiet", cwd=tmp_path, env=env)
     assert out.read_text("utf-8").count("\n") >= 20
 
@@ -53,8 +54,13 @@ def _cli(*args: str | Path, cwd: Path, env: dict[str, str]) -> str:
 
 def _python(*args: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
     done = subprocess.run(
-        [sys.executable, *map(str, args)], cwd=cwd, env={**os.environ, **(env or {})},
-        capture_output=True, text=True, timeout=240, check=False,
-    )  # fmt: skip
+        [sys.executable, *map(str, args)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -40,20 +40,35 @@ class Tried:
 
 
 def call_client(
-    words: list[str], given: Path, log: Path, env: Mapping[str, str] | None = None,
-    *, formats: tuple[str, ...] = ("GenIR-Simulation",), image: str = "",
-) -> Tried:  # fmt: skip
+    words: list[str],
+    given: Path,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    *,
+    formats: tuple[str, ...] = ("GenIR-Simulation",),
+    image: str = "",
+) -> Tried:
     """Call the client with `tira-cli WORDS...`; its software reads the dataset in `given`."""
     assert words[0] == "tira-cli"
     environment = {
-        **os.environ, **(env or {}), INPUT: str(given), LOG: str(log), IMAGE: image,
-        FORMATS: json.dumps(formats), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        **os.environ,
+        **(env or {}),
+        INPUT: str(given),
+        LOG: str(log),
+        IMAGE: image,
+        FORMATS: json.dumps(formats),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "TMPDIR": str(log.parent),
-    }  # fmt: skip
+    }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.tira.client", *words[1:]], env=environment,
-        capture_output=True, text=True, timeout=600, check=False, cwd=ROOT,
-    )  # fmt: skip
+        [sys.executable, "-m", "tests.tira.client", *words[1:]],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        cwd=ROOT,
+    )
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     builds = [row["build"] for row in rows if "build" in row]
     runs = [row["run"] for row in rows if "run" in row]
@@ -77,8 +92,14 @@ def _stand_in() -> None:
     def download_dataset(self: Any, task: str, dataset: str, *args: Any, **more: Any) -> Path:
         return Path(os.environ[INPUT])
 
-    def build(self: Any, path: Any, tag: str, dockerfile: Any, build_args: str | None = None,
-              platform: str = "linux/amd64") -> None:  # fmt: skip
+    def build(
+        self: Any,
+        path: Any,
+        tag: str,
+        dockerfile: Any,
+        build_args: str | None = None,
+        platform: str = "linux/amd64",
+    ) -> None:
         _write_down({"build": (build_args or "").split()})
 
     def run(self: Any, **how: Any) -> None:

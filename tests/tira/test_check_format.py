@@ -14,8 +14,12 @@ from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.services  # it needs TIRA's client
 
-GOOD = {"Quantity": {"score": 1}, "Quality": {"score": 0.5}, "Relation": {"score": 0.0},
-        "Manner": {"score": 1, "explanation": "short"}}  # fmt: skip
+GOOD = {
+    "Quantity": {"score": 1},
+    "Quality": {"score": 0.5},
+    "Relation": {"score": 0.0},
+    "Manner": {"score": 1, "explanation": "short"},
+}
 
 
 @pytest.fixture(name="checked")
@@ -44,8 +48,9 @@ def test_evaluations_of_ours_are_valid(checked: Any, tmp_path: Path) -> None:
     out = tmp_path / "evaluations.jsonl"
     assert touche_rad("judge", demo_file("debates.jsonl"), "-j", "length", "-o", out).code == 0
     assert checked(minimum_lines=20) == (
-        "OK", "The evaluations have a score for each maxim of each turn."
-    )  # fmt: skip
+        "OK",
+        "The evaluations have a score for each maxim of each turn.",
+    )
     level, message = checked(minimum_lines=21)
     assert (level, "only 20 lines" in message) == ("ERROR", True)
     with gzip.open(f"{out}.gz", "wt") as stream:

@@ -88,19 +88,41 @@ def test_metadata_contains_the_git_state_and_no_names_or_paths(tmp_path: Path) -
     plugin = place / "mine.py"
     plugin.write_text(PLUGIN)
     ended = touche_rad(
-        "--plugin", plugin, "simulate", CLAIMS, "-i", "demo", "-d", "mine", "--metadata", "-o", "run.jsonl",
-        "-O", f"file={place}/weights.json", "-O", "api_key=sk-option", "-O", "max_tokens=5",
-        "-O", "where=https://jane:pw@host.example/v1", "-O", "note=see ~/notes and C:\\Users\\jane",
-        cwd=place, env=secrets,
-    )  # fmt: skip
+        "--plugin",
+        plugin,
+        "simulate",
+        CLAIMS,
+        "-i",
+        "demo",
+        "-d",
+        "mine",
+        "--metadata",
+        "-o",
+        "run.jsonl",
+        "-O",
+        f"file={place}/weights.json",
+        "-O",
+        "api_key=sk-option",
+        "-O",
+        "max_tokens=5",
+        "-O",
+        "where=https://jane:pw@host.example/v1",
+        "-O",
+        "note=see ~/notes and C:\\Users\\jane",
+        cwd=place,
+        env=secrets,
+    )
     assert ended.code == 0, ended.err
     text = (place / "run.jsonl.ir-metadata.yml").read_text()
     told = yaml.safe_load(text)
     source = told["implementation"]["source"]
     assert (source["commit"], source["uncommitted changes"]) == (commit.hexsha, 1)
     assert told["method"]["options"] == {
-        "file": "weights.json", "max_tokens": 5, "where": "URL", "note": "see notes and jane",
-    }  # fmt: skip
+        "file": "weights.json",
+        "max_tokens": 5,
+        "where": "URL",
+        "note": "see notes and jane",
+    }
     private = (
         "jane-doe",
         "janes-branch",

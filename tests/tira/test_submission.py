@@ -95,8 +95,11 @@ def test_a_judge_is_tried_by_the_client_on_what_the_debater_wrote(
     assert ended.code == 0, ended.told
     rows = (ended.output() / "evaluations.jsonl").read_text().splitlines()
     assert len(rows) == 2
-    assert all(set(turn) >= {"Quantity", "Quality", "Relation", "Manner"}
-               for row in rows for turn in json.loads(row)["userTurnsEvaluations"])  # fmt: skip
+    assert all(
+        set(turn) >= {"Quantity", "Quality", "Relation", "Manner"}
+        for row in rows
+        for turn in json.loads(row)["userTurnsEvaluations"]
+    )
 
 
 def _alone(path: Path) -> Path:

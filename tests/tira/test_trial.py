@@ -53,8 +53,9 @@ def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place
     clients = [shlex.split(line) for line in following.splitlines() if " code-submission " in line]
     commands = [words[words.index("--command") + 1] for words in clients]
     assert commands == [
-        "touche-rad simulate -d verbatim", "touche-rad judge -j 'length(longest=70)'",
-    ]  # fmt: skip
+        "touche-rad simulate -d verbatim",
+        "touche-rad judge -j 'length(longest=70)'",
+    ]
     assert all(words[-1] == "--dry-run" for words in clients)
     assert "COLLECTION=docker/collection/ours.jsonl" in " ".join(clients[0])
     assert "cp ours.jsonl docker/collection/" in following

@@ -51,15 +51,19 @@ def preferences(path: Path) -> Path:
     rows = []
     for thing in THINGS:
         for word, other in (("gold", "iron"), ("iron", "gold")):
-            prompt = [{"role": "system", "content": f"Debate {thing}."},
-                      {"role": "user", "content": f"{thing}: {word}."}]  # fmt: skip
+            prompt = [
+                {"role": "system", "content": f"Debate {thing}."},
+                {"role": "user", "content": f"{thing}: {word}."},
+            ]
             chosen, rejected = answer_of("so", f"{word}!"), answer_of("so", f"{other}!")
-            rows.append({
-                "prompt": prompt,
-                "chosen": [{"role": "assistant", "content": chosen}],
-                "rejected": [{"role": "assistant", "content": rejected}],
-                "group": thing,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "prompt": prompt,
+                    "chosen": [{"role": "assistant", "content": chosen}],
+                    "rejected": [{"role": "assistant", "content": rejected}],
+                    "group": thing,
+                }
+            )
     return write_lines(path, rows)
 
 

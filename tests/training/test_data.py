@@ -80,8 +80,12 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
     (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     assert [one["role"] for one in record["messages"]] == [
-        "system", "user", "assistant", "user", "assistant",
-    ]  # fmt: skip
+        "system",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
     assert json.loads(record["messages"][-1]["content"]) == SPOKEN
 
 
@@ -96,8 +100,9 @@ def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Pat
         sources.append(tmp_path / f"{name}.jsonl")
     found = [json.loads(one["messages"][-1]["content"]) for one in data(sources, tmp_path / "d")]
     assert [(one["reasoning"], one["argument"]) for one in found] == [
-        ("WHY tins", f"{opening} tins."), ("WHY tolls", f"{opening} tolls."),
-    ]  # fmt: skip
+        ("WHY tins", f"{opening} tins."),
+        ("WHY tolls", f"{opening} tolls."),
+    ]
 
 
 def test_what_went_out_cut_is_learnt_cut(server: Scripted, tmp_path: Path) -> None:
@@ -112,9 +117,10 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
     server: Scripted, tmp_path: Path
 ) -> None:
     speech = {
-        "reasoning": "Tins need coins.", "evidence": [3],
+        "reasoning": "Tins need coins.",
+        "evidence": [3],
         "argument": f"Sweden lost nine million kronor. {CHARITY.text}",
-    }  # fmt: skip
+    }
     answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})
     response = played(server, tmp_path / "run.jsonl", ASKED)
     (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
@@ -171,16 +177,19 @@ def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
     (record,) = data([quoted], tmp_path / "data.jsonl", reasoning="teacher", teacher=teacher)
     answer = json.loads(record["messages"][-1]["content"])
     assert answer == {
-        "reasoning": "TAUGHT", "evidence": [1], "argument": f"I disagree: {CHARITY.text}",
-    }  # fmt: skip
+        "reasoning": "TAUGHT",
+        "evidence": [1],
+        "argument": f"I disagree: {CHARITY.text}",
+    }
     (prompt,) = prompts(server, "Hindsight")
     for element in (
         "The motion: The penny is worthless and should be abolished.",
         "The debater speaks against the motion.",
         "Opponent: The penny is worthless and should be abolished.\nDebater: No.\n"
         "Opponent: Abolish the penny!",
-        f"1. {CHARITY.text}", f"The debater's next argument:\nI disagree: {CHARITY.text}",
-    ):  # fmt: skip
+        f"1. {CHARITY.text}",
+        f"The debater's next argument:\nI disagree: {CHARITY.text}",
+    ):
         assert element in prompt
     schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
     assert list(missing(prompt, schema)) == []
@@ -229,10 +238,16 @@ def contest(**more: Any) -> Contest:
         return Speech(speaker=speaker, text=f"I say: {argument.text}", arguments=[argument])  # type: ignore[call-arg]
 
     return Contest(
-        id="penny", motion="The penny should go.", sides={"first": "pro", "second": "con"},
-        speeches=(said("first", ARGUMENTS[0]), said("second", CHARITY), said("first", ARGUMENTS[1])),
+        id="penny",
+        motion="The penny should go.",
+        sides={"first": "pro", "second": "con"},
+        speeches=(
+            said("first", ARGUMENTS[0]),
+            said("second", CHARITY),
+            said("first", ARGUMENTS[1]),
+        ),
         **more,
-    )  # fmt: skip
+    )
 
 
 def of_contest(folder: Path, made: Contest) -> list[dict[str, Any]]:
@@ -295,8 +310,9 @@ def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
 
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers()), max_size=60),
-    st.floats(0, 0.99), st.integers(0, 9),
-)  # fmt: skip
+    st.floats(0, 0.99),
+    st.integers(0, 9),
+)
 def test_no_debate_is_on_both_sides_of_a_split(
     items: list[tuple[int, int]], share: float, seed: int
 ) -> None:

@@ -144,10 +144,12 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
     for number, (pro, con) in enumerate(plays):
         speeches = tuple(
             Speech(speaker=name, text=join_blocks(f"r {name}", f"{name} {number}.{at}"))
-            for at in range(2) for name in ("A", "B")
-        )  # fmt: skip
-        contest = Contest(id=f"c{number}", motion="Coins go", sides={"A": "pro", "B": "con"},
-                          speeches=speeches)  # fmt: skip
+            for at in range(2)
+            for name in ("A", "B")
+        )
+        contest = Contest(
+            id=f"c{number}", motion="Coins go", sides={"A": "pro", "B": "con"}, speeches=speeches
+        )
         contests.append(files.contest_line(contest))
         scores: dict[str, dict[str, float | None]] = {
             "A": {"emotional_appeal": pro, "logical_validity": None, "total": 0.0},
@@ -197,8 +199,11 @@ def test_whole_debates_on_a_motion_are_paired_turn_by_turn(tmp_path: Path) -> No
     plays = outcomes(tmp_path, (0.9, 0.2), (0.4, 0.7))
     found = told(made(plays, tmp_path / "p.jsonl", pairing="debate"))
     assert set(found) == {
-        ("A 0.0", "A 1.0"), ("A 0.1", "A 1.1"), ("B 1.0", "B 0.0"), ("B 1.1", "B 0.1"),
-    }  # fmt: skip
+        ("A 0.0", "A 1.0"),
+        ("A 0.1", "A 1.1"),
+        ("B 1.0", "B 0.0"),
+        ("B 1.1", "B 0.1"),
+    }
 
 
 def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(

@@ -21,9 +21,12 @@ from touche_rad.training.folder import Folder
 pytestmark = pytest.mark.services
 
 LITTLE = {
-    "enforce-eager": "true", "dtype": "float32", "max-model-len": "4096",
-    "gpu-memory-utilization": "0.2", "max-num-seqs": "8",
-}  # fmt: skip
+    "enforce-eager": "true",
+    "dtype": "float32",
+    "max-model-len": "4096",
+    "gpu-memory-utilization": "0.2",
+    "max-num-seqs": "8",
+}
 """What a vLLM on the processor needs besides."""
 
 

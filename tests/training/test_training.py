@@ -41,8 +41,21 @@ def killed(
 ) -> None:
     """Train in a process of its own that dies after a step, beyond its first checkpoint."""
     said = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    command = [sys.executable, "-m", "tests.training.dying", str(at), "train", method, str(source),
-               "-o", str(out), "--base", str(tiny), "-q", *said]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "tests.training.dying",
+        str(at),
+        "train",
+        method,
+        str(source),
+        "-o",
+        str(out),
+        "--base",
+        str(tiny),
+        "-q",
+        *said,
+    ]
     here = Path(__file__).parents[2]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -96,8 +109,13 @@ def test_the_printed_lines_name_the_adapter_and_the_merged_model(
 ) -> None:
     serve = report(fine_tuned)["serve"]
     adapter = fine_tuned.adapter
-    for part in (f"-m vllm:{adapter} ", f"vllm.model={tiny} ", "vllm.enable-lora=true",
-                 "vllm.max-lora-rank=16", f"vllm.lora-modules={adapter}={adapter} "):  # fmt: skip
+    for part in (
+        f"-m vllm:{adapter} ",
+        f"vllm.model={tiny} ",
+        "vllm.enable-lora=true",
+        "vllm.max-lora-rank=16",
+        f"vllm.lora-modules={adapter}={adapter} ",
+    ):
         assert part in serve["adapter"]
     assert f"-m vllm:{fine_tuned.merged} " in serve["merged"]
     assert "-d inspiredebate" in serve["merged"]
@@ -339,8 +357,11 @@ def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path
         "adapter": {"adapter": str(adapter)},
         "layers": {"targets": "zebra"},
     }.get(what, {})
-    told = {"weights": "base: cannot be read", "adapter": "adapter: cannot be read",
-            "layers": "--targets zebra: "}[what]  # fmt: skip
+    told = {
+        "weights": "base: cannot be read",
+        "adapter": "adapter: cannot be read",
+        "layers": "--targets zebra: ",
+    }[what]
     with pytest.raises(UserError, match=told) as caught:
         with_adapter(Recipe(base=str(base), **given))
     assert "\n" not in str(caught.value)

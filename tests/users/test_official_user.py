@@ -65,14 +65,23 @@ def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
     assert (u1, u2, u3) == tuple(f"My point number {n} stands." for n in (1, 2, 3))
     assert server.asked == [
         {"model": "base-user", "options": {"claim": OFTEN}},
-        {"model": "base-user", "messages": [
-            {"role": "assistant", "content": u1}, {"role": "user", "content": s1},
-        ]},
-        {"model": "base-user", "messages": [
-            {"role": "assistant", "content": u1}, {"role": "user", "content": s1},
-            {"role": "assistant", "content": u2}, {"role": "user", "content": s2},
-        ]},
-    ]  # fmt: skip
+        {
+            "model": "base-user",
+            "messages": [
+                {"role": "assistant", "content": u1},
+                {"role": "user", "content": s1},
+            ],
+        },
+        {
+            "model": "base-user",
+            "messages": [
+                {"role": "assistant", "content": u1},
+                {"role": "user", "content": s1},
+                {"role": "assistant", "content": u2},
+                {"role": "user", "content": s2},
+            ],
+        },
+    ]
     assert server.headers[0]["Content-Type"] == "application/json"
 
 
@@ -89,8 +98,10 @@ def test_the_user_there_can_be_named(server: Scripted, stage: Stage) -> None:
     played = stage.play(url(server), "-O", "user.model=other", turns=1)
     assert server.asked[0]["model"] == "other"
     assert played.simulations[0]["configuration"]["user"] == {
-        "class": "OfficialUser", "url": url(server), "model": "other",
-    }  # fmt: skip
+        "class": "OfficialUser",
+        "url": url(server),
+        "model": "other",
+    }
 
 
 def test_what_may_be_a_key_in_the_address_stands_in_no_file(server: Scripted, stage: Stage) -> None:
@@ -160,8 +171,11 @@ def test_an_endpoint_that_was_given_up_is_tried_once_a_turn_until_it_answers(
     assert len(server.asked) == 4 + 1 + 1 + 2
     assert played.status["notes"]["user fallback"] == 2
     assert [words.startswith("My point number") for words in played.said[0]] == [
-        False, False, True, True,
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_the_conversation_goes_on_from_the_words_of_who_stood_in(

@@ -116,8 +116,12 @@ def test_another_process_says_the_same() -> None:
     environment = {"PYTHONHASHSEED": "99"}
     out = subprocess.run(
         [sys.executable, "-c", code],
-        env=environment, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        env=environment,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert out.strip() == str(play(RuleUser(INDEX, 5)))
 
 

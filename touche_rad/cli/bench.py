@@ -54,9 +54,11 @@ def bench_command(plan: Path, **given: Any) -> int:
 )
 @opt.path_argument("record", "RECORD")
 @opt.options(
-    opt.output("Folder to keep the results in. [default: a temporary folder]", "DIR"), INDEX, *RUN,
+    opt.output("Folder to keep the results in. [default: a temporary folder]", "DIR"),
+    INDEX,
+    *RUN,
     opt.QUIET,
-)  # fmt: skip
+)
 def rerun_command(record: Path, **given: Any) -> int:
     """Repeat a bench or an edition from its record, and print the first difference.
 
@@ -95,8 +97,10 @@ def _repeat(
     difference = first_difference(record, before, loaded, out)
     if difference is not None:
         return _differs(difference)
-    say(f"equal: {len(record['outputs'])} outputs and all figures are those of the record",
-        quiet=given["quiet"])  # fmt: skip
+    say(
+        f"equal: {len(record['outputs'])} outputs and all figures are those of the record",
+        quiet=given["quiet"],
+    )
     if given["output"] is not None:
         say(f"written: {out}", quiet=given["quiet"])
         next_step(["rerun", out], quiet=given["quiet"])

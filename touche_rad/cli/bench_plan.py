@@ -57,10 +57,15 @@ class _Costs:
     def estimate(self) -> Estimate:
         """Return the sum."""
         return Estimate(
-            debates=self.debates, sampled=self.sampled, turns=dict(self.turns), calls=self.calls,
-            prompt_tokens=self.prompt_tokens, completion_tokens=self.completion_tokens,
-            seconds=self.seconds, stand_ins=self.stand_ins,
-        )  # fmt: skip
+            debates=self.debates,
+            sampled=self.sampled,
+            turns=dict(self.turns),
+            calls=self.calls,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            seconds=self.seconds,
+            stand_ins=self.stand_ins,
+        )
 
 
 def print_plan(verb: str, loaded: Loaded, given: Mapping[str, Any]) -> int:
@@ -69,11 +74,14 @@ def print_plan(verb: str, loaded: Loaded, given: Mapping[str, Any]) -> int:
     costs = _Sampling(loaded, given).costs()
     plans = {
         model: dry_run.Plan(
-            verb, one.estimate(), _rate(given, model, one),
-            prepare.parallel(given, model=bool(model)), given["price"],
+            verb,
+            one.estimate(),
+            _rate(given, model, one),
+            prepare.parallel(given, model=bool(model)),
+            given["price"],
         )
         for model, one in costs.items()
-    }  # fmt: skip
+    }
     shows = _power(loaded)
     if given["as_json"]:
         found = {model or _NO_MODEL: plan.to_json() for model, plan in plans.items()}
@@ -201,12 +209,18 @@ class _Sampling:
             external = user.choice.is_external  # is not called for an estimate
             speaker = (
                 Speaker(user.choice.fallback(services))
-                if external else user.choice.speaker(services, plan.deadline)
-            )  # fmt: skip
+                if external
+                else user.choice.speaker(services, plan.deadline)
+            )
             return lambda options: simulate(
-                claims, claims, answerer, speaker, identity={"debater": debater.tag},
-                turns=plan.turns, options=options,
-            )  # fmt: skip
+                claims,
+                claims,
+                answerer,
+                speaker,
+                identity={"debater": debater.tag},
+                turns=plan.turns,
+                options=options,
+            )
 
         return self._play([debater.plugin, user.plugin], make, debater.model, user.model)
 

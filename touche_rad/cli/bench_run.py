@@ -30,16 +30,28 @@ if TYPE_CHECKING:
     from touche_rad.runs.worker import Opened
 
 RUN: Final = (
-    opt.MODEL, opt.CACHE, opt.WAIT, opt.WITH_TRACE, opt.plugin_options(None), opt.WORKERS,
-    opt.STRICT, opt.REPLACE, opt.RESTART, opt.ENGINE, opt.ACTORS,
-)  # fmt: skip
+    opt.MODEL,
+    opt.CACHE,
+    opt.WAIT,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.WORKERS,
+    opt.STRICT,
+    opt.REPLACE,
+    opt.RESTART,
+    opt.ENGINE,
+    opt.ACTORS,
+)
 """The options of a plan that is run."""
 _MOST_CELLS: Final = 64
 """Cells that the driver has open at the same time."""
 INDEX: Final = click.option(
-    "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
+    "-i",
+    "--index",
+    envvar="TOUCHE_RAD_INDEX",
+    metavar="DIR",
     help="Argument index, instead of the plan's.",
-)  # fmt: skip
+)
 
 
 class Models:
@@ -119,10 +131,13 @@ def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engin
     with alone_in(results):
         with progress("playing and judging", quiet=given["quiet"]) as report:
             run = Run(
-                workers=prepare.parallel(given, model=bool(asked)), strict=given["strict"],
-                replace=given["replace"], restart=given["restart"], progress=report,
+                workers=prepare.parallel(given, model=bool(asked)),
+                strict=given["strict"],
+                replace=given["replace"],
+                restart=given["restart"],
+                progress=report,
                 elsewhere=workers,
-            )  # fmt: skip
+            )
             try:
                 anyio.run(engine.play, run)
             except KeyboardInterrupt:
@@ -167,10 +182,12 @@ class Workers:
         if self.given["trace"] and services.model is not None:
             trace = prepare.beside(self.results / path, TRACE)
         return RayEngine(
-            self._pool, setup_of(partial(_open_cell, self._shared, path), services, trace),
+            self._pool,
+            setup_of(partial(_open_cell, self._shared, path), services, trace),
             of_user.model if services.model is not None else None,
-            number=number, keeps_workers=True,
-        )  # fmt: skip
+            number=number,
+            keeps_workers=True,
+        )
 
     def stop(self) -> None:
         """End the workers."""

@@ -37,13 +37,14 @@ def _open(folder: Path) -> Cache:
 
 
 @cache_command.command(
-    "show", cls=Command,
+    "show",
+    cls=Command,
     examples=(
         "cache show cache",
         "cache show cache --json",
         "cache show backup",
     ),
-)  # fmt: skip
+)
 @_FOLDER
 @opt.JSON
 def show(folder: Path, as_json: bool) -> None:
@@ -62,10 +63,14 @@ def show(folder: Path, as_json: bool) -> None:
         outdated += row.version != VERSION
         oldest, newest = min(oldest, row.kept), max(newest, row.kept)
     summary = {
-        "answers": sum(models.values()), "models": dict(models), "damaged": damaged,
-        "outdated": outdated, "bytes": (folder / CACHE_FILE).stat().st_size,
-        "oldest": _date(oldest) if models else None, "newest": _date(newest) if models else None,
-    }  # fmt: skip
+        "answers": sum(models.values()),
+        "models": dict(models),
+        "damaged": damaged,
+        "outdated": outdated,
+        "bytes": (folder / CACHE_FILE).stat().st_size,
+        "oldest": _date(oldest) if models else None,
+        "newest": _date(newest) if models else None,
+    }
     if as_json:
         click.echo(json.dumps(summary, indent=2))
         return
@@ -82,13 +87,14 @@ def _date(seconds: float) -> str:
 
 
 @cache_command.command(
-    "export", cls=Command,
+    "export",
+    cls=Command,
     examples=(
         "cache export cache -o cache.jsonl",
         "cache export cache",
         "cache export backup -o backup.jsonl",
     ),
-)  # fmt: skip
+)
 @_FOLDER
 @opt.options(
     opt.output("JSONL file to write. [default: the screen]", checked=True),
@@ -112,13 +118,14 @@ def export(folder: Path, output: Path | None, replace: bool, quiet: bool) -> Non
 
 
 @cache_command.command(
-    "merge", cls=Command,
+    "merge",
+    cls=Command,
     examples=(
         "cache merge cache cache.jsonl",
         "cache merge cache other-cache",
         "cache merge cache a.jsonl b.jsonl other-cache",
     ),
-)  # fmt: skip
+)
 @_FOLDER
 @opt.path_argument("others", "FROM...", nargs=-1, required=True)
 @opt.QUIET
@@ -157,16 +164,18 @@ def _read_export(path: Path) -> Iterator[Row]:
 
 
 @cache_command.command(
-    "prune", cls=Command,
+    "prune",
+    cls=Command,
     examples=(
         "cache prune cache",
         "cache prune cache --older 30",
         "cache prune cache --model llama",
     ),
-)  # fmt: skip
+)
 @_FOLDER
-@click.option("--older", type=opt.Number(0), metavar="DAYS",
-              help="Also delete answers that are older.")  # fmt: skip
+@click.option(
+    "--older", type=opt.Number(0), metavar="DAYS", help="Also delete answers that are older."
+)
 @click.option("--model", metavar="NAME", help="Also delete the answers of this model.")
 @opt.QUIET
 def prune(folder: Path, older: float | None, model: str | None, quiet: bool) -> None:

@@ -30,21 +30,34 @@ ROOM: Final = 22
     "check simulations.jsonl --input touche_rad/demo/claims.tsv -i demo",
     "check evaluations.jsonl --input simulations.jsonl",
     "check simulations.jsonl -i demo --fix -o fixed.jsonl",
-)  # fmt: skip
+)
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    click.option("--input", "source", type=click.Path(path_type=Path), metavar="FILE",
-                 help="Input of the runs, to find missing debates."),
-    click.option("-i", "--index", metavar="DIR",
-                 help="Argument index, to check the cited arguments."),
+    click.option(
+        "--input",
+        "source",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Input of the runs, to find missing debates.",
+    ),
+    click.option(
+        "-i", "--index", metavar="DIR", help="Argument index, to check the cited arguments."
+    ),
     opt.flag("--no-status", "Check the file only; do not read the status beside it."),
     opt.flag("--all", "Print every finding instead of three examples of each kind.", "everything"),
     opt.flag("--fix", "Write a repaired copy of the run to -o."),
-    opt.output("With --fix: the repaired run.", checked=True), opt.REPLACE,
-    opt.integer("--max-words", "Maximum words of a response; 0 = no limit.", 60, 0,
-                envvar="TOUCHE_RAD_MAX_WORDS"),
-    opt.JSON, opt.QUIET,
-)  # fmt: skip
+    opt.output("With --fix: the repaired run.", checked=True),
+    opt.REPLACE,
+    opt.integer(
+        "--max-words",
+        "Maximum words of a response; 0 = no limit.",
+        60,
+        0,
+        envvar="TOUCHE_RAD_MAX_WORDS",
+    ),
+    opt.JSON,
+    opt.QUIET,
+)
 def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     """Check that each RUN is complete and valid.
 
@@ -156,9 +169,13 @@ def _indented(text: str) -> str:
     if not sys.stdout.isatty():
         return f"    {text}"
     return textwrap.fill(
-        text, terminal_width(), initial_indent=" " * 4, subsequent_indent=" " * 6,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        text,
+        terminal_width(),
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 6,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _one_line(text: str) -> str:

@@ -16,8 +16,12 @@ from typing import Any, Final, TextIO
 Progress = Callable[[int, int | None], None]
 
 COLOURS: Final = {
-    "error:": "red", "warning:": "yellow", "note:": "yellow", "next:": "cyan", "written:": "green",
-}  # fmt: skip
+    "error:": "red",
+    "warning:": "yellow",
+    "note:": "yellow",
+    "next:": "cyan",
+    "written:": "green",
+}
 """The colours of the words that begin a message."""
 
 _BAR_WIDTH = 60
@@ -96,21 +100,29 @@ def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     console = Console(stderr=True)
     console.width = max(console.width - len(_CTRL_C), 1)
     with Bar(
-        TextColumn("{task.description}"), BarColumn(), Count(),
-        column("{task.fields[rate]}"), TimeElapsedColumn(),
-        column("[progress.remaining]{task.fields[left]}"), column("{task.fields[more]}"),
-        console=console, transient=True,
-    ) as bar:  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        Count(),
+        column("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        column("[progress.remaining]{task.fields[left]}"),
+        column("{task.fields[more]}"),
+        console=console,
+        transient=True,
+    ) as bar:
         task = bar.add_task(title, total=None, rate="", left="", more="")
 
         def report(done: int, total: int | None) -> None:
             pace.update(done, total)
             text, room = describe(), console.width - _BAR_WIDTH
             bar.update(
-                task, completed=done, total=total, rate=f"{pace.rate:.1f}/s" if pace.rate else "",
+                task,
+                completed=done,
+                total=total,
+                rate=f"{pace.rate:.1f}/s" if pace.rate else "",
                 left=f"{_clock(pace.left)} left" if pace.left is not None else "",
                 more=text if len(text) <= room else f"{text[: room - 1]}…" if room > 1 else "",
-            )  # fmt: skip
+            )
 
         yield report
 
@@ -155,9 +167,12 @@ def fitted(line: str, stream: TextIO, indent: int = 2) -> str:
     if not stream.isatty() or line.startswith(("next: ", "      touche-rad ")):
         return line  # a command that is wrapped cannot be copied
     return textwrap.fill(
-        line, terminal_width(), subsequent_indent=" " * indent,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        line,
+        terminal_width(),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _paint(line: str, stream: TextIO) -> str:

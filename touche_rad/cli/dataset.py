@@ -28,24 +28,54 @@ _BASELINES: Final = {
 _MAKING = (
     opt.output("Folder to write; its name is the dataset's.", "DIR", required=True),
     opt.REPLACE,
-    opt.integer("--smoke", "Also write DIR-smoke, a set for trial runs with the first N lines; "
-                "0: none.", 2, 0),
-    click.option("--task", metavar="ID", default="retrieval-augmented-debating-2025",
-                 show_default=True, help="The task's id at TIRA."),
-    click.option("--split", metavar="NAME", default="test", show_default=True,
-                 help="Split; with 'train' in its name, TIRA takes it as training data."),
-    click.option("--image", metavar="IMAGE", default="touche-rad", show_default=True,
-                 help="Image of the baselines."),
-    click.option("--evaluator", metavar="IMAGE", default="touche-rad:evaluator",
-                 show_default=True, help="Image of the evaluator."),
-)  # fmt: skip
+    opt.integer(
+        "--smoke",
+        "Also write DIR-smoke, a set for trial runs with the first N lines; 0: none.",
+        2,
+        0,
+    ),
+    click.option(
+        "--task",
+        metavar="ID",
+        default="retrieval-augmented-debating-2025",
+        show_default=True,
+        help="The task's id at TIRA.",
+    ),
+    click.option(
+        "--split",
+        metavar="NAME",
+        default="test",
+        show_default=True,
+        help="Split; with 'train' in its name, TIRA takes it as training data.",
+    ),
+    click.option(
+        "--image",
+        metavar="IMAGE",
+        default="touche-rad",
+        show_default=True,
+        help="Image of the baselines.",
+    ),
+    click.option(
+        "--evaluator",
+        metavar="IMAGE",
+        default="touche-rad:evaluator",
+        show_default=True,
+        help="Image of the evaluator.",
+    ),
+)
 
 
 def _baselines(kind: str) -> opt.Option:
     default = _BASELINES[kind][2]
-    return click.option("--baseline", "baselines", metavar="NAME", multiple=True, default=default,
-                        show_default=True, help="Plugin of a baseline; TIRA's client runs the "
-                        "first; repeatable.")  # fmt: skip
+    return click.option(
+        "--baseline",
+        "baselines",
+        metavar="NAME",
+        multiple=True,
+        default=default,
+        show_default=True,
+        help="Plugin of a baseline; TIRA's client runs the first; repeatable.",
+    )
 
 
 @click.group("dataset", cls=help_text.Group)
@@ -54,20 +84,26 @@ def dataset_command() -> None:
 
 
 @dataset_command.command(
-    "debaters", cls=Command,
+    "debaters",
+    cls=Command,
     examples=(
         "dataset debaters touche_rad/demo/claims.tsv -o rad-debaters",
         "dataset debaters touche_rad/demo/claims.tsv --turns 5 --smoke 0 -o rad-5-turns",
         "dataset debaters touche_rad/demo/claims.tsv --split train -o rad-train",
     ),
-)  # fmt: skip
+)
 @opt.path_argument("claims", "CLAIMS")
 @opt.options(
     opt.integer("--turns", "User turns per debate.", 5),
-    click.option("--user", metavar="URL", help="User simulator that the organisers' client asks. "
-                 "[default: that of 2025]"),
-    *_MAKING, _baselines("debaters"), opt.QUIET,
-)  # fmt: skip
+    click.option(
+        "--user",
+        metavar="URL",
+        help="User simulator that the organisers' client asks. [default: that of 2025]",
+    ),
+    *_MAKING,
+    _baselines("debaters"),
+    opt.QUIET,
+)
 def debaters(claims: Path, turns: int, user: str | None, **given: Any) -> None:
     """Write the dataset of debaters (sub-task 1): claims to debate.
 
@@ -77,13 +113,15 @@ def debaters(claims: Path, turns: int, user: str | None, **given: Any) -> None:
     from touche_rad.tira.dataset import OFFICIAL_USER, of_claims
 
     _write(
-        "debaters", given,
+        "debaters",
+        given,
         lambda first: of_claims(claims, turns=turns, user=user or OFFICIAL_USER, first=first),
-    )  # fmt: skip
+    )
 
 
 @dataset_command.command(
-    "judges", cls=Command,
+    "judges",
+    cls=Command,
     examples=(
         "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o rad-judges",
         "dataset judges touche_rad/demo/adversarial.jsonl touche_rad/demo/adversarial-labels.jsonl "
@@ -91,7 +129,7 @@ def debaters(claims: Path, turns: int, user: str | None, **given: Any) -> None:
         "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl --baseline "
         "always-yes --split train -o rad-judges-train",
     ),
-)  # fmt: skip
+)
 @opt.path_argument("debates", "DEBATES")
 @opt.path_argument("labels", "LABELS")
 @opt.options(*_MAKING, _baselines("judges"), opt.QUIET)
@@ -106,9 +144,7 @@ def judges(debates: Path, labels: Path, **given: Any) -> None:
     _write("judges", given, lambda first: of_debates(debates, labels, first=first))
 
 
-def _write(
-    kind: str, given: dict[str, Any], make: Callable[[int | None], Dataset]
-) -> None:  # fmt: skip
+def _write(kind: str, given: dict[str, Any], make: Callable[[int | None], Dataset]) -> None:
     from touche_rad.files.outputs import keeping
     from touche_rad.tira.dataset import Images, write
 
@@ -120,8 +156,14 @@ def _write(
         parts.append((folder.with_name(f"{folder.name}-smoke"), "train", given["smoke"]))
     for place, split, first in parts:
         with keeping(place, replace=given["replace"]):
-            write(make(first), place, task=given["task"], split=split, baselines=commands,
-                  images=images)  # fmt: skip
+            write(
+                make(first),
+                place,
+                task=given["task"],
+                split=split,
+                baselines=commands,
+                images=images,
+            )
         say(f"written: {place} (see {place / 'README.md'})", quiet=given["quiet"])
 
 
@@ -141,13 +183,14 @@ def _commands(kind: str, plugins: Sequence[str]) -> list[str]:
 
 
 @dataset_command.command(
-    "evaluate", cls=Command,
+    "evaluate",
+    cls=Command,
     examples=(
         "dataset evaluate RUN-FOLDER rad-judges/truths -o scores",
         "dataset evaluate RUN-FOLDER rad-judges/truths --strict -o scores",
         "dataset evaluate RUN-FOLDER rad-debaters/truths -j grounded -o scores",
     ),
-)  # fmt: skip
+)
 @opt.path_argument("run", "RUN-FOLDER")
 @opt.path_argument("truths", "TRUTHS-FOLDER")
 @opt.options(
@@ -156,8 +199,11 @@ def _commands(kind: str, plugins: Sequence[str]) -> list[str]:
     opt.plugin("-j", "--judge", help="Judge of debaters' runs. [default: grounded]"),
     opt.plugin_options("judge"),
     opt.flag("--strict", "Like the official scorer: no score if a verdict is missing."),
-    opt.INDEX, *opt.MODEL_OPTIONS, opt.SEED, opt.QUIET,
-)  # fmt: skip
+    opt.INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.SEED,
+    opt.QUIET,
+)
 def evaluate(run: Path, truths: Path, **given: Any) -> None:
     """Evaluate the run in RUN-FOLDER, as the evaluator image does on TIRA.
 

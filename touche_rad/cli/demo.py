@@ -17,31 +17,51 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 
 STEPS: Final = (
-    ("Build an argument index of the demo collection",
-     "index {arguments} -o {out}/index"),
-    *((f"Play ten debates of 3 turns with the debater {name}",
-       f"simulate {{claims}} -d {name} -i {{out}}/index -o {{out}}/simulations-{name}.jsonl"
-       " --turns 3 --seed {seed}") for name in ("grounded", "verbatim")),
-    *((f"Judge the debates of the debater {name}",
-       f"judge {{out}}/simulations-{name}.jsonl -j grounded -o {{out}}/{name}.jsonl")
-      for name in ("grounded", "verbatim")),
-    *((f"Judge twenty labelled debates with the judge {name}",
-       f"judge {{debates}} -j {name} -o {{out}}/judge-{name}.jsonl")
-      for name in ("grounded", "length")),
-    ("Score the judges against the labels",
-     "score {out}/judge-grounded.jsonl {out}/judge-length.jsonl {labels} -o {out}/scores"),
-    ("Write a report of the judges",
-     "report {out}/judge-grounded.jsonl {out}/judge-length.jsonl --labels {labels}"
-     " -o {out}/report.html --title 'touche-rad demo: two judges and the labels'"),
-    ("Write a report of the debaters",
-     "report {out}/grounded.jsonl {out}/verbatim.jsonl -o {out}/debaters.html"
-     " --title 'touche-rad demo: two debaters'"),
-)  # fmt: skip
+    ("Build an argument index of the demo collection", "index {arguments} -o {out}/index"),
+    *(
+        (
+            f"Play ten debates of 3 turns with the debater {name}",
+            f"simulate {{claims}} -d {name} -i {{out}}/index -o {{out}}/simulations-{name}.jsonl"
+            " --turns 3 --seed {seed}",
+        )
+        for name in ("grounded", "verbatim")
+    ),
+    *(
+        (
+            f"Judge the debates of the debater {name}",
+            f"judge {{out}}/simulations-{name}.jsonl -j grounded -o {{out}}/{name}.jsonl",
+        )
+        for name in ("grounded", "verbatim")
+    ),
+    *(
+        (
+            f"Judge twenty labelled debates with the judge {name}",
+            f"judge {{debates}} -j {name} -o {{out}}/judge-{name}.jsonl",
+        )
+        for name in ("grounded", "length")
+    ),
+    (
+        "Score the judges against the labels",
+        "score {out}/judge-grounded.jsonl {out}/judge-length.jsonl {labels} -o {out}/scores",
+    ),
+    (
+        "Write a report of the judges",
+        "report {out}/judge-grounded.jsonl {out}/judge-length.jsonl --labels {labels}"
+        " -o {out}/report.html --title 'touche-rad demo: two judges and the labels'",
+    ),
+    (
+        "Write a report of the debaters",
+        "report {out}/grounded.jsonl {out}/verbatim.jsonl -o {out}/debaters.html"
+        " --title 'touche-rad demo: two debaters'",
+    ),
+)
 """Titles and command lines."""
 _OUTPUTS: Final = tuple(
-    word.removeprefix("{out}/") for _, line in STEPS for flag, word in pairwise(line.split())
+    word.removeprefix("{out}/")
+    for _, line in STEPS
+    for flag, word in pairwise(line.split())
     if flag == "-o"
-)  # fmt: skip
+)
 """What the steps write; each of them may write its own output again."""
 
 
@@ -67,8 +87,10 @@ def demo_command(output: Path | None, replace: bool, seed: int, quiet: bool) -> 
         check_output(out, replace=replace)
     out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    files = {path.partition(".")[0]: str(demo_file(path)) for path in
-             ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")}  # fmt: skip
+    files = {
+        path.partition(".")[0]: str(demo_file(path))
+        for path in ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")
+    }
     for title, template in STEPS:
         words = [part.format(out=out, seed=seed, **files) for part in shlex.split(template)]
         if replace:

@@ -261,20 +261,23 @@ class Plan:
                 rows.append(_row(f"hours, {self.workers} calls at once", faster, "{:.2f}"))
         if self.price is not None:
             cost = one.prompt_tokens.scaled(self.price[0] / 1e6)
-            rows.append(_row("price", cost + one.completion_tokens.scaled(self.price[1] / 1e6),
-                             "{:.2f}"))  # fmt: skip
+            rows.append(
+                _row("price", cost + one.completion_tokens.scaled(self.price[1] / 1e6), "{:.2f}")
+            )
         return rows
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         known = self.rate if isinstance(self.rate, Rate) else None
         return {
-            "verb": self.verb, "estimate": self.estimate.model_dump(mode="json"),
-            "seconds_per_call": known.seconds if known else None, "workers": self.workers,
+            "verb": self.verb,
+            "estimate": self.estimate.model_dump(mode="json"),
+            "seconds_per_call": known.seconds if known else None,
+            "workers": self.workers,
             "smallest_differences": {
                 one.measure: one.difference if one.difference < 1 else None for one in self.power
             },
-        }  # fmt: skip
+        }
 
 
 def _row(name: str, numbers: Range, form: str = "{:,.0f}") -> list[str]:

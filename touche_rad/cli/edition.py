@@ -28,31 +28,54 @@ def edition_command() -> None:
 
 
 @edition_command.command(
-    "new", cls=Command,
+    "new",
+    cls=Command,
     examples=(
         "edition new rad-demo",
         "edition new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j length",
         "edition new labelled --debates debates.jsonl --labels labels.jsonl -i demo",
     ),
-)  # fmt: skip
+)
 @_FOLDER
 @opt.options(
     opt.file("--claims", "Claims to debate. [default: the demo's]"),
     opt.file("--debates", "Labelled debates, on which the judges are scored."),
     opt.file("--labels", "Labels of these debates. [default: the demo's debates and labels]"),
     opt.INDEX,
-    opt.plugin("-d", "--debater", "debaters", multiple=True,
-                 help=f"A debater that takes part; repeatable. [default: {', '.join(_DEBATERS)}]"),
-    opt.plugin("-j", "--judge", "judges", multiple=True,
-                 help=f"A judge; repeatable. [default: {', '.join(_JUDGES)}]"),
-    click.option("--user", "users", multiple=True, metavar="NAME|URL",
-                 help="A simulated user; repeatable. [default: rules]"),
+    opt.plugin(
+        "-d",
+        "--debater",
+        "debaters",
+        multiple=True,
+        help=f"A debater that takes part; repeatable. [default: {', '.join(_DEBATERS)}]",
+    ),
+    opt.plugin(
+        "-j",
+        "--judge",
+        "judges",
+        multiple=True,
+        help=f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
+    ),
+    click.option(
+        "--user",
+        "users",
+        multiple=True,
+        metavar="NAME|URL",
+        help="A simulated user; repeatable. [default: rules]",
+    ),
     opt.integer("--turns", "User turns per debate.", 5),
-    click.option("--seeds", type=click.IntRange(0), metavar="N", multiple=True, default=(0,),
-                 help="A random seed; repeatable. [default: 0]"),
+    click.option(
+        "--seeds",
+        type=click.IntRange(0),
+        metavar="N",
+        multiple=True,
+        default=(0,),
+        help="A random seed; repeatable. [default: 0]",
+    ),
     click.option("--title", help="Title of the pages. [default: NAME]"),
-    opt.REPLACE, opt.QUIET,
-)  # fmt: skip
+    opt.REPLACE,
+    opt.QUIET,
+)
 def new(folder: Path, **given: Any) -> int:
     """Write the folder of a new edition: edition.toml, copies of the data, and their hashes.
 
@@ -68,17 +91,22 @@ def new(folder: Path, **given: Any) -> int:
         raise OptionError("give --debates and --labels together")
     index = given["index"] or "demo"
     wanted = Wanted(
-        data=_data(given), index=index,
+        data=_data(given),
+        index=index,
         fingerprint=prepare.open_index_of({**given, "index": index}).fingerprint,
-        debaters=_specs(given["debaters"], _DEBATERS), judges=_specs(given["judges"], _JUDGES),
-        users=given["users"] or ("rules",), turns=given["turns"], seeds=given["seeds"],
+        debaters=_specs(given["debaters"], _DEBATERS),
+        judges=_specs(given["judges"], _JUDGES),
+        users=given["users"] or ("rules",),
+        turns=given["turns"],
+        seeds=given["seeds"],
         baselines=() if given["debaters"] or given["judges"] else _BASELINES,
         title=given["title"] or "",
-    )  # fmt: skip
+    )
     made = new_edition(folder, wanted)
     say(f"written: {made.manifest}", quiet=given["quiet"])
-    next_step(["edition", "run", folder, "--dry-run"], ["edition", "run", folder],
-              quiet=given["quiet"])  # fmt: skip
+    next_step(
+        ["edition", "run", folder, "--dry-run"], ["edition", "run", folder], quiet=given["quiet"]
+    )
     return 0
 
 
@@ -102,13 +130,14 @@ def _specs(given: Sequence[opt.PluginSpec], default: Sequence[str]) -> list[str]
 
 
 @edition_command.command(
-    "run", cls=Command,
+    "run",
+    cls=Command,
     examples=(
         "edition run rad-demo",
         "edition run rad-demo --dry-run",
         "edition run rad-2026 -m http://localhost:8000/v1#llama --cache cache",
     ),
-)  # fmt: skip
+)
 @_FOLDER
 @opt.options(INDEX, *RUN, opt.JSON, opt.QUIET, *opt.DRY_RUN)
 def run(folder: Path, **given: Any) -> int:
@@ -133,13 +162,14 @@ def run(folder: Path, **given: Any) -> int:
 
 
 @edition_command.command(
-    "verify", cls=Command,
+    "verify",
+    cls=Command,
     examples=(
         "edition verify rad-demo",
         "edition verify rad-demo --quiet",
         "edition verify ../rad-2026",
     ),
-)  # fmt: skip
+)
 @_FOLDER
 @opt.options(opt.QUIET)
 def verify(folder: Path, quiet: bool) -> int:

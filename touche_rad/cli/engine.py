@@ -20,10 +20,17 @@ OpenServices = Callable[..., "Services"]
 Make = Callable[["Services"], Any]
 
 _ENVIRONMENT = (
-    "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY", "TOUCHE_RAD_VLLM_PYTHON",
-    "VLLM_BATCH_INVARIANT", "TOUCHE_RAD_ES_API_KEY", "TOUCHE_RAD_ES_USER",
-    "TOUCHE_RAD_ES_PASSWORD", "TOUCHE_RAD_ES_CA", "TOUCHE_RAD_ES_TIMEOUT",
-)  # fmt: skip
+    "OPENAI_BASE_URL",
+    "OPENAI_MODEL",
+    "OPENAI_API_KEY",
+    "TOUCHE_RAD_VLLM_PYTHON",
+    "VLLM_BATCH_INVARIANT",
+    "TOUCHE_RAD_ES_API_KEY",
+    "TOUCHE_RAD_ES_USER",
+    "TOUCHE_RAD_ES_PASSWORD",
+    "TOUCHE_RAD_ES_CA",
+    "TOUCHE_RAD_ES_TIMEOUT",
+)
 """Variables of the driver's environment that the plugins of a worker read."""
 
 

@@ -188,9 +188,10 @@ def _reason(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate
         text.append(", which")
     place = "has the best score" if rank == 1 else f"is number {rank} by score"
     said = [
-        f"{part.phrase} ({name} {part.adds:+.1f})" for name, part in counting(one.features)
+        f"{part.phrase} ({name} {part.adds:+.1f})"
+        for name, part in counting(one.features)
         if part.phrase and part.adds > 0
-    ][:_REASONS]  # fmt: skip
+    ][:_REASONS]
     text.append(f" {place}.")
     if said:
         text.append(f" It {_listed(said)}.")
@@ -246,9 +247,14 @@ def all_lines(explanation: Explanation) -> list[str]:
 
 
 async def print_explanations(
-    answerer: Answerer, debates: Iterable[Debate], *, of_file: bool, as_json: bool, every: bool,
+    answerer: Answerer,
+    debates: Iterable[Debate],
+    *,
+    of_file: bool,
+    as_json: bool,
+    every: bool,
     strict: bool = False,
-) -> bool:  # fmt: skip
+) -> bool:
     """Answer each debate and print why the answer cites what it cites.
 
     With `strict`, stop at the first answer that is not from the selected debater.

@@ -49,12 +49,16 @@ class JudgedTurn:
         for maxim, verdict in self.judged.verdicts.items():
             explained = self.explained.get(maxim)
             yield {
-                "debate": self.debate, "turn": self.turn, "maxim": maxim.value,
-                "score": verdict.score, "rationale": verdict.rationale, **verdict.extra,
+                "debate": self.debate,
+                "turn": self.turn,
+                "maxim": maxim.value,
+                "score": verdict.score,
+                "rationale": verdict.rationale,
+                **verdict.extra,
                 "stand_in": self.judged.unscored.get(maxim),
                 **(explained.record() if explained is not None else {}),
                 "replies": list(self.replies),
-            }  # fmt: skip
+            }
 
 
 def explain_file(source: Path, given: Mapping[str, Any]) -> int:
@@ -112,8 +116,11 @@ def _selected(
 
 
 async def _print_turns(
-    judge: Judge, turns: Sequence[tuple[str, int, Debate]], trace: Path, given: Mapping[str, Any],
-) -> bool:  # fmt: skip
+    judge: Judge,
+    turns: Sequence[tuple[str, int, Debate]],
+    trace: Path,
+    given: Mapping[str, Any],
+) -> bool:
     console, good, calls = open_console(), True, 0
     for name, turn, view in turns:
         judged = await judge_view(judge, view, deadline=given["deadline"])

@@ -20,20 +20,22 @@ def export_command() -> None:
 
 
 @export_command.command(
-    "inspect", cls=Command,
+    "inspect",
+    cls=Command,
     examples=(
         "export inspect touche_rad/demo/debates.jsonl -o logs",
         "export inspect rj.jsonl --labels touche_rad/demo/labels.jsonl -o logs-of-judges",
         "export inspect rj.jsonl touche_rad/demo/debates.jsonl -o all-logs",
     ),
-)  # fmt: skip
+)
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
     opt.output("Folder for the logs, one per RUN.", "DIR", required=True, checked=True),
     opt.REPLACE,
     opt.file("--labels", "Labels of the debates, in the same order: the targets of the samples."),
-    opt.SKIP_BAD_OF_RUNS, opt.QUIET,
-)  # fmt: skip
+    opt.SKIP_BAD_OF_RUNS,
+    opt.QUIET,
+)
 def inspect(runs: tuple[Path, ...], **given: Any) -> None:
     """Write each RUN as an evaluation log of inspect_ai, for `inspect view`.
 
@@ -49,29 +51,37 @@ def inspect(runs: tuple[Path, ...], **given: Any) -> None:
         if bad.count:
             say(f"warning: {run}: {bad.count} invalid lines skipped; the first: {bad.first}")
         say(f"written: {path}", quiet=given["quiet"])
-    say(f"next: inspect view --log-dir {given['output']} (pip install inspect_ai)",
-        quiet=given["quiet"])  # fmt: skip
+    say(
+        f"next: inspect view --log-dir {given['output']} (pip install inspect_ai)",
+        quiet=given["quiet"],
+    )
 
 
 @export_command.command(
-    "autojudge", cls=Command,
+    "autojudge",
+    cls=Command,
     examples=(
         "export autojudge touche_rad/demo/debates.jsonl -o autojudge",
         "export autojudge touche_rad/demo/debates.jsonl rj.jsonl -j length -o autojudge-runs",
         "export autojudge touche_rad/demo/debates.jsonl --team ours -o autojudge-team",
     ),
-)  # fmt: skip
+)
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for the reports, topics and workflow.", "DIR", required=True,
-               checked=True),
+    opt.output("Folder for the reports, topics and workflow.", "DIR", required=True, checked=True),
     opt.REPLACE,
-    opt.plugin("-j", "--judge", default="grounded", show_default=True,
-               help="Judge of the workflow: NAME or NAME(KEY=VALUE,...)."),
-    click.option("--team", metavar="ID", default="touche-rad", show_default=True,
-                 help="Team in the reports."),
+    opt.plugin(
+        "-j",
+        "--judge",
+        default="grounded",
+        show_default=True,
+        help="Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
+    ),
+    click.option(
+        "--team", metavar="ID", default="touche-rad", show_default=True, help="Team in the reports."
+    ),
     opt.QUIET,
-)  # fmt: skip
+)
 def autojudge(runs: tuple[Path, ...], **given: Any) -> None:
     """Write RUNs on the same claims for TREC AutoJudge.
 
@@ -98,27 +108,33 @@ def autojudge(runs: tuple[Path, ...], **given: Any) -> None:
         say(f"written: {path}", quiet=given["quiet"])
     with files.atomic_write(out / "workflow.yml") as stream:
         stream.write(workflow(str(given["judge"])))
-    say(f"next: auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
+    say(
+        f"next: auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
         f"--rag-topics {out}/topics.jsonl --out-dir {out}/out (pip install autojudge-base)",
-        quiet=given["quiet"])  # fmt: skip
+        quiet=given["quiet"],
+    )
 
 
 @export_command.command(
-    "simulations", cls=Command,
+    "simulations",
+    cls=Command,
     examples=(
         "export simulations autojudge/runs/debates.jsonl -o of-reports.jsonl",
         "export simulations autojudge/runs/debates.jsonl --topics autojudge/topics.jsonl "
         "-o of-topics.jsonl",
         "export simulations autojudge-team/runs/debates.jsonl --quiet -o of-team.jsonl",
     ),
-)  # fmt: skip
+)
 @opt.path_argument("reports", "REPORTS")
 @opt.options(
-    opt.output("File for the simulations.", required=True, checked=True), opt.REPLACE,
-    opt.file("--topics", "Topics whose titles are the user's messages of reports that have no "
-             "conversation."),
+    opt.output("File for the simulations.", required=True, checked=True),
+    opt.REPLACE,
+    opt.file(
+        "--topics",
+        "Topics whose titles are the user's messages of reports that have no conversation.",
+    ),
     opt.QUIET,
-)  # fmt: skip
+)
 def simulations(reports: Path, **given: Any) -> None:
     """Write the REPORTS of TREC AutoJudge as simulations, which judges of touche-rad read.
 

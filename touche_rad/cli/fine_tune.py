@@ -21,10 +21,13 @@ _BASE: Final = click.option(
 )
 _MERGE: Final = opt.flag("--merge", "Also write base and adapter as one model.", "merged")
 _DATA: Final = (
-    choice("reasoning", ("given", "cited", "teacher"),
-            "Reasoning for answers without it: leave out, use the citations, or ask -m."),
+    choice(
+        "reasoning",
+        ("given", "cited", "teacher"),
+        "Reasoning for answers without it: leave out, use the citations, or ask -m.",
+    ),
     choice("wording", ("close", "free"), "The debater's option wording."),
-)  # fmt: skip
+)
 _RECIPE: Final = (
     number("epochs", 3.0, "Passes over the data."),
     number("rate", 1e-5, "Learning rate; the default is the paper's."),
@@ -34,14 +37,18 @@ _RECIPE: Final = (
     number("rank", 16, "Rank of LoRA."),
     number("alpha", 32, "Alpha of LoRA."),
     number("dropout", 0.05, "Dropout of LoRA."),
-    click.option("--targets", default="all-linear", show_default=True,
-                 help="Layers with an adapter: all-linear, or names separated by commas."),
+    click.option(
+        "--targets",
+        default="all-linear",
+        show_default=True,
+        help="Layers with an adapter: all-linear, or names separated by commas.",
+    ),
     number("longest", 4096, "Maximum tokens of a record; longer ones are left out."),
     number("held-out", 0.1, "Share of the topics that is held out."),
     number("save-every", 50, "Steps between checkpoints and evaluations."),
     choice("precision", ("auto", "float32", "bfloat16", "float16"), "Number format."),
     opt.flag("--checkpointing", "Recompute activations: slower, with less memory."),
-)  # fmt: skip
+)
 
 
 def _teacher(given: Mapping[str, Any]) -> Any:
@@ -72,9 +79,14 @@ def _serve_lines(result: Mapping[str, Any]) -> list[str]:
     *_DATA,
     opt.flag("--data-only", "Write the training data, and do not train."),
     _MERGE,
-    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.RESTART,
-    opt.REPLACE, opt.QUIET,
-)  # fmt: skip
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.SEED,
+    opt.RESTART,
+    opt.REPLACE,
+    opt.QUIET,
+)
 def sft(sources: tuple[Path, ...], **given: Any) -> None:
     """Fine-tune a debater's language model on recorded answers with their reasoning (LoRA).
 
@@ -93,10 +105,16 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
     recipe = None if given["data_only"] else given
     with progress("training", quiet=given["quiet"]) as report:
         result = trainer("sft")(
-            sources, given["output"], recipe=recipe, reasoning=given["reasoning"],
-            wording=given["wording"], teacher=_teacher(given), restart=given["restart"],
-            merged=given["merged"], report=report,
-        )  # fmt: skip
+            sources,
+            given["output"],
+            recipe=recipe,
+            reasoning=given["reasoning"],
+            wording=given["wording"],
+            teacher=_teacher(given),
+            restart=given["restart"],
+            merged=given["merged"],
+            report=report,
+        )
     print_result(result, *_serve_lines(result), quiet=given["quiet"])
 
 
@@ -108,20 +126,36 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
 )
 @opt.options(
     _FILES,
-    opt.output("Pairs to write.", required=True), opt.REPLACE,
-    click.option("--margin", multiple=True, metavar="NUMBER|DIMENSION=NUMBER",
-                 help="Minimum difference of the mean or of a dimension. [default: 0.1]"),
-    click.option("--reward", default="all", show_default=True, metavar="all|DIMENSION,...",
-                 help="Dimensions to compare."),
-    choice("by", ("total", "each"),
-            "total: compare the mean; each: no dimension may be worse."),
-    choice("pairing", ("context", "prompt", "debate", "sides"),
-            "What the answers of a pair share: the turns before, the prompt, motion and turn, or "
-            "debate and round."),
+    opt.output("Pairs to write.", required=True),
+    opt.REPLACE,
+    click.option(
+        "--margin",
+        multiple=True,
+        metavar="NUMBER|DIMENSION=NUMBER",
+        help="Minimum difference of the mean or of a dimension. [default: 0.1]",
+    ),
+    click.option(
+        "--reward",
+        default="all",
+        show_default=True,
+        metavar="all|DIMENSION,...",
+        help="Dimensions to compare.",
+    ),
+    choice("by", ("total", "each"), "total: compare the mean; each: no dimension may be worse."),
+    choice(
+        "pairing",
+        ("context", "prompt", "debate", "sides"),
+        "What the answers of a pair share: the turns before, the prompt, motion and turn, or "
+        "debate and round.",
+    ),
     opt.integer("--most", "Maximum pairs per context, largest differences first.", 1),
     *_DATA,
-    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
-)  # fmt: skip
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.SEED,
+    opt.QUIET,
+)
 def preferences(sources: tuple[Path, ...], **given: Any) -> None:
     """Pair better and worse answers by the scores of judges.
 
@@ -134,15 +168,25 @@ def preferences(sources: tuple[Path, ...], **given: Any) -> None:
 
     least, margins = _margins(given["margin"])
     reward = () if given["reward"] == "all" else tuple(given["reward"].split(","))
-    rule = {"reward": reward, "margin": least, "margins": margins,
-            **{key: given[key] for key in ("by", "pairing", "most")}}  # fmt: skip
+    rule = {
+        "reward": reward,
+        "margin": least,
+        "margins": margins,
+        **{key: given[key] for key in ("by", "pairing", "most")},
+    }
     settings = {"rule": rule, "reasoning": given["reasoning"], "wording": given["wording"]}
     teacher = _teacher(given)
     with (
-        own_output("train preferences", given["output"], sources, settings,
-                   replace=given["replace"], model=teacher),
+        own_output(
+            "train preferences",
+            given["output"],
+            sources,
+            settings,
+            replace=given["replace"],
+            model=teacher,
+        ),
         progress("asking for reasoning", quiet=given["quiet"] or teacher is None) as report,
-    ):  # fmt: skip
+    ):
         result = trainer("preferences")(
             sources, given["output"], **settings, teacher=teacher, report=report
         )
@@ -181,15 +225,22 @@ def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
     _FILES,
     opt.output("Folder of the training.", "DIR", required=True),
     _BASE,
-    click.option("--from", "begins", type=click.Path(path_type=Path), metavar="DIR",
-                 help="Training by sft to continue; its model is the reference."),
-    click.option("--adapter", default="", metavar="DIR",
-                 help="Adapter to continue, with --base."),
+    click.option(
+        "--from",
+        "begins",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Training by sft to continue; its model is the reference.",
+    ),
+    click.option("--adapter", default="", metavar="DIR", help="Adapter to continue, with --base."),
     number("beta", 0.1, "Strength of the reference model; 1 in the paper's formula."),
     *_RECIPE,
     _MERGE,
-    opt.SEED, opt.RESTART, opt.REPLACE, opt.QUIET,
-)  # fmt: skip
+    opt.SEED,
+    opt.RESTART,
+    opt.REPLACE,
+    opt.QUIET,
+)
 def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
     """Train a debater's language model on preference pairs (LoRA, DPO)."""
     from touche_rad.plugins import trainer
@@ -201,9 +252,14 @@ def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
     replace_training(given["output"], replace=given["replace"])
     with progress("training", quiet=given["quiet"]) as report:
         result = trainer("dpo")(
-            sources, given["output"], recipe=given, begins=begins, restart=given["restart"],
-            merged=given["merged"], report=report,
-        )  # fmt: skip
+            sources,
+            given["output"],
+            recipe=given,
+            begins=begins,
+            restart=given["restart"],
+            merged=given["merged"],
+            report=report,
+        )
     print_result(result, *_serve_lines(result), quiet=given["quiet"])
 
 

@@ -9,9 +9,13 @@ from touche_rad.cli.tables import Column, render_table
 from touche_rad.debate import Maxim
 
 _OF_JUDGE: Final = (
-    ("F1", "f1"), ("precision", "precision"), ("recall", "recall"), ("error", "error"),
-    ("always yes", "always_yes_f1"), ("grounded", "model_free_f1"),
-)  # fmt: skip
+    ("F1", "f1"),
+    ("precision", "precision"),
+    ("recall", "recall"),
+    ("error", "error"),
+    ("always yes", "always_yes_f1"),
+    ("grounded", "model_free_f1"),
+)
 _OF_JURY: Final = ("jury", "equal weights", "best juror", "always yes", "majority")
 
 

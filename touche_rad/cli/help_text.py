@@ -11,20 +11,50 @@ import click
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Model": (
-        "model", "judge_model", "cache", "max_calls", "max_tokens", "run_deadline", "trace",
+        "model",
+        "judge_model",
+        "cache",
+        "max_calls",
+        "max_tokens",
+        "run_deadline",
+        "trace",
         "wait",
     ),
     "Run": (
-        "deadline", "workers", "seed", "skip_bad", "restart", "replace", "strict", "metadata",
-        "dry_run", "rate", "price", "spare_index",
+        "deadline",
+        "workers",
+        "seed",
+        "skip_bad",
+        "restart",
+        "replace",
+        "strict",
+        "metadata",
+        "dry_run",
+        "rate",
+        "price",
+        "spare_index",
     ),
     "Cluster": ("shard", "engine", "actors"),
     "Training": (
-        "epochs", "rate", "batch", "accumulate", "group", "layers", "warmup", "rank", "alpha",
-        "dropout", "targets", "longest", "precision", "checkpointing", "save_every", "held_out",
+        "epochs",
+        "rate",
+        "batch",
+        "accumulate",
+        "group",
+        "layers",
+        "warmup",
+        "rank",
+        "alpha",
+        "dropout",
+        "targets",
+        "longest",
+        "precision",
+        "checkpointing",
+        "save_every",
+        "held_out",
     ),
     "Global": ("as_json", "quiet", "config_file", "plugins", "show_config", "version", "help"),
-}  # fmt: skip
+}
 """The section of an option, by its name in the code; other options come first."""
 _RANGE: Final = re.compile(r" \[[-\d.]*[<=]*x[<>=]+[-\d.]+\]|; [-\d.]*[<=]*x[<>=]+[-\d.]+(?=\])")
 """The range of a number, which click adds: the help texts say what matters about it."""

@@ -35,27 +35,50 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
 @click.argument("source", metavar="SOURCE")
 @opt.options(
     opt.output("Index folder to write.", "DIR"),
-    click.option("--to", metavar="LOCATION",
-                 help="Write the index here instead: elasticsearch:URL/NAME, or a folder."),
+    click.option(
+        "--to",
+        metavar="LOCATION",
+        help="Write the index here instead: elasticsearch:URL/NAME, or a folder.",
+    ),
     opt.plugin_options("index"),
     opt.flag("--replace", "Replace an existing index."),
-    click.option("--dense", metavar="ENCODER",
-                 help="Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a "
-                 "folder."),
-    click.option("--dense-field", "dense_fields", multiple=True, default=DENSE_FIELDS[:3],
-                 show_default=True, type=click.Choice(DENSE_FIELDS),
-                 help="Field to encode; repeatable."),
-    click.option("--dense-precision", type=click.Choice(["float16", "int8"]), default="float16",
-                 show_default=True, help="Number format of the vectors."),
+    click.option(
+        "--dense",
+        metavar="ENCODER",
+        help="Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
+    ),
+    click.option(
+        "--dense-field",
+        "dense_fields",
+        multiple=True,
+        default=DENSE_FIELDS[:3],
+        show_default=True,
+        type=click.Choice(DENSE_FIELDS),
+        help="Field to encode; repeatable.",
+    ),
+    click.option(
+        "--dense-precision",
+        type=click.Choice(["float16", "int8"]),
+        default="float16",
+        show_default=True,
+        help="Number format of the vectors.",
+    ),
     opt.flag("--dense-graph", "Add a graph for approximate search (HNSW)."),
-    opt.flag("--utterances",
-             "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt "
-             "file."),
-    opt.plugin("--annotate",
-               help="Add the annotations of this annotator, such as schemes; needs -m."),
+    opt.flag(
+        "--utterances",
+        "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file.",
+    ),
+    opt.plugin(
+        "--annotate", help="Add the annotations of this annotator, such as schemes; needs -m."
+    ),
     opt.flag("--annotate-cost", "Print the cost of --annotate, and do not annotate."),
-    *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.ENGINE_OF_INDEX, opt.ACTORS, opt.QUIET,
-)  # fmt: skip
+    *opt.MODEL_OPTIONS,
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.ENGINE_OF_INDEX,
+    opt.ACTORS,
+    opt.QUIET,
+)
 def index_command(source: str, **given: Any) -> None:
     """Build an argument index from SOURCE.
 
@@ -221,10 +244,11 @@ class _Builder:
             return
         usage = annotator.model.usage.total
         self._say(
-            f"annotated {count} arguments by {annotator.model.name} in {self.place}", start,
+            f"annotated {count} arguments by {annotator.model.name} in {self.place}",
+            start,
             f": {usage.calls} calls, {usage.from_cache} answers from the cache, "
             f"{usage.prompt_tokens + usage.completion_tokens:,} tokens",
-        )  # fmt: skip
+        )
 
     def _report_each(
         self, arguments: Iterable[Argument], report: Progress, total: int | None

@@ -31,16 +31,25 @@ if TYPE_CHECKING:
 @opt.path_argument("source", "[DEBATES]", required=False)
 @opt.options(
     opt.output("Evaluations to write, or outcomes with a panel."),
-    opt.JUDGE, opt.plugin_options("judge"),
+    opt.JUDGE,
+    opt.plugin_options("judge"),
     opt.flag("--swap", "With a panel: judge each debate a second time with its sides swapped."),
     opt.flag("--explain", "Print the verdicts with the features that decide them; no -o."),
     opt.flag("--all", "With --explain: print all features and whole model answers.", "every"),
-    click.option("--debate", metavar="ID", help="With --explain: only this debate, by its id or "
-                 "its number from 1."),
+    click.option(
+        "--debate",
+        metavar="ID",
+        help="With --explain: only this debate, by its id or its number from 1.",
+    ),
     opt.integer("--turn", "With --explain: only this turn, from 0.", least=0),
-    opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN, *opt.DRY_RUN,
+    opt.JSON,
+    opt.INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    *opt.RUN,
+    *opt.DRY_RUN,
     opt.file("--labels", "With --dry-run: labels of DEBATES, for what they can show."),
-)  # fmt: skip
+)
 def judge_command(source: Path | None, **given: Any) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
 
@@ -70,8 +79,9 @@ def judge_command(source: Path | None, **given: Any) -> int:
 def _explain(source: Path | None, given: dict[str, Any]) -> int:
     """Print what decides the verdicts on the selected responses."""
     if prepare.is_panel(given["judge"].name):
-        raise OptionError("--explain is for judges of responses; the outcomes of a panel have its "
-                          "reasons")  # fmt: skip
+        raise OptionError(
+            "--explain is for judges of responses; the outcomes of a panel have its reasons"
+        )
     if given["output"] is not None or given["dry_run"]:
         raise OptionError("--explain writes nothing: leave out -o and --dry-run")
     if source is None:
@@ -97,9 +107,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         made = judge.make(services)
 
         def work(run_options: RunOptions) -> Awaitable[Status]:
-            more = {
-                "identity": identity, "deadline": given["deadline"], "options": run_options
-            }  # fmt: skip
+            more = {"identity": identity, "deadline": given["deadline"], "options": run_options}
             if panel:
                 from touche_rad.runs.panels import judge_contests
 
@@ -117,12 +125,17 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     services = prepare.open_services(given, judge.plugin, out=places.out)
     identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
     return run_files.run_on_files(
-        "judge", "judging", given, places, judge.method(identity), make(services),
+        "judge",
+        "judging",
+        given,
+        places,
+        judge.method(identity),
+        make(services),
         model=services.model,
         index=services.index if "index" in judge.plugin.needs else None,
         estimate=partial(dry_run.before_run, given, [judge.plugin], make, services),
         workers=partial(run_files.workers_of, given, places, [judge.plugin], make, services),
-    )  # fmt: skip
+    )
 
 
 def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -> int:
@@ -144,13 +157,26 @@ def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for audit.json.", "DIR"), opt.REPLACE,
-    opt.plugin("-j", "--judge", "judges", multiple=True,
-                 default=["grounded"], show_default=True, help="Judge to audit; repeatable."),
+    opt.output("Folder for audit.json.", "DIR"),
+    opt.REPLACE,
+    opt.plugin(
+        "-j",
+        "--judge",
+        "judges",
+        multiple=True,
+        default=["grounded"],
+        show_default=True,
+        help="Judge to audit; repeatable.",
+    ),
     opt.plugin_options("judge"),
     opt.integer("--turns", "Audit a random sample of N turns. [default: all]"),
-    opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.QUIET,
-)  # fmt: skip
+    opt.JSON,
+    opt.INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.QUIET,
+)
 def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     """Judge the responses of each RUN, and judge them again after changes.
 
@@ -185,11 +211,14 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
                 "auditing", quiet=given["quiet"], describe=prepare.count_calls(model)
             ) as report:
                 return await audit(
-                    runs, {name: one.make(services) for name, one in judges.items()},
+                    runs,
+                    {name: one.make(services) for name, one in judges.items()},
                     families={name: family_of(model.name) for name in with_model} if model else {},
-                    most=given["turns"], seed=given["seed"],
-                    bad=files.BadLines(skip=given["skip_bad"]), progress=report,
-                )  # fmt: skip
+                    most=given["turns"],
+                    seed=given["seed"],
+                    bad=files.BadLines(skip=given["skip_bad"]),
+                    progress=report,
+                )
         finally:
             if model is not None:
                 await model.close()
@@ -226,10 +255,16 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     opt.REPLACE,
     opt.file("--labels", "Labels by hand, qrels for TREC runs, or contests for outcomes."),
     click.option("--title", help="Title of the page."),
-    click.option("--graphs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-                 help="Also write the graphs of outcomes: JSON, GraphML, Graphviz."),
-    opt.SEED, opt.SKIP_BAD, opt.QUIET,
-)  # fmt: skip
+    click.option(
+        "--graphs",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Also write the graphs of outcomes: JSON, GraphML, Graphviz.",
+    ),
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.QUIET,
+)
 def report_command(runs: tuple[Path, ...], **given: Any) -> None:
     """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
 

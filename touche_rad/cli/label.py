@@ -40,22 +40,48 @@ _FIXED: Final = ("seed", "random_share", "disagreements")
 @opt.options(
     opt.output("Labels file; a log with each answer is kept in FILE.log.", required=True),
     click.option("--annotator", metavar="NAME", help="Your name. [default: your user name]"),
-    click.option("--with", "others", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
-                 help="Labels of another annotator on the same run; repeatable."),
+    click.option(
+        "--with",
+        "others",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        multiple=True,
+        help="Labels of another annotator on the same run; repeatable.",
+    ),
     opt.flag("--settle", "Open the page at the turns where annotators disagree."),
     opt.flag("--summary", "Print progress and agreement, write the labels file, and exit."),
-    click.option("--random-share", type=opt.Number(0, 1), metavar="SHARE", default=_SHARE,
-                 show_default=True, help="Share of random turns; the others are where judges "
-                 "disagree."),
-    opt.flag("--disagreements", "Besides random turns, queue only turns where one judge says yes "
-             "and another one no."),
-    click.option("--debate", "debates", metavar="ID", multiple=True,
-                 help="Label this whole debate instead of the queue; repeatable."),
+    click.option(
+        "--random-share",
+        type=opt.Number(0, 1),
+        metavar="SHARE",
+        default=_SHARE,
+        show_default=True,
+        help="Share of random turns; the others are where judges disagree.",
+    ),
+    opt.flag(
+        "--disagreements",
+        "Besides random turns, queue only turns where one judge says yes and another one no.",
+    ),
+    click.option(
+        "--debate",
+        "debates",
+        metavar="ID",
+        multiple=True,
+        help="Label this whole debate instead of the queue; repeatable.",
+    ),
     opt.integer("--most", "Label only the first N turns of the queue."),
-    click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=0,
-                 show_default=True, help="Port on this machine; 0 = any free port."),
-    opt.SEED, opt.REPLACE, opt.QUIET,
-)  # fmt: skip
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Port on this machine; 0 = any free port.",
+    ),
+    opt.SEED,
+    opt.REPLACE,
+    opt.QUIET,
+)
 def label_command(paths: tuple[Path, ...], **given: Any) -> None:
     """Label the responses of RUN by hand, in the browser.
 
@@ -183,9 +209,15 @@ def _serve(session: Session, given: dict[str, Any]) -> None:
             f"port {given['port']} cannot be used ({error.strerror}): choose another with --port N"
         ) from None
     app = create_app(session, token, settle=given["settle"])
-    server = uvicorn.Server(uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on",
-    ))  # fmt: skip
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=2,
+            lifespan="on",
+        )
+    )
     begun = session.progress()
     where = (
         f"{begun.done} of {begun.total} turns labelled" if begun.done else f"{begun.total} turns"

@@ -19,11 +19,16 @@ from touche_rad.cli.console import next_after, next_step, progress, say
 @opt.path_argument("parts", "PART...", nargs=-1, required=True)
 @opt.options(
     opt.output("Run to write.", required=True),
-    click.option("--cache", envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"], metavar="DIR",
-                 type=click.Path(file_okay=False, path_type=Path),
-                 help="Add the model answers of the parts' caches to this cache."),
-    opt.REPLACE, opt.QUIET,
-)  # fmt: skip
+    click.option(
+        "--cache",
+        envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Add the model answers of the parts' caches to this cache.",
+    ),
+    opt.REPLACE,
+    opt.QUIET,
+)
 def merge_command(
     parts: tuple[Path, ...], output: Path, cache: Path | None, replace: bool, quiet: bool
 ) -> int:
@@ -44,8 +49,10 @@ def merge_command(
     for line in merged.status.lines():
         say(line, quiet=quiet and not line.startswith(WARNING))
     if merged.caches and cache is None:
-        say("note: the parts have caches of model answers: --cache DIR adds them to a cache",
-            quiet=quiet)  # fmt: skip
+        say(
+            "note: the parts have caches of model answers: --cache DIR adds them to a cache",
+            quiet=quiet,
+        )
     elif cache is not None:
         say(f"{cache}: {merged.answers} new answers", quiet=quiet)
     say(f"written: {output}", quiet=quiet)

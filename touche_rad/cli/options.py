@@ -51,10 +51,14 @@ class PluginSpec:
 
 
 _KINDS: Final = {
-    "--debater": ("debater",), "--against": ("debater",), "--judge": ("judge", "panel"),
-    "--also-debater": ("debater",), "--also-judge": ("judge",), "--retriever": ("retriever",),
+    "--debater": ("debater",),
+    "--against": ("debater",),
+    "--judge": ("judge", "panel"),
+    "--also-debater": ("debater",),
+    "--also-judge": ("judge",),
+    "--retriever": ("retriever",),
     "--annotate": ("annotator",),
-}  # fmt: skip
+}
 """The kinds of plugins that an option names."""
 
 
@@ -69,8 +73,13 @@ def plugin(*flags: str, **more: Any) -> Option:
         return PluginSpec(*parse_plugin(value)) if value is not None else None
 
     name = next(one for one in flags if one.startswith("--"))
-    return click.option(*flags, metavar="NAME", callback=parse,
-                        shell_complete=partial(complete.plugins, _KINDS[name]), **more)  # fmt: skip
+    return click.option(
+        *flags,
+        metavar="NAME",
+        callback=parse,
+        shell_complete=partial(complete.plugins, _KINDS[name]),
+        **more,
+    )
 
 
 def flag(name: str, text: str, *more: str) -> Option:
@@ -92,8 +101,15 @@ def integer(
     **more: Any,
 ) -> Option:
     """Return an option for an integer of at least `least`, and at most `most`."""
-    return click.option(name, type=click.IntRange(least, most), metavar="N", default=default,
-                        show_default=default is not None, help=text, **more)  # fmt: skip
+    return click.option(
+        name,
+        type=click.IntRange(least, most),
+        metavar="N",
+        default=default,
+        show_default=default is not None,
+        help=text,
+        **more,
+    )
 
 
 class Number(click.FloatRange):
@@ -110,14 +126,18 @@ class Number(click.FloatRange):
 def seconds(name: str, text: str, **more: Any) -> Option:
     """Return an option for a time limit, also read from the environment."""
     variable = f"TOUCHE_RAD_{name.strip('-').replace('-', '_').upper()}"
-    return click.option(name, type=Number(0, min_open=True), metavar="SECONDS",
-                        envvar=variable, help=text, **more)  # fmt: skip
+    return click.option(
+        name, type=Number(0, min_open=True), metavar="SECONDS", envvar=variable, help=text, **more
+    )
 
 
 def output(
-    text: str, metavar: str = "FILE", *, required: bool = False,
+    text: str,
+    metavar: str = "FILE",
+    *,
+    required: bool = False,
     checked: bool = False,
-) -> Option:  # fmt: skip
+) -> Option:
     """Return the option `-o`, the output path.
 
     Args:
@@ -144,8 +164,15 @@ def output(
         return Path(value) if value else None
 
     paths = complete.folders if metavar == "DIR" else complete.files
-    return click.option("-o", "--output", metavar=metavar, help=text, callback=parse,
-                        required=required, shell_complete=paths)  # fmt: skip
+    return click.option(
+        "-o",
+        "--output",
+        metavar=metavar,
+        help=text,
+        callback=parse,
+        required=required,
+        shell_complete=paths,
+    )
 
 
 def plugin_options(main: str | None, *others: str) -> Option:
@@ -180,37 +207,65 @@ def plugin_options(main: str | None, *others: str) -> Option:
 
     example = f"; -O {known[1]}.KEY=VALUE for the {known[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
-    return click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE",
-                        callback=parse, help=f"{what}; repeatable.",
-                        shell_complete=partial(complete.plugin_options, main, known))  # fmt: skip
+    return click.option(
+        "-O",
+        "--option",
+        "options",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=parse,
+        help=f"{what}; repeatable.",
+        shell_complete=partial(complete.plugin_options, main, known),
+    )
 
 
 DEBATER: Final = plugin(
-    "-d", "--debater", default="grounded", show_default=True, envvar="TOUCHE_RAD_DEBATER",
+    "-d",
+    "--debater",
+    default="grounded",
+    show_default=True,
+    envvar="TOUCHE_RAD_DEBATER",
     help="Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
-)  # fmt: skip
+)
 JUDGE: Final = plugin(
-    "-j", "--judge", default="grounded", show_default=True, envvar="TOUCHE_RAD_JUDGE",
+    "-j",
+    "--judge",
+    default="grounded",
+    show_default=True,
+    envvar="TOUCHE_RAD_JUDGE",
     help="Judge or panel: NAME or NAME(KEY=VALUE,...).",
-)  # fmt: skip
+)
 INDEX: Final = click.option(
-    "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
+    "-i",
+    "--index",
+    envvar="TOUCHE_RAD_INDEX",
+    metavar="DIR",
     shell_complete=complete.folders,
     help="Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
-)  # fmt: skip
+)
 SPARE_INDEX: Final = click.option(
-    "--spare-index", envvar="TOUCHE_RAD_SPARE_INDEX", metavar="DIR",
+    "--spare-index",
+    envvar="TOUCHE_RAD_SPARE_INDEX",
+    metavar="DIR",
     shell_complete=complete.folders,
     help="Fallback index, used while the server of the first one is down.",
-)  # fmt: skip
+)
 SEED: Final = click.option(
-    "--seed", type=click.IntRange(0), metavar="N", default=0, show_default=True,
-    envvar="TOUCHE_RAD_SEED", help="Random seed.",
-)  # fmt: skip
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    envvar="TOUCHE_RAD_SEED",
+    help="Random seed.",
+)
 MAX_WORDS: Final = integer(
-    "--max-words", "Maximum words per response, cut after a sentence; 0 = no limit.", 60, 0,
+    "--max-words",
+    "Maximum words per response, cut after a sentence; 0 = no limit.",
+    60,
+    0,
     envvar="TOUCHE_RAD_MAX_WORDS",
-)  # fmt: skip
+)
 DEADLINE: Final = seconds(
     "--deadline",
     "Time limit per answer or verdict in seconds; on timeout a fallback gives it. [default: none]",
@@ -223,10 +278,12 @@ WORKERS: Final = integer(
     envvar="TOUCHE_RAD_WORKERS",
 )
 METADATA: Final = click.option(
-    "--metadata/--no-metadata", default=None, envvar="TOUCHE_RAD_METADATA",
+    "--metadata/--no-metadata",
+    default=None,
+    envvar="TOUCHE_RAD_METADATA",
     help="Write ir_metadata (energy, hardware, git state) beside the run. "
     "[default: only under TIRA]",
-)  # fmt: skip
+)
 SKIP_BAD: Final = flag("--skip-bad", "Skip invalid input lines and report how many.")
 SKIP_BAD_OF_RUNS: Final = flag(
     "--skip-bad", "Skip invalid lines of runs and report how many; truth must be valid."
@@ -251,18 +308,24 @@ def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | No
 
 
 SHARD: Final = click.option(
-    "--shard", metavar="I/N", callback=_parse_shard, envvar="TOUCHE_RAD_SHARD",
+    "--shard",
+    metavar="I/N",
+    callback=_parse_shard,
+    envvar="TOUCHE_RAD_SHARD",
     help="Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
-)  # fmt: skip
+)
 
 
 def _engine(envvar: str | None = None) -> Option:
     return click.option(
-        "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
         envvar=envvar,
         help="Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
         "started here.",
-    )  # fmt: skip
+    )
 
 
 ENGINE: Final = _engine("TOUCHE_RAD_ENGINE")
@@ -271,42 +334,64 @@ ACTORS: Final = integer(
     "--actors", "With --engine ray: number of worker processes. [default: one per CPU]"
 )
 RUN: Final = (
-    DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, REPLACE, RESTART, METADATA, SHARD, ENGINE, ACTORS,
+    DEADLINE,
+    WORKERS,
+    SEED,
+    SKIP_BAD,
+    STRICT,
+    REPLACE,
+    RESTART,
+    METADATA,
+    SHARD,
+    ENGINE,
+    ACTORS,
     QUIET,
-)  # fmt: skip
+)
 """The options of all runs over debates."""
 
 MODEL: Final = click.option(
-    "-m", "--model", envvar="TOUCHE_RAD_MODEL", metavar="MODEL",
+    "-m",
+    "--model",
+    envvar="TOUCHE_RAD_MODEL",
+    metavar="MODEL",
     help="Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
     "vllm:MODEL to start one, vllm-offline:MODEL, hf:MODEL, or scripted:FILE. "
     "[default: OPENAI_BASE_URL and "
     "OPENAI_MODEL]",
-)  # fmt: skip
+)
 CACHE: Final = click.option(
-    "--cache", envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"], metavar="DIR",
+    "--cache",
+    envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
+    metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
     help="Cache the model's answers here and reuse them.",
-)  # fmt: skip
+)
 MAX_CALLS: Final = integer(
-    "--max-calls", "Maximum model calls per run; after that, plugins work without the model.",
-    least=0, envvar="TOUCHE_RAD_MAX_CALLS",
-)  # fmt: skip
+    "--max-calls",
+    "Maximum model calls per run; after that, plugins work without the model.",
+    least=0,
+    envvar="TOUCHE_RAD_MAX_CALLS",
+)
 MAX_TOKENS: Final = integer(
-    "--max-tokens", "Maximum tokens per run, prompts and answers together.",
+    "--max-tokens",
+    "Maximum tokens per run, prompts and answers together.",
     envvar="TOUCHE_RAD_MAX_TOKENS",
-)  # fmt: skip
+)
 RUN_DEADLINE: Final = seconds(
     "--run-deadline", "Seconds after which a run makes no more model calls."
 )
 WITH_TRACE: Final = click.option(
-    "--trace/--no-trace", default=True, show_default=True, envvar="TOUCHE_RAD_TRACE",
+    "--trace/--no-trace",
+    default=True,
+    show_default=True,
+    envvar="TOUCHE_RAD_TRACE",
     help="Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
-)  # fmt: skip
+)
 WAIT: Final = seconds(
-    "--wait", f"Wait for the model's endpoint up to this many seconds; --wait alone: "
+    "--wait",
+    f"Wait for the model's endpoint up to this many seconds; --wait alone: "
     f"{WAIT_SECONDS}. [default: stop at once]",
-)  # fmt: skip
+)
 MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE, WAIT)
 
 
@@ -325,11 +410,19 @@ def parse_price(
 
 DRY_RUN: Final = (
     flag("--dry-run", "Print calls, tokens, hours and what the data can show; run nothing."),
-    click.option("--rate", type=Number(0, min_open=True), metavar="N",
-                 help="With --dry-run: calls per minute. [default: measured at the server]"),
-    click.option("--price", metavar="IN,OUT", callback=parse_price,
-                 help="With --dry-run: price of a million prompt tokens and answer tokens."),
-)  # fmt: skip
+    click.option(
+        "--rate",
+        type=Number(0, min_open=True),
+        metavar="N",
+        help="With --dry-run: calls per minute. [default: measured at the server]",
+    ),
+    click.option(
+        "--price",
+        metavar="IN,OUT",
+        callback=parse_price,
+        help="With --dry-run: price of a million prompt tokens and answer tokens.",
+    ),
+)
 
 
 def path_argument(name: str, metavar: str, **more: Any) -> Option:

@@ -88,18 +88,28 @@ def _status_beside(
     from touche_rad.files.records import remove_unfinished_of
     from touche_rad.runs.journal import as_written
 
-    identity = as_written({
-        "verb": verb, **settings, "model": model.identity if model else None,
-        "inputs": [sha256_of(path) for path in inputs if path.is_file()], "version": __version__,
-    })  # fmt: skip
+    identity = as_written(
+        {
+            "verb": verb,
+            **settings,
+            "model": model.identity if model else None,
+            "inputs": [sha256_of(path) for path in inputs if path.is_file()],
+            "version": __version__,
+        }
+    )
     own = is_output_of(out, identity) or is_output_of_stopped(out, identity)
     if not replace and not own:
         check_output(out, replace=False)
     started, begun = datetime.now().astimezone(), time.monotonic()
     status = Status(
-        verb=verb, state="stopped", output=str(out), identity=identity, started=started,
-        finished=started, seconds=0,
-    )  # fmt: skip
+        verb=verb,
+        state="stopped",
+        output=str(out),
+        identity=identity,
+        started=started,
+        finished=started,
+        seconds=0,
+    )
     is_new = not out.exists()
     if is_new:  # killed between output and status, the repeated command knows the output by this
         write_status(status, status_beside(out))
@@ -109,9 +119,11 @@ def _status_beside(
         if is_new and not out.exists():
             status_beside(out).unlink(missing_ok=True)
     done = {
-        "state": "done", "sha256": sha256_of(out), "finished": datetime.now().astimezone(),
+        "state": "done",
+        "sha256": sha256_of(out),
+        "finished": datetime.now().astimezone(),
         "seconds": round(time.monotonic() - begun, 3),
-    }  # fmt: skip
+    }
     try:
         write_status(status.model_copy(update=done), status_beside(out))
     except OSError:

@@ -46,20 +46,39 @@ def _positive(name: str, text: str, **more: Any) -> opt.Option:
     opt.plugin("-d", "--debater", help="Debater that answers the debates."),
     opt.plugin("-j", "--judge", help="Judge or panel that judges them."),
     opt.plugin_options("judge", "debater"),
-    click.option("--run", type=click.Path(path_type=Path), metavar="RUN",
-                 help="Use the calls, tokens and rate of this finished run instead of a sample."),
-    click.option("--debates", "sizes", multiple=True, default=SIZES, metavar="N", callback=_count,
-                 help=f"Number of debates; repeatable. [default: {', '.join(SIZES)}]"),
+    click.option(
+        "--run",
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        help="Use the calls, tokens and rate of this finished run instead of a sample.",
+    ),
+    click.option(
+        "--debates",
+        "sizes",
+        multiple=True,
+        default=SIZES,
+        metavar="N",
+        callback=_count,
+        help=f"Number of debates; repeatable. [default: {', '.join(SIZES)}]",
+    ),
     _positive("--endpoint-rate", "Calls per minute that one endpoint answers at full load."),
     opt.integer("--endpoints", "Number of endpoints.", 1),
     _positive("--hours", "Also print how many endpoints and processes finish in N hours."),
     opt.integer("--cards", "Number of cards per endpoint.", 1),
     _positive("--card-price", "Price of a card per hour."),
-    click.option("--price", metavar="IN,OUT", callback=opt.parse_price,
-                 help="Price of a million prompt tokens and answer tokens."),
+    click.option(
+        "--price",
+        metavar="IN,OUT",
+        callback=opt.parse_price,
+        help="Price of a million prompt tokens and answer tokens.",
+    ),
     opt.integer("--arguments", "Number of arguments in the index.", 287_156),
-    opt.JSON, opt.INDEX, opt.MODEL, opt.SEED, opt.QUIET,
-)  # fmt: skip
+    opt.JSON,
+    opt.INDEX,
+    opt.MODEL,
+    opt.SEED,
+    opt.QUIET,
+)
 def plan_command(source: Path | None, **given: Any) -> int:
     """Estimate what a very large run needs: calls, tokens, cards, hours, network and money.
 

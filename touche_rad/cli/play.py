@@ -43,17 +43,29 @@ ROUNDS: Final = 3
 @opt.path_argument("source", "[INPUT]", required=False)
 @opt.options(
     opt.output("Run to write."),
-    opt.DEBATER, opt.plugin_options("debater"),
+    opt.DEBATER,
+    opt.plugin_options("debater"),
     click.option("--say", "utterance", metavar="TEXT", help="Answer this message instead."),
     opt.flag("--explain", "Print the best candidates with their features, and the reason."),
     opt.flag("--all", "With --explain: print all candidates with all features.", "every"),
     opt.flag("--last-only", "Answer only the last turn of each debate."),
-    click.option("--as", "shape", type=click.Choice(["responses", "simulations"]),
-                 default="responses", show_default=True,
-                 help="Output format: one response per line, or whole debates."),
-    opt.JSON, opt.MAX_WORDS, opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE,
-    *opt.RUN, *opt.DRY_RUN,
-)  # fmt: skip
+    click.option(
+        "--as",
+        "shape",
+        type=click.Choice(["responses", "simulations"]),
+        default="responses",
+        show_default=True,
+        help="Output format: one response per line, or whole debates.",
+    ),
+    opt.JSON,
+    opt.MAX_WORDS,
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    *opt.RUN,
+    *opt.DRY_RUN,
+)
 def respond_command(source: Path | None, utterance: str | None, **given: Any) -> int:
     """Answer each user turn of the debates in INPUT.
 
@@ -78,9 +90,14 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
     def make(services: Services) -> Work:
         answerer = prepare.make_answerer(given, debater, services)
         return lambda run_options: respond(
-            places.source, places.out, answerer, identity=identity,
-            last_only=given["last_only"], shape=given["shape"], options=run_options,
-        )  # fmt: skip
+            places.source,
+            places.out,
+            answerer,
+            identity=identity,
+            last_only=given["last_only"],
+            shape=given["shape"],
+            options=run_options,
+        )
 
     from touche_rad.cli import dry_run
 
@@ -91,11 +108,17 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
     services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
     identity = prepare.identify(given, services, debater.plugin, **identity)
     return run_files.run_on_files(
-        "respond", "responding", given, places, debater.method(identity), make(services),
-        model=services.model, index=services.index,
+        "respond",
+        "responding",
+        given,
+        places,
+        debater.method(identity),
+        make(services),
+        model=services.model,
+        index=services.index,
         estimate=partial(dry_run.before_run, given, [debater.plugin], make, services),
         workers=partial(run_files.workers_of, given, places, [debater.plugin], make, services),
-    )  # fmt: skip
+    )
 
 
 def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[str, Any]) -> int:
@@ -133,9 +156,12 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
 
 
 def _explain(
-    source: Path | None, utterance: str | None, answerer: Answerer, model: Model | None,
+    source: Path | None,
+    utterance: str | None,
+    answerer: Answerer,
+    model: Model | None,
     given: dict[str, Any],
-) -> int:  # fmt: skip
+) -> int:
     """Print why an answer, or each answer to a turn of a file, cites what it cites."""
     import anyio
 
@@ -147,9 +173,13 @@ def _explain(
     async def explain() -> bool:
         try:
             return await print_explanations(
-                answerer, debates, of_file=utterance is None, as_json=given["as_json"],
-                every=given["every"], strict=given["strict"],
-            )  # fmt: skip
+                answerer,
+                debates,
+                of_file=utterance is None,
+                as_json=given["as_json"],
+                every=given["every"],
+                strict=given["strict"],
+            )
         finally:
             if model is not None:
                 await model.close()
@@ -189,24 +219,42 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
 @opt.path_argument("claims", "[CLAIMS]", required=False)
 @opt.options(
     opt.output("Simulations to write."),
-    opt.DEBATER, opt.plugin_options("debater", "user"),
-    click.option("--user", default="rules", show_default=True, metavar="NAME|URL",
-                 shell_complete=complete.users,
-                 help="Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
-                 "user-simulation endpoint."),
-    click.option("--turns", type=click.IntRange(1), metavar="N", default=5, show_default=True,
-                 envvar="TOUCHE_RAD_TURNS",
-                 help="User turns per debate; under TIRA, maxTurns of the configuration."),
+    opt.DEBATER,
+    opt.plugin_options("debater", "user"),
+    click.option(
+        "--user",
+        default="rules",
+        show_default=True,
+        metavar="NAME|URL",
+        shell_complete=complete.users,
+        help="Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
+        "user-simulation endpoint.",
+    ),
+    click.option(
+        "--turns",
+        type=click.IntRange(1),
+        metavar="N",
+        default=5,
+        show_default=True,
+        envvar="TOUCHE_RAD_TURNS",
+        help="User turns per debate; under TIRA, maxTurns of the configuration.",
+    ),
     opt.flag("--both-sides", "Let two debaters play both sides of each claim; writes contests."),
-    opt.plugin("--against",
-                 help="With --both-sides: the other debater. [default: the same one]"),
+    opt.plugin("--against", help="With --both-sides: the other debater. [default: the same one]"),
     opt.integer("--rounds", "With --both-sides: speeches per side. [default: 3]"),
-    opt.integer("--words",
-                "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
-                least=0),
-    opt.MAX_WORDS, opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN,
+    opt.integer(
+        "--words",
+        "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
+        least=0,
+    ),
+    opt.MAX_WORDS,
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    *opt.RUN,
     *opt.DRY_RUN,
-)  # fmt: skip
+)
 @click.pass_context
 def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     """Play a debate about each claim in CLAIMS with a simulated user.
@@ -254,9 +302,14 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         else:
             speaker = user.speaker(services, given["deadline"])
         return lambda run_options: simulate(
-            places.source, places.out, answerer, speaker, identity=identity, turns=turns,
+            places.source,
+            places.out,
+            answerer,
+            speaker,
+            identity=identity,
+            turns=turns,
             options=run_options,
-        )  # fmt: skip
+        )
 
     sampled = partial(make, sample=True)  # an external user is not called for an estimate
     from touche_rad.cli import dry_run
@@ -272,11 +325,17 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
     identity = prepare.identify(given, services, *plugins, **identity) | user.identity
     return run_files.run_on_files(
-        "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
-        make(services), model=services.model, index=services.index,
+        "simulate",
+        "simulating",
+        given,
+        places,
+        debater.method({**identity, "turns": turns}),
+        make(services),
+        model=services.model,
+        index=services.index,
         estimate=partial(dry_run.before_run, given, plugins, sampled, services),
         workers=partial(run_files.workers_of, given, places, plugins, make, services),
-    )  # fmt: skip
+    )
 
 
 def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
@@ -308,15 +367,30 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
         from touche_rad.score import power
 
         return dry_run.run(
-            "simulate", given, plugins, make, lambda debates, _: [power.wins(debates // 2, 2)],
+            "simulate",
+            given,
+            plugins,
+            make,
+            lambda debates, _: [power.wins(debates // 2, 2)],
             index=True,
-        )  # fmt: skip
+        )
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
     identity = prepare.identify(given, services, *plugins, words=words)
-    method = {"name": debater.tag, "kind": "debater", "against": several[-1].tag,
-              "run": {**identity, "rounds": rounds}}  # fmt: skip
+    method = {
+        "name": debater.tag,
+        "kind": "debater",
+        "against": several[-1].tag,
+        "run": {**identity, "rounds": rounds},
+    }
     return run_files.run_on_files(
-        "simulate", "debating", given, places, method, make(services), model=services.model,
-        index=services.index, estimate=partial(dry_run.before_run, given, plugins, make, services),
+        "simulate",
+        "debating",
+        given,
+        places,
+        method,
+        make(services),
+        model=services.model,
+        index=services.index,
+        estimate=partial(dry_run.before_run, given, plugins, make, services),
         workers=partial(run_files.workers_of, given, places, plugins, make, services),
-    )  # fmt: skip
+    )

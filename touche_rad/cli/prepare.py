@@ -87,9 +87,13 @@ def is_panel(name: str) -> bool:
 
 
 def open_services(
-    given: Given, *plugins: Plugin, out: Path | None = None, index: bool | None = None,
-    or_demo: bool = False, must_answer: bool = True,
-) -> Services:  # fmt: skip
+    given: Given,
+    *plugins: Plugin,
+    out: Path | None = None,
+    index: bool | None = None,
+    or_demo: bool = False,
+    must_answer: bool = True,
+) -> Services:
     """Open what the plugins share: the index and the language model.
 
     Args:
@@ -228,10 +232,12 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
 
     options, seed = given.get("options", {}), given.get("seed", 0)
     opened = backend or open_backend(
-        given.get("model"), vllm=options.get("vllm", {}), seed=seed,
+        given.get("model"),
+        vllm=options.get("vllm", {}),
+        seed=seed,
         report=lambda line: say(line, quiet=given.get("quiet", False)),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
-    )  # fmt: skip
+    )
     share = given["shard"].share if given.get("shard") is not None else (lambda limit: limit)
     usage = Usage(
         share(given.get("max_calls")), share(given.get("max_tokens")), given.get("run_deadline")
@@ -248,9 +254,15 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
 
         cache, behind = out.parent / CACHE, cache  # machines do not share the file of a cache
     return Model(
-        opened, cache=cache, behind=behind, usage=usage, trace=trace, settings=settings,
-        shared=backend is not None, **limits,
-    )  # fmt: skip
+        opened,
+        cache=cache,
+        behind=behind,
+        usage=usage,
+        trace=trace,
+        settings=settings,
+        shared=backend is not None,
+        **limits,
+    )
 
 
 def check_endpoint(model: Model, given: Given, *, must_answer: bool = True) -> None:
@@ -291,8 +303,12 @@ def beside(out: Path, suffix: str) -> Path:
 
 
 _MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
-    "temperature": float, "seed": int, "max_tokens": int, "deadline": float, "at_once": int,
-}  # fmt: skip
+    "temperature": float,
+    "seed": int,
+    "max_tokens": int,
+    "deadline": float,
+    "at_once": int,
+}
 _MODEL_LIMITS = ("deadline", "at_once")
 
 
@@ -332,9 +348,11 @@ def make_answerer(
 
     words = given["max_words"] if max_words is None else max_words
     return Answerer(
-        make_chain(debater.name, debater.options, services), services.index,
-        max_words=words, deadline=given["deadline"],
-    )  # fmt: skip
+        make_chain(debater.name, debater.options, services),
+        services.index,
+        max_words=words,
+        deadline=given["deadline"],
+    )
 
 
 def identify(given: Given, services: Services, *plugins: Plugin, **first: Any) -> dict[str, Any]:

@@ -38,10 +38,29 @@ from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
 SHARED: Final = (
-    "debater", "judge", "retriever", "index", "seed", "max_words", "deadline", "workers",
-    "quiet", "skip_bad", "turns", "host", "port", "options", "plugins",
-    "model", "cache", "max_calls", "max_tokens", "run_deadline", "trace", "metadata",
-)  # fmt: skip
+    "debater",
+    "judge",
+    "retriever",
+    "index",
+    "seed",
+    "max_words",
+    "deadline",
+    "workers",
+    "quiet",
+    "skip_bad",
+    "turns",
+    "host",
+    "port",
+    "options",
+    "plugins",
+    "model",
+    "cache",
+    "max_calls",
+    "max_tokens",
+    "run_deadline",
+    "trace",
+    "metadata",
+)
 
 
 @dataclass(frozen=True)
@@ -140,10 +159,12 @@ class Command(click.Command):
             config_option(expose_value=False, is_eager=True, callback=_use_config),
             plugin_modules(expose_value=False, is_eager=True, callback=_use_plugins),
             click.Option(
-                ["--show-config"], is_flag=True, expose_value=False,
+                ["--show-config"],
+                is_flag=True,
+                expose_value=False,
                 help="Print each setting with its source, and exit.",
             ),
-        ]  # fmt: skip
+        ]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage."""
@@ -210,18 +231,26 @@ def _show(value: Any) -> str:
 def config_option(**more: Any) -> click.Option:
     """Return the option `--config`."""
     return click.Option(
-        ["--config", "config_file"], envvar="TOUCHE_RAD_CONFIG", type=click.Path(), metavar="FILE",
-        help="Settings file. [default: touche-rad.toml in this folder, if it exists]", **more,
-    )  # fmt: skip
+        ["--config", "config_file"],
+        envvar="TOUCHE_RAD_CONFIG",
+        type=click.Path(),
+        metavar="FILE",
+        help="Settings file. [default: touche-rad.toml in this folder, if it exists]",
+        **more,
+    )
 
 
 def plugin_modules(**more: Any) -> click.Option:
     """Return the option `--plugin`."""
     return click.Option(
-        ["--plugin", "plugins"], multiple=True, envvar="TOUCHE_RAD_PLUGIN",
-        metavar="MODULE|FILE.py", shell_complete=complete.files,
-        help="Import this module with plugins first; repeatable.", **more,
-    )  # fmt: skip
+        ["--plugin", "plugins"],
+        multiple=True,
+        envvar="TOUCHE_RAD_PLUGIN",
+        metavar="MODULE|FILE.py",
+        shell_complete=complete.files,
+        help="Import this module with plugins first; repeatable.",
+        **more,
+    )
 
 
 def _use_config(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -347,8 +376,10 @@ def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, 
         settings = Settings(settings.path, settings.values)
     elif found_here and _shows_only(ctx):
         names = ", ".join(found_here)
-        say(f"note: {settings.path} names plugins that are not loaded: {names}; load them with "
-            f"touche-rad --config {settings.path}")  # fmt: skip
+        say(
+            f"note: {settings.path} names plugins that are not loaded: {names}; load them with "
+            f"touche-rad --config {settings.path}"
+        )
         settings = Settings(settings.path, settings.values)
     elif found_here and "--quiet" not in ctx.meta[_WORDS]:
         say(f"note: plugins of {settings.path} are loaded: {', '.join(found_here)}")

@@ -37,8 +37,10 @@ _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
     opt.output("Copy the prompt files to this folder, to change them; nothing is played.", "DIR"),
     opt.plugin_options("plugin"),
     opt.flag("--all", "Print all requests. [default: the first one for each kind of answer]"),
-    opt.JSON, opt.INDEX, opt.SEED,
-)  # fmt: skip
+    opt.JSON,
+    opt.INDEX,
+    opt.SEED,
+)
 def prompts_command(name: str | None, debates: Path | None, **given: Any) -> None:
     """Print every prompt that a plugin sends, with the schema of its answer and its tokens.
 
@@ -133,9 +135,12 @@ def _copy(plugin: Plugin, folder: Path) -> None:
 
 
 def _play(
-    plugin: Plugin, options: dict[str, str], path: Path | None, given: dict[str, Any],
+    plugin: Plugin,
+    options: dict[str, str],
+    path: Path | None,
+    given: dict[str, Any],
     rendered: set[str],
-) -> list[Request]:  # fmt: skip
+) -> list[Request]:
     import anyio
 
     from touche_rad.cli import prepare
@@ -188,9 +193,12 @@ async def _answer_or_judge(
 
 def _row(request: Request) -> dict[str, Any]:
     return {
-        "messages": list(request.messages), "schema_name": request.schema_name,
-        "schema": request.schema, "choices": list(request.choices), "tokens": request.tokens,
-    }  # fmt: skip
+        "messages": list(request.messages),
+        "schema_name": request.schema_name,
+        "schema": request.schema,
+        "choices": list(request.choices),
+        "tokens": request.tokens,
+    }
 
 
 def _print_request(number: int, request: Request) -> None:

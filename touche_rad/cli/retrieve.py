@@ -34,19 +34,39 @@ SHOWN: Final = 10
 )
 @opt.path_argument("queries", "[QUERIES]", required=False)
 @opt.options(
-    opt.output("TREC run to write. [default: the screen]", checked=True), opt.REPLACE,
-    opt.plugin("-r", "--retriever", default="opposing", show_default=True,
-               envvar="TOUCHE_RAD_RETRIEVER",
-                 help="Retriever: NAME or NAME(KEY=VALUE,...)."),
+    opt.output("TREC run to write. [default: the screen]", checked=True),
+    opt.REPLACE,
+    opt.plugin(
+        "-r",
+        "--retriever",
+        default="opposing",
+        show_default=True,
+        envvar="TOUCHE_RAD_RETRIEVER",
+        help="Retriever: NAME or NAME(KEY=VALUE,...).",
+    ),
     opt.plugin_options("retriever"),
-    click.option("--say", "utterance", metavar="TEXT",
-                 help="Search for this text instead, and print the hits."),
-    click.option("-k", "depth", type=click.IntRange(1), metavar="N",
-                 help="Number of arguments per query. [default: 100; 10 with --say]"),
+    click.option(
+        "--say",
+        "utterance",
+        metavar="TEXT",
+        help="Search for this text instead, and print the hits.",
+    ),
+    click.option(
+        "-k",
+        "depth",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Number of arguments per query. [default: 100; 10 with --say]",
+    ),
     click.option("--tag", help="Run name in the last column. [default: the retriever]"),
     opt.flag("--explain", "Print the hits of each query with their texts and paths."),
-    opt.INDEX, opt.JSON, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
-)  # fmt: skip
+    opt.INDEX,
+    opt.JSON,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.SEED,
+    opt.QUIET,
+)
 def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) -> None:
     """Search the index for each query in QUERIES and write a TREC run.
 
@@ -149,10 +169,15 @@ def _read_queries(path: Path) -> Iterator[tuple[str, str]]:
 def _record(query_id: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
     """Return a query and its hits as JSON values."""
     found = [
-        {"rank": rank, "score": hit.score, "id": hit.argument.id, "text": hit.argument.text,
-         "path": list(hit.path)}
+        {
+            "rank": rank,
+            "score": hit.score,
+            "id": hit.argument.id,
+            "text": hit.argument.text,
+            "path": list(hit.path),
+        }
         for rank, hit in enumerate(hits, 1)
-    ]  # fmt: skip
+    ]
     return {"id": query_id, "query": query, "hits": found}
 
 
@@ -162,8 +187,12 @@ def _print_hits(query: str, hits: Sequence[Hit], *, paths: bool) -> None:
         click.secho(printable(query), bold=True)
     if not hits:
         click.echo("  no argument shares a word with the query")
-    columns = (Column("rank", right=True), Column("score", right=True), Column("id"),
-               Column("text", wrap=True))  # fmt: skip
+    columns = (
+        Column("rank", right=True),
+        Column("score", right=True),
+        Column("id"),
+        Column("text", wrap=True),
+    )
     rows = []
     for rank, hit in enumerate(hits, 1):
         text = hit.argument.text

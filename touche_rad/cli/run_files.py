@@ -144,18 +144,28 @@ def run_on_files(
         progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
     ):
         run_options = RunOptions(
-            parallel(given, model=model is not None), given["restart"], replace,
+            parallel(given, model=model is not None),
+            given["restart"],
+            replace,
             files.BadLines(skip=given["skip_bad"]),
-            report, places.status or status_beside(places.out), model, warnings, demo,
+            report,
+            places.status or status_beside(places.out),
+            model,
+            warnings,
+            demo,
             estimate=expected.model_dump(mode="json") if expected is not None else {},
-            strict=given.get("strict", False), hand_in=is_tira(places.out),
-            errors=beside(places.out, ERRORS), part=part,
+            strict=given.get("strict", False),
+            hand_in=is_tira(places.out),
+            errors=beside(places.out, ERRORS),
+            part=part,
             engine=engine,
-        )  # fmt: skip
+        )
         status = run(lambda: work(run_options), places.out)
     if part is not None and status.finished < begun:
-        say(f"shard {part.shard} is finished already; --restart makes it again",
-            quiet=given["quiet"])  # fmt: skip
+        say(
+            f"shard {part.shard} is finished already; --restart makes it again",
+            quiet=given["quiet"],
+        )
     for line in status.lines():
         say(line, quiet=given["quiet"] and not line.startswith(WARNING))
     if expected is not None and status.usage and not status.resumed:
@@ -164,24 +174,32 @@ def run_on_files(
     if part is not None:
         missing = part.others_missing()
         if missing:
-            say(f"merge also needs: shard {', '.join(map(str, missing[:_SHOWN]))}"
-                f"{', ...' if len(missing) > _SHOWN else ''}", quiet=given["quiet"])  # fmt: skip
+            say(
+                f"merge also needs: shard {', '.join(map(str, missing[:_SHOWN]))}"
+                f"{', ...' if len(missing) > _SHOWN else ''}",
+                quiet=given["quiet"],
+            )
         next_step(["merge", part.folder.parent, "-o", part.run], quiet=given["quiet"])
         return 0
     code = end_of_run(status, places.out)
     if places.status is None and not code:
         steps = next_after(places.out, places.source, given["index"], demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
-            say("note: answers from the demo's arguments, on 18 topics, are not fit to hand in",
-                quiet=given["quiet"])  # fmt: skip
+            say(
+                "note: answers from the demo's arguments, on 18 topics, are not fit to hand in",
+                quiet=given["quiet"],
+            )
         next_step(*steps, quiet=given["quiet"])
     return code
 
 
 def workers_of(
-    given: Given, places: Places, plugins: Sequence[Plugin],
-    make: Callable[[Services], Any], services: Services,
-) -> Engine:  # fmt: skip
+    given: Given,
+    places: Places,
+    plugins: Sequence[Plugin],
+    make: Callable[[Services], Any],
+    services: Services,
+) -> Engine:
     """Return the engine of `--engine ray`; its modules are imported only for that."""
     from touche_rad.cli.engine import ray_engine
     from touche_rad.files.traces import TRACE

@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.corrected import CorrectionReport
 
-_FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details", "correct",
-                      "leave_out_abstained")  # fmt: skip
+_FOR_LABELS: Final = (
+    "strict",
+    "missing",
+    "debates",
+    "by_place",
+    "exclude",
+    "details",
+    "correct",
+    "leave_out_abstained",
+)
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
 _WIDEST: Final = 200
 _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
@@ -37,33 +45,49 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
 )
 @opt.path_argument("paths", "RUN... TRUTH", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for evaluation.prototext and the files of ir_measures.", "DIR",
-               checked=True),
+    opt.output(
+        "Folder for evaluation.prototext and the files of ir_measures.", "DIR", checked=True
+    ),
     opt.REPLACE,
     opt.flag("--pairs", "Compare each run with the best one and with the baselines."),
     opt.flag("--all-pairs", "Compare all runs with each other."),
-    click.option("--baseline", type=click.Path(path_type=Path), metavar="RUN", multiple=True,
-                 help="Mark this run as a baseline, without a rank; repeatable."),
+    click.option(
+        "--baseline",
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        multiple=True,
+        help="Mark this run as a baseline, without a rank; repeatable.",
+    ),
     opt.flag("--details", "With several runs: print all measures and problems of each run."),
-    click.option("--missing", type=click.Choice(["no", "skip", "error"]),
-                 help="A missing verdict counts as no, its turn is left out for all runs, or it is "
-                 "an error. [default: no]"),
+    click.option(
+        "--missing",
+        type=click.Choice(["no", "skip", "error"]),
+        help="A missing verdict counts as no, its turn is left out for all runs, or it is "
+        "an error. [default: no]",
+    ),
     opt.flag("--strict", "Like the official scorer: no score if anything is missing."),
     opt.file("--debates", "Labelled debates in the labels' order, to match runs by id and text."),
     opt.flag("--by-place", "Match lines to labels by their order only."),
     opt.file("--exclude", "Leave out the turns that this file uses as examples.", "EXAMPLES"),
-    opt.flag("--leave-out-abstained", "Leave out the verdicts on which a judge abstains, for all "
-             "runs."),
-    opt.flag("--correct", "TRUTH labels some turns only: estimate the share of yes and F1 on "
-             "all turns, corrected for the judge's errors."),
+    opt.flag(
+        "--leave-out-abstained", "Leave out the verdicts on which a judge abstains, for all runs."
+    ),
+    opt.flag(
+        "--correct",
+        "TRUTH labels some turns only: estimate the share of yes and F1 on "
+        "all turns, corrected for the judge's errors.",
+    ),
     opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
-    opt.integer("--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000,
-                100),
-    opt.SEED, opt.SKIP_BAD_OF_RUNS,
+    opt.integer(
+        "--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000, 100
+    ),
+    opt.SEED,
+    opt.SKIP_BAD_OF_RUNS,
     opt.flag("--md", "Print Markdown.", "as_markdown"),
     opt.flag("--csv", "Print CSV: a row per run, or the comparisons with --pairs.", "as_csv"),
-    opt.JSON, opt.QUIET,
-)  # fmt: skip
+    opt.JSON,
+    opt.QUIET,
+)
 def score_command(paths: tuple[Path, ...], **given: Any) -> None:
     """Score each RUN against TRUTH, and rank the runs.
 
@@ -121,9 +145,13 @@ def _score(
 
         _refuse(given, (*_FOR_LABELS, *_FOR_PAIRS), "whole debates")
         return score_contests(
-            runs, truth, against="votes" if given["votes"] else "winner", bad=bad,
-            samples=given["samples"], seed=given["seed"],
-        )  # fmt: skip
+            runs,
+            truth,
+            against="votes" if given["votes"] else "winner",
+            bad=bad,
+            samples=given["samples"],
+            seed=given["seed"],
+        )
     if kind is files.Kind.ANNOTATIONS:
         from touche_rad.score.agreement import score_annotations
 
@@ -134,15 +162,25 @@ def _score(
     if kind is not files.Kind.LABELS:
         _refuse(given, _FOR_LABELS, kind.value)
     policy = Policy(
-        missing=given["missing"] or "no", strict=given["strict"], debates=given["debates"],
-        by_place=given["by_place"], leave_out_abstained=given["leave_out_abstained"],
-    )  # fmt: skip
+        missing=given["missing"] or "no",
+        strict=given["strict"],
+        debates=given["debates"],
+        by_place=given["by_place"],
+        leave_out_abstained=given["leave_out_abstained"],
+    )
     with progress("scoring", quiet=given["quiet"] or len(runs) == 1) as report:
         return score(
-            runs, truth, policy=policy, compare=_compared(runs, given), exclude=given["exclude"],
-            baselines=given["baseline"], samples=given["samples"], seed=given["seed"], bad=bad,
+            runs,
+            truth,
+            policy=policy,
+            compare=_compared(runs, given),
+            exclude=given["exclude"],
+            baselines=given["baseline"],
+            samples=given["samples"],
+            seed=given["seed"],
+            bad=bad,
             progress=report,
-        )  # fmt: skip
+        )
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], truth: str) -> None:

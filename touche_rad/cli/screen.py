@@ -24,9 +24,13 @@ def open_console(width: int | None = None) -> Console:
         sys.stdout.reconfigure(errors="replace")
     setting = colour_setting()
     console = Console(
-        highlight=False, markup=False, emoji=False, width=width,
-        force_terminal=True if setting else None, no_color=setting is False,
-    )  # fmt: skip
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=width,
+        force_terminal=True if setting else None,
+        no_color=setting is False,
+    )
     console.width = min(console.width or 80, MAX_WIDTH)  # COLUMNS=0: the width is unknown
     return console
 

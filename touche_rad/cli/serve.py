@@ -29,36 +29,95 @@ if TYPE_CHECKING:
     "serve -i index -d grounded --also-debater verbatim --also-judge length",
 )
 @opt.options(
-    opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
-    opt.plugin("--also-debater", multiple=True, envvar="TOUCHE_RAD_ALSO_DEBATER",
-               help="Further debater of the debate page, repeatable. [default: all that work]"),
-    opt.plugin("--also-judge", multiple=True, envvar="TOUCHE_RAD_ALSO_JUDGE",
-               help="Further judge of the debate page, repeatable."),
-    click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True,
-                 envvar="TOUCHE_RAD_HOST",
-                 help="Address to listen on; 0.0.0.0 = all, with --token or --open."),
-    click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8080,
-                 show_default=True, envvar="TOUCHE_RAD_PORT", help="Port; 0 = any free port."),
-    click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,
-                 metavar="MIB", help="Maximum size of a request in MiB."),
-    click.option("--max-requests", type=click.IntRange(1), default=4096, show_default=True,
-                 metavar="N", help="Maximum requests at a time; further ones get status 503."),
-    click.option("--processes", type=click.IntRange(1, 256), default=1, show_default=True,
-                 metavar="N", help="Number of processes that share the port; only without a "
-                 "model. --max-requests applies to each."),
-    click.option("--token", metavar="TEXT", envvar="TOUCHE_RAD_TOKEN",
-                 help="Token that clients must send, of 16 characters or more."),
+    opt.DEBATER,
+    opt.JUDGE,
+    opt.plugin_options("debater", "judge"),
+    opt.plugin(
+        "--also-debater",
+        multiple=True,
+        envvar="TOUCHE_RAD_ALSO_DEBATER",
+        help="Further debater of the debate page, repeatable. [default: all that work]",
+    ),
+    opt.plugin(
+        "--also-judge",
+        multiple=True,
+        envvar="TOUCHE_RAD_ALSO_JUDGE",
+        help="Further judge of the debate page, repeatable.",
+    ),
+    click.option(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        show_default=True,
+        envvar="TOUCHE_RAD_HOST",
+        help="Address to listen on; 0.0.0.0 = all, with --token or --open.",
+    ),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        metavar="N",
+        default=8080,
+        show_default=True,
+        envvar="TOUCHE_RAD_PORT",
+        help="Port; 0 = any free port.",
+    ),
+    click.option(
+        "--max-body",
+        type=click.IntRange(1),
+        default=16,
+        show_default=True,
+        metavar="MIB",
+        help="Maximum size of a request in MiB.",
+    ),
+    click.option(
+        "--max-requests",
+        type=click.IntRange(1),
+        default=4096,
+        show_default=True,
+        metavar="N",
+        help="Maximum requests at a time; further ones get status 503.",
+    ),
+    click.option(
+        "--processes",
+        type=click.IntRange(1, 256),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Number of processes that share the port; only without a "
+        "model. --max-requests applies to each.",
+    ),
+    click.option(
+        "--token",
+        metavar="TEXT",
+        envvar="TOUCHE_RAD_TOKEN",
+        help="Token that clients must send, of 16 characters or more.",
+    ),
     opt.flag("--open", "Answer clients on other machines without a token.", "is_open"),
-    click.option("--allow-host", "hosts", metavar="NAME", multiple=True,
-                 help="Name under which browsers may open the server; repeatable."),
-    opt.seconds("--grace", "Seconds to finish requests after SIGTERM.", default=30.0,
-                show_default=True),
+    click.option(
+        "--allow-host",
+        "hosts",
+        metavar="NAME",
+        multiple=True,
+        help="Name under which browsers may open the server; repeatable.",
+    ),
+    opt.seconds(
+        "--grace", "Seconds to finish requests after SIGTERM.", default=30.0, show_default=True
+    ),
     opt.MAX_WORDS,
-    opt.seconds("--deadline", "Time limit per answer in seconds, without the time that it waits "
-                "for its turn; with this time at most 280. On timeout the fallback answers.",
-                default=100.0, show_default=True),
-    opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
-)  # fmt: skip
+    opt.seconds(
+        "--deadline",
+        "Time limit per answer in seconds, without the time that it waits "
+        "for its turn; with this time at most 280. On timeout the fallback answers.",
+        default=100.0,
+        show_default=True,
+    ),
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.SEED,
+    opt.QUIET,
+)
 def serve_command(**given: Any) -> None:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
 
@@ -94,21 +153,31 @@ def serve_command(**given: Any) -> None:
     limits = Limits(body=given["max_body"] * 2**20, requests=given["max_requests"])
     made = judge.make(services)
     app = create_app(
-        answerer, made, debater_name=debater.tag, judge_name=judge.tag,
-        deadline=given["deadline"], model=services.model, limits=limits, access=access,
+        answerer,
+        made,
+        debater_name=debater.tag,
+        judge_name=judge.tag,
+        deadline=given["deadline"],
+        model=services.model,
+        limits=limits,
+        access=access,
         offer=also.offer(answerer, made, services),
-    )  # fmt: skip
+    )
     if worker is None or worker.number == 0:
         say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
         prepare.check_demo(given, services.index)
     _raise_open_files_limit()
     _collect_garbage_rarely()
     options: dict[str, Any] = {
-        "host": given["host"], "port": port, "log_level": level,
-        "timeout_keep_alive": _KEEP_ALIVE, "backlog": _BACKLOG, "ws": "none",
+        "host": given["host"],
+        "port": port,
+        "log_level": level,
+        "timeout_keep_alive": _KEEP_ALIVE,
+        "backlog": _BACKLOG,
+        "ws": "none",
         "http": partial(DirectProtocol, app.state.direct_way),
         "timeout_graceful_shutdown": math.ceil(given["grace"]),
-    }  # fmt: skip
+    }
     if worker is None:
         uvicorn.run(app, **options)
     else:

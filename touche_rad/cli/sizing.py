@@ -74,11 +74,12 @@ def sampled(source: Path | None, given: Given) -> Sizing:
     names = [str(given[key]) for key in ("debater", "judge") if given[key] is not None]
     few = parts[0].estimate.sampled
     needs = Needs(
-        f"{' and '.join(names)}, estimated from {few} debates of {place.name}", estimates,
+        f"{' and '.join(names)}, estimated from {few} debates of {place.name}",
+        estimates,
         sum(sizes) / max(1, len(sizes)),
         sum(bool(body.get("logprobs")) for body in bodies) / max(1, len(bodies)),
         written,
-    )  # fmt: skip
+    )
     return Sizing(needs, given)
 
 
@@ -87,8 +88,9 @@ def _index(given: Given) -> Any:
     kinds = [("debater", given["debater"]), ("judge", given["judge"])]
     needed = any(
         "index" in prepare.select(_kind(kind, spec), spec).plugin.needs
-        for kind, spec in kinds if spec is not None
-    )  # fmt: skip
+        for kind, spec in kinds
+        if spec is not None
+    )
     if given["debater"] is None and not needed and not given["index"]:
         return None
     return prepare.open_index_of({**given, "quiet": True}, or_demo=True)
@@ -160,20 +162,24 @@ def measured(given: Given) -> Sizing:
 
     estimates = [
         Estimate(
-            debates=size, sampled=done, calls=scaled(calls, size),
+            debates=size,
+            sampled=done,
+            calls=scaled(calls, size),
             prompt_tokens=scaled(total.prompt_tokens, size),
             completion_tokens=scaled(total.completion_tokens, size),
             seconds=0.0 if calls else seconds / done * size,
         )
         for size in given["sizes"]
-    ]  # fmt: skip
+    ]
     servers = max(1, len(usage.get("endpoints", {})))
     needs = Needs(
         f"measured with {done} debates of {run.name}: {calls} calls in {seconds:.3g} s",
-        estimates, total.prompt_letters / max(1, calls), 0.0,
+        estimates,
+        total.prompt_letters / max(1, calls),
+        0.0,
         run.stat().st_size / done if run.is_file() else 0.0,
         60 * total.calls / seconds / servers if total.calls and seconds else None,
-    )  # fmt: skip
+    )
     return Sizing(needs, given)
 
 
@@ -193,9 +199,11 @@ class Sizing:
         calls, answers = one.calls.expected, one.completion_tokens.expected
         reply = answers * (_LETTERS + self.needs.likely * _LIKELY) + calls * _REPLY
         found: dict[str, float] = {
-            "debates": one.debates, "calls": calls,
-            "prompt tokens": one.prompt_tokens.expected, "answer tokens": answers,
-        }  # fmt: skip
+            "debates": one.debates,
+            "calls": calls,
+            "prompt tokens": one.prompt_tokens.expected,
+            "answer tokens": answers,
+        }
         if self.rate and calls:
             alone = calls / (60 * self.rate)
             several = f"{given['endpoints']} endpoint{'s' if given['endpoints'] > 1 else ''}"
@@ -238,8 +246,9 @@ class Sizing:
             lines.append(f"endpoint rate: {self.rate:,.0f} calls per minute")
             lines += _FORMULAS
         if any(one.stand_ins for one in self.needs.estimates):
-            lines.append("warning: some results of the sample are a fallback's: the run may need "
-                         "more calls")  # fmt: skip
+            lines.append(
+                "warning: some results of the sample are a fallback's: the run may need more calls"
+            )
         return lines
 
     @property
@@ -250,15 +259,17 @@ class Sizing:
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         return {
-            "sample": self.needs.what, "endpoint_rate": self.rate,
-            "endpoints": self.given["endpoints"], "cards_per_endpoint": self.given["cards"],
+            "sample": self.needs.what,
+            "endpoint_rate": self.rate,
+            "endpoints": self.given["endpoints"],
+            "cards_per_endpoint": self.given["cards"],
             "index_bytes": self.index,
             "sizes": [
                 {_key(name): value for name, value in size.items()}
                 | {"estimate": one.model_dump(mode="json")}
                 for size, one in zip(self.sizes(), self.needs.estimates, strict=True)
             ],
-        }  # fmt: skip
+        }
 
     def next_steps(self, source: Path | None) -> list[list[Any]]:
         """Return a command that measures what was estimated."""
@@ -279,9 +290,14 @@ class Sizing:
 
 def _key(name: str) -> str:
     """Return the key of a row; it does not contain the values of options."""
-    for words, key in (("hours, ", "hours"), ("endpoints for", "endpoints_needed"),
-                       ("cards for", "cards_needed"), ("processes for", "processes_needed"),
-                       ("network", "network_gb"), ("output", "output_gb")):  # fmt: skip
+    for words, key in (
+        ("hours, ", "hours"),
+        ("endpoints for", "endpoints_needed"),
+        ("cards for", "cards_needed"),
+        ("processes for", "processes_needed"),
+        ("network", "network_gb"),
+        ("output", "output_gb"),
+    ):
         if name.startswith(words):
             return key
     return name.replace(" ", "_")

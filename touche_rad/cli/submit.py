@@ -18,9 +18,11 @@ MARKS: Final = {True: ("ok", "green"), False: ("failed", "red")}
 
 
 @opt.command(
-    "submit", "submit grounded | sh", "submit --collection arguments.jsonl -d grounded",
+    "submit",
+    "submit grounded | sh",
+    "submit --collection arguments.jsonl -d grounded",
     "submit --collection arguments.jsonl -d 'grounded(k=5)' --save ours",
-)  # fmt: skip
+)
 @click.argument("name", required=False, metavar="[NAME]")
 @opt.options(
     opt.file("--collection", "Arguments that the image indexes; without NAME, start a trial."),
@@ -31,17 +33,33 @@ MARKS: Final = {True: ("ok", "green"), False: ("failed", "red")}
     opt.file("--claims", "Claims to play in the trial. [default: the demo's claims]"),
     opt.integer("--first", "Number of claims that the trial plays.", 3),
     opt.integer("--turns", "User turns per debate in the trial.", 2),
-    click.option("-o", "--output", type=click.Path(path_type=Path), default="submission",
-                 show_default=True, metavar="DIR", help="Folder for the files of the trial."),
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        default="submission",
+        show_default=True,
+        metavar="DIR",
+        help="Folder for the files of the trial.",
+    ),
     opt.flag("--build", "Build the image with docker, podman or buildah."),
     click.option("--save", metavar="ENTRY", help="Write the entry to tira.yml under this name."),
-    click.option("--file", type=click.Path(path_type=Path), default="tira.yml",
-                 show_default=True, metavar="FILE", help="File with the submissions."),
-    click.option("--dataset", metavar="ID",
-                 help="Dataset for the trial run. [default: the dataset of the sub-task]"),
+    click.option(
+        "--file",
+        type=click.Path(path_type=Path),
+        default="tira.yml",
+        show_default=True,
+        metavar="FILE",
+        help="File with the submissions.",
+    ),
+    click.option(
+        "--dataset",
+        metavar="ID",
+        help="Dataset for the trial run. [default: the dataset of the sub-task]",
+    ),
     opt.flag("--upload", "Print the command that uploads; without it, only a trial run."),
     opt.JSON,
-)  # fmt: skip
+)
 def submit_command(name: str | None, **given: Any) -> int:
     """Try a plugin before it is submitted, and print the command line of tira-cli.
 
@@ -161,7 +179,9 @@ def _print_wrapped(first: str, text: str, used: int = 0) -> None:
     """Print a text in a column behind its first words; `used` columns are printed already."""
     indent = used + len(first)
     lines = textwrap.wrap(
-        clean(printable(text)), max(20, terminal_width() - indent), break_long_words=False,
+        clean(printable(text)),
+        max(20, terminal_width() - indent),
+        break_long_words=False,
         break_on_hyphens=False,
-    )  # fmt: skip
+    )
     click.echo(first + f"\n{' ' * indent}".join(lines))

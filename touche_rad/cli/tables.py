@@ -69,9 +69,9 @@ def _with_text(first: str, text: str, indent: str, room: int, width: int) -> lis
 
 def wrap(text: str, width: int) -> list[str]:
     """Return the lines of a text; words such as paths and addresses are never cut."""
-    return textwrap.wrap(
-        text, max(width, 1), break_long_words=False, break_on_hyphens=False
-    ) or [""]  # fmt: skip
+    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False) or [
+        ""
+    ]
 
 
 def _align(cell: str, width: int, column: Column) -> str:

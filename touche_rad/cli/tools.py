@@ -79,9 +79,7 @@ def new_command(kind: NewKind, name: str, output: Path | None) -> None:
     "doctor --json",
     "doctor -i index -m http://localhost:8000/v1#llama",
 )
-@opt.options(
-    opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.JSON
-)  # fmt: skip
+@opt.options(opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.JSON)
 def doctor_command(**given: Any) -> int:
     """Check this machine, the plugins, the index and the language model.
 

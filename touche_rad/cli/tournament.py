@@ -38,32 +38,67 @@ if TYPE_CHECKING:
 @opt.path_argument("claims", "CLAIMS")
 @opt.options(
     opt.output("Folder for contests, outcomes and ratings.", "DIR"),
-    opt.plugin("-d", "--debater", "debaters", multiple=True,
-                 help="A debater that takes part; give two or more."),
-    opt.plugin("-j", "--judge", default=JUDGE_PANEL, show_default=True,
-                 help="Panel, or a judge of responses, whose mean scores decide."),
+    opt.plugin(
+        "-d",
+        "--debater",
+        "debaters",
+        multiple=True,
+        help="A debater that takes part; give two or more.",
+    ),
+    opt.plugin(
+        "-j",
+        "--judge",
+        default=JUDGE_PANEL,
+        show_default=True,
+        help="Panel, or a judge of responses, whose mean scores decide.",
+    ),
     opt.plugin_options("judge", "debater"),
     opt.integer("--rounds", "Speeches per side in a debate.", 3),
     opt.integer("--words", "Maximum words per speech; 0 = no limit.", 60, 0),
-    opt.INDEX, opt.SPARE_INDEX, opt.MODEL,
-    click.option("--judge-model", metavar="MODEL",
-                 help="Language model of the judge. [default: --model]"),
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    opt.MODEL,
+    click.option(
+        "--judge-model", metavar="MODEL", help="Language model of the judge. [default: --model]"
+    ),
     opt.CACHE,
-    opt.integer("--max-calls", "Maximum model calls per debater and debate. [default: no limit]",
-                least=0),
+    opt.integer(
+        "--max-calls", "Maximum model calls per debater and debate. [default: no limit]", least=0
+    ),
     opt.integer("--max-tokens", "Maximum tokens per debater and debate. [default: no limit]"),
-    opt.RUN_DEADLINE, opt.WAIT, opt.WITH_TRACE,
-    click.option("--prior", type=opt.Number(0, min_open=True), metavar="N", default=1.0,
-                 show_default=True, help="Prior: number of virtual draws per debater."),
+    opt.RUN_DEADLINE,
+    opt.WAIT,
+    opt.WITH_TRACE,
+    click.option(
+        "--prior",
+        type=opt.Number(0, min_open=True),
+        metavar="N",
+        default=1.0,
+        show_default=True,
+        help="Prior: number of virtual draws per debater.",
+    ),
     opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
-    click.option("--until-interval", type=opt.Number(0, min_open=True), metavar="POINTS",
-                 help="Play the most informative debates until each 95 % interval is at most "
-                 "POINTS wide."),
-    opt.integer("--max-games", "Maximum debates in DIR, the most informative first. [default: all]",
-                least=2),
-    opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.STRICT, opt.REPLACE, opt.RESTART,
-    opt.JSON, opt.QUIET, click.option("--engine", hidden=True), *opt.DRY_RUN,
-)  # fmt: skip
+    click.option(
+        "--until-interval",
+        type=opt.Number(0, min_open=True),
+        metavar="POINTS",
+        help="Play the most informative debates until each 95 % interval is at most POINTS wide.",
+    ),
+    opt.integer(
+        "--max-games", "Maximum debates in DIR, the most informative first. [default: all]", least=2
+    ),
+    opt.DEADLINE,
+    opt.WORKERS,
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.STRICT,
+    opt.REPLACE,
+    opt.RESTART,
+    opt.JSON,
+    opt.QUIET,
+    click.option("--engine", hidden=True),
+    *opt.DRY_RUN,
+)
 def tournament_command(claims: Path, **given: Any) -> int:
     """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
 
@@ -106,18 +141,24 @@ def tournament_command(claims: Path, **given: Any) -> int:
     game = Games(given, folder, judging, settings_of)
     model = services.model
     settings = {
-        "judge": judging.identity["judge"], "model": model.name if model else None,
+        "judge": judging.identity["judge"],
+        "model": model.name if model else None,
         "judge_model": judging.model_name,
         **{key: given[key] for key in ("rounds", "words", "max_calls", "max_tokens")},
-    }  # fmt: skip
+    }
     with folder.alone():
         code = play_debates(claims, given, folder, entrants, services, identity, budgets, game)
         code = max(code, judging.run())
         names = [one.name for one in entrants]
         result = result_of(
-            folder.results(names), names, folder.costs, settings,
-            prior=given["prior"], samples=given["samples"], seed=given["seed"],
-        )  # fmt: skip
+            folder.results(names),
+            names,
+            folder.costs,
+            settings,
+            prior=given["prior"],
+            samples=given["samples"],
+            seed=given["seed"],
+        )
         folder.write(result)
     click.echo(
         result.model_dump_json() if given["as_json"] else "\n".join(result.lines(terminal_width()))
@@ -178,14 +219,21 @@ def _dry_run(claims: Path, given: prepare.Given, debaters: Sequence[Selected]) -
             )
 
         judged = dry_run.play(
-            settings, [panel.plugin], make_verdicts, index=index, choose=range,
-            judge=model_user(panel), scale=played.estimate.debates / played.estimate.sampled,
-        )  # fmt: skip
+            settings,
+            [panel.plugin],
+            make_verdicts,
+            index=index,
+            choose=range,
+            judge=model_user(panel),
+            scale=played.estimate.debates / played.estimate.sampled,
+        )
     whole = dry_run.Played(played.estimate + judged.estimate, [*played.bodies, *judged.bodies])
     return dry_run.show(
-        "tournament", {**given, "max_calls": None, "max_tokens": None}, whole,
+        "tournament",
+        {**given, "max_calls": None, "max_tokens": None},
+        whole,
         lambda debates, _: [power.wins(debates // pairs, 2)],
-    )  # fmt: skip
+    )
 
 
 def _each_debater(debaters: int, units: int) -> list[int]:

@@ -77,9 +77,12 @@ def panel_of(given: prepare.Given) -> tuple[Selected, prepare.Given]:
         spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
     panel = prepare.select("panel", spec, given["options"].get("judge"))
     settings = {
-        **given, "model": given["judge_model"] or given["model"],
-        "max_calls": None, "max_tokens": None, "deadline": None,
-    }  # fmt: skip
+        **given,
+        "model": given["judge_model"] or given["model"],
+        "max_calls": None,
+        "max_tokens": None,
+        "deadline": None,
+    }
     return panel, settings
 
 
@@ -124,18 +127,28 @@ def play_debates(
         run_options = RunOptions(
             workers=prepare.parallel(given, model=services.model is not None),
             bad=files.BadLines(skip=given["skip_bad"]),
-            progress=report, model=model, replace=given["replace"] or mine,
-            status_path=folder.path / "contests.jsonl.status.json", warnings=warnings, demo=demo,
-            strict=given["strict"], errors=folder.path / f"contests.jsonl{ERRORS}",
-        )  # fmt: skip
+            progress=report,
+            model=model,
+            replace=given["replace"] or mine,
+            status_path=folder.path / "contests.jsonl.status.json",
+            warnings=warnings,
+            demo=demo,
+            strict=given["strict"],
+            errors=folder.path / f"contests.jsonl{ERRORS}",
+        )
         status = run(
             lambda: play_both_sides(
-                claims, folder.contests, stage, identity=played,
-                verb="tournament", options=run_options, chosen=chosen,
+                claims,
+                folder.contests,
+                stage,
+                identity=played,
+                verb="tournament",
+                options=run_options,
+                chosen=chosen,
                 play=partial(recorded.play, stage),
             ),
             folder.contests,
-        )  # fmt: skip
+        )
     folder.set_played(whole, costs_in(status.counts, names))
     for line in status.warnings:
         say(f"warning: {line}")
@@ -146,9 +159,12 @@ class Games:
     """Plays the debates that the folder's record does not contain."""
 
     def __init__(
-        self, given: prepare.Given, folder: Folder, judging: Judging,
+        self,
+        given: prepare.Given,
+        folder: Folder,
+        judging: Judging,
         settings_of: Mapping[str, Mapping[str, Any]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.given, self.folder, self.judging = given, folder, judging
         self.settings_of = settings_of
 
@@ -156,10 +172,12 @@ class Games:
         """Play a debate, or return the recorded one with the same settings."""
         names = (game.pro, game.con)
         key = {
-            "id": game.id, "claim": game.claim.claim, "description": game.claim.description,
+            "id": game.id,
+            "claim": game.claim.claim,
+            "description": game.claim.description,
             "debaters": [[name, self.settings_of[name]] for name in names],
             **{key: self.given[key] for key in ("rounds", "max_calls", "max_tokens")},
-        }  # fmt: skip
+        }
         return await self.folder.recorded(key, stage.play, game)
 
     def choose(self, claims: Path, stage: Stage, model: Model | None) -> set[str]:
@@ -190,12 +208,17 @@ class Games:
         async def work(report: Callable[[int, int | None], None]) -> tuple[set[str], float]:
             try:
                 return await choose_games(
-                    list(games(source, names)), names, play,
+                    list(games(source, names)),
+                    names,
+                    play,
                     Limits(given["until_interval"], given["max_games"]),
-                    before=self.folder.game_ids(), prior=given["prior"],
-                    samples=given["samples"], seed=given["seed"], report=report,
+                    before=self.folder.game_ids(),
+                    prior=given["prior"],
+                    samples=given["samples"],
+                    seed=given["seed"],
+                    report=report,
                     workers=prepare.parallel(given, model=model is not None),
-                )  # fmt: skip
+                )
             finally:
                 for used in (model, judging.model):
                     if used is not None:
@@ -244,18 +267,24 @@ class Judging:
         describe = prepare.count_calls(self.model)
         with progress("judging", quiet=given["quiet"], describe=describe) as report:
             run_options = RunOptions(
-                workers=prepare.parallel(given, model=self.model is not None), progress=report,
+                workers=prepare.parallel(given, model=self.model is not None),
+                progress=report,
                 model=None if given["until_interval"] or given["max_games"] else self.model,
                 status_path=folder.path / "outcomes.jsonl.status.json",
-                strict=given["strict"], errors=folder.path / f"outcomes.jsonl{ERRORS}",
-            )  # fmt: skip
+                strict=given["strict"],
+                errors=folder.path / f"outcomes.jsonl{ERRORS}",
+            )
             status = run(
                 lambda: judge_contests(
-                    folder.contests, folder.outcomes, self.panel, identity=self.identity,
-                    recorded=folder.recorded, options=run_options,
+                    folder.contests,
+                    folder.outcomes,
+                    self.panel,
+                    identity=self.identity,
+                    recorded=folder.recorded,
+                    options=run_options,
                 ),
                 folder.outcomes,
-            )  # fmt: skip
+            )
         folder.set_judged(self.identity)
         for line in status.warnings:
             say(f"warning: {line}")

@@ -49,18 +49,34 @@ def _on_collection(
     return opt.options(
         opt.path_argument("collection", "COLLECTION"),
         opt.output(folder, "DIR", required=True),
-        click.option("--base", default="minilm", show_default=True, metavar="MODEL",
-                     help=f"Model to train further: minilm, a folder, or OWNER/NAME{base}."),
-        click.option("--held-out", default="test", show_default=True, metavar="test|I/N",
-                     help="Held-out topics: the split test, or the I-th of N folds."),
+        click.option(
+            "--base",
+            default="minilm",
+            show_default=True,
+            metavar="MODEL",
+            help=f"Model to train further: minilm, a folder, or OWNER/NAME{base}.",
+        ),
+        click.option(
+            "--held-out",
+            default="test",
+            show_default=True,
+            metavar="test|I/N",
+            help="Held-out topics: the split test, or the I-th of N folds.",
+        ),
         number("epochs", epochs, "Passes over the data."),
         number("rate", rate, "Learning rate."),
         *numbers,
-        choice("precision", ("auto", "float32", "bfloat16"),
-                "Number format; auto uses bfloat16 on a GPU only."),
+        choice(
+            "precision",
+            ("auto", "float32", "bfloat16"),
+            "Number format; auto uses bfloat16 on a GPU only.",
+        ),
         number("save-every", 50, "Steps between checkpoints."),
-        opt.SEED, opt.RESTART, opt.REPLACE, opt.QUIET,
-    )  # fmt: skip
+        opt.SEED,
+        opt.RESTART,
+        opt.REPLACE,
+        opt.QUIET,
+    )
 
 
 def _train_on_collection(name: str, step: Sequence[Any], given: dict[str, Any]) -> None:
@@ -70,9 +86,12 @@ def _train_on_collection(name: str, step: Sequence[Any], given: dict[str, Any]) 
     replace_training(output, replace=given.pop("replace"))
     with progress("training", quiet=quiet) as report:
         result = trainer(name)(
-            collection, output, report=report,
-            note=lambda line: say(f"note: {line}", quiet=quiet), **given,
-        )  # fmt: skip
+            collection,
+            output,
+            report=report,
+            note=lambda line: say(f"note: {line}", quiet=quiet),
+            **given,
+        )
     print_result(result, quiet=quiet)
     say(f"written: {output}", quiet=quiet)
     next_step(step, quiet=quiet)
@@ -88,8 +107,11 @@ def _train_on_collection(name: str, step: Sequence[Any], given: dict[str, Any]) 
     number("batch", 64, "Arguments per step; each is a negative example for the other claims."),
     number("group", 8, "Arguments of one topic that stay together in a batch."),
     number("layers", 2, "Layers to train, from the top; 0 = all."),
-    folder="Folder of the encoder.", base="", epochs=4, rate=2e-4,
-)  # fmt: skip
+    folder="Folder of the encoder.",
+    base="",
+    epochs=4,
+    rate=2e-4,
+)
 def encoder(**given: Any) -> None:
     """Fine-tune an encoder for dense search: claims move closer to the arguments about them.
 
@@ -109,8 +131,11 @@ def encoder(**given: Any) -> None:
 @_on_collection(
     number("batch", 16, "Arguments per step, each with both of its claims."),
     number("layers", 0, "Layers to train, from the top; 0 = all."),
-    folder="Folder of the model.", base="; an NLI model is a good start", epochs=3, rate=5e-5,
-)  # fmt: skip
+    folder="Folder of the model.",
+    base="; an NLI model is a good start",
+    epochs=3,
+    rate=5e-5,
+)
 def stance(**given: Any) -> None:
     """Train a cross-encoder to tell the claim that an argument attacks from its negation.
 
@@ -139,11 +164,22 @@ _LABELLED: Final = (
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Weights to write.", required=True), opt.REPLACE,
-    click.option("--asks", default="zsl", show_default=True, metavar="JUDGE",
-                 help="Judge that asks the model, if there is a model."),
-    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET, opt.JSON,
-)  # fmt: skip
+    opt.output("Weights to write.", required=True),
+    opt.REPLACE,
+    click.option(
+        "--asks",
+        default="zsl",
+        show_default=True,
+        metavar="JUDGE",
+        help="Judge that asks the model, if there is a model.",
+    ),
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.SEED,
+    opt.QUIET,
+    opt.JSON,
+)
 def judge(debates: Path, labels: Path, **given: Any) -> None:
     """Fit the judge "calibrated" to labelled debates, cross-validated by debate.
 
@@ -165,10 +201,11 @@ def _train_judge(
     model = prepare.open_model(given, out) if prepare.names_model(given) else None
     settings["seed"] = given["seed"]
     with (
-        own_output(f"train {name}", out, [debates, labels], settings, replace=given["replace"],
-                   model=model),
+        own_output(
+            f"train {name}", out, [debates, labels], settings, replace=given["replace"], model=model
+        ),
         progress("judging", quiet=quiet) as report,
-    ):  # fmt: skip
+    ):
         result = trainer(name)(debates, labels, out, model=model, report=report, **settings)
     if given["as_json"]:
         print_result(result, quiet=quiet)
@@ -187,11 +224,22 @@ def _train_judge(
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Weights to write.", required=True), opt.REPLACE,
-    click.option("--of", default="grounded,length", show_default=True, metavar="JUDGE,...",
-                 help="Judges of the jury, the cheapest first."),
-    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET, opt.JSON,
-)  # fmt: skip
+    opt.output("Weights to write.", required=True),
+    opt.REPLACE,
+    click.option(
+        "--of",
+        default="grounded,length",
+        show_default=True,
+        metavar="JUDGE,...",
+        help="Judges of the jury, the cheapest first.",
+    ),
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.SEED,
+    opt.QUIET,
+    opt.JSON,
+)
 def jury(debates: Path, labels: Path, **given: Any) -> None:
     """Learn the weights of the judge "jury" from labelled debates, cross-validated by debate.
 
@@ -210,10 +258,12 @@ def jury(debates: Path, labels: Path, **given: Any) -> None:
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Examples to write.", required=True), opt.REPLACE,
+    opt.output("Examples to write.", required=True),
+    opt.REPLACE,
     opt.integer("--count", "Examples per maxim and label.", 5),
-    opt.SEED, opt.QUIET,
-)  # fmt: skip
+    opt.SEED,
+    opt.QUIET,
+)
 def examples(
     debates: Path, labels: Path, output: Path, replace: bool, count: int, seed: int, quiet: bool
 ) -> None:
@@ -229,13 +279,17 @@ def examples(
     with own_output("train examples", output, [debates, labels], settings, replace=replace):
         result = trainer("examples")(debates, labels, output, **settings)
     print_result(
-        result, f"written: {output}",
+        result,
+        f"written: {output}",
         f"note: leave the examples out of scores on the same labels: --exclude {output}",
         quiet=quiet,
-    )  # fmt: skip
+    )
     judged = ["judge", "DEBATES", "-j", "fsl1", "-O", f"examples={output}", "-m", "MODEL"]
-    next_step([*judged, "-o", "run.jsonl"], ["score", "run.jsonl", "LABELS", "--exclude", output],
-              quiet=quiet)  # fmt: skip
+    next_step(
+        [*judged, "-o", "run.jsonl"],
+        ["score", "run.jsonl", "LABELS", "--exclude", output],
+        quiet=quiet,
+    )
 
 
 for _command in FINE_TUNING:

@@ -16,14 +16,16 @@ from touche_rad.errors import WorkError
 
 def number(name: str, default: float, text: str) -> opt.Option:
     """Return an option for a number; its type is that of the default."""
-    return click.option(f"--{name}", type=type(default), default=default, show_default=True,
-                        help=text)  # fmt: skip
+    return click.option(
+        f"--{name}", type=type(default), default=default, show_default=True, help=text
+    )
 
 
 def choice(name: str, choices: tuple[str, ...], text: str) -> opt.Option:
     """Return an option with choices; the first one is the default."""
-    return click.option(f"--{name}", type=click.Choice(choices), default=choices[0],
-                        show_default=True, help=text)  # fmt: skip
+    return click.option(
+        f"--{name}", type=click.Choice(choices), default=choices[0], show_default=True, help=text
+    )
 
 
 def print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:

@@ -96,24 +96,35 @@ class Trial:
                 yield Step(name, True, found)
 
     def _plan(self) -> Iterator[tuple[str, Do, str]]:
-        yield ("collection", self._read_collection,
-               "give a file of arguments: JSON Lines with `id` and `text`")  # fmt: skip
+        yield (
+            "collection",
+            self._read_collection,
+            "give a file of arguments: JSON Lines with `id` and `text`",
+        )
         for kind, spec in (("debater", self.debater), ("judge", self.judge)):
             if spec is not None:
                 fix = f"touche-rad list {spec.name} shows what it needs and its options"
                 yield kind, partial(self._find_plugin, kind, spec), fix
-        yield ("model", self._ask_model,
-               "start the server, or name another one with -m URL#MODEL")  # fmt: skip
-        yield ("index", self._build_index,
-               f"remove {self.folder} and try again, or choose another folder with -o")  # fmt: skip
+        yield ("model", self._ask_model, "start the server, or name another one with -m URL#MODEL")
+        yield (
+            "index",
+            self._build_index,
+            f"remove {self.folder} and try again, or choose another folder with -o",
+        )
         fix = "touche-rad doctor checks the plugin, the index and the model"
         yield "play", self._play, fix
-        yield ("answers", partial(self._check, self.simulations, self.claims),
-               f"touche-rad check {self.simulations} -i {self.index} --all")  # fmt: skip
+        yield (
+            "answers",
+            partial(self._check, self.simulations, self.claims),
+            f"touche-rad check {self.simulations} -i {self.index} --all",
+        )
         if self.judge is not None:
             yield "judge", self._judge, fix
-            yield ("verdicts", partial(self._check, self.evaluations, self.simulations),
-                   f"touche-rad check {self.evaluations} --all")  # fmt: skip
+            yield (
+                "verdicts",
+                partial(self._check, self.evaluations, self.simulations),
+                f"touche-rad check {self.evaluations} --all",
+            )
         yield (
             "entry",
             self._describe,
@@ -203,9 +214,16 @@ class Trial:
         with files.atomic_write(self.claims) as stream:
             stream.write(files.claims_text(claims))
         seconds = self._call(
-            "simulate", self.claims, self.simulations, "-d", self.debater or "grounded",
-            "--turns", self.given["turns"], "-i", self.index,
-        )  # fmt: skip
+            "simulate",
+            self.claims,
+            self.simulations,
+            "-d",
+            self.debater or "grounded",
+            "--turns",
+            self.given["turns"],
+            "-i",
+            self.index,
+        )
         turns = len(claims) * self.given["turns"]
         pace = seconds / turns
         if pace > LIMIT:
@@ -342,9 +360,13 @@ def _find_engine() -> str:
     broken = {}
     for engine in filter(shutil.which, ENGINES):
         info = subprocess.run(
-            [engine, "info"], capture_output=True, text=True, errors="replace", check=False,
+            [engine, "info"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
             timeout=60,
-        )  # fmt: skip
+        )
         if info.returncode == 0:
             return engine
         broken[engine] = (info.stderr.strip().splitlines() or [f"exit code {info.returncode}"])[-1]

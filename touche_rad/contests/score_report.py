@@ -16,8 +16,15 @@ Basis = Literal["winner", "score", "constant"]
 
 
 _AVERAGED: Final = (
-    "completed", "accuracy", "accuracy_completed", "rmse", "mae", "pearson", "spearman", "kendall",
-)  # fmt: skip
+    "completed",
+    "accuracy",
+    "accuracy_completed",
+    "rmse",
+    "mae",
+    "pearson",
+    "spearman",
+    "kendall",
+)
 
 
 class ContestRow(Item):
@@ -62,10 +69,15 @@ def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[Con
     for (judge, basis), of_one in repeats.items():
         if len(of_one) > 1:
             figures = {name: _mean([getattr(row, name) for row in of_one]) for name in _AVERAGED}
-            yield ContestRow.model_validate({
-                "run": f"mean of {len(of_one)} runs of {judge}", "basis": basis, **figures,
-                "dimension": of_one[0].dimension, "debates": of_one[0].debates,
-            })  # fmt: skip
+            yield ContestRow.model_validate(
+                {
+                    "run": f"mean of {len(of_one)} runs of {judge}",
+                    "basis": basis,
+                    **figures,
+                    "dimension": of_one[0].dimension,
+                    "debates": of_one[0].debates,
+                }
+            )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -174,27 +186,42 @@ _CORRELATIONS = ("Pearson", "Spearman", "Kendall")
 _BASES = {"winner": "named winner", "score": "winner by scores", "constant": "constant"}
 _CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
 _SIDE_COLUMNS: Columns = (
-    ("scores of sides", "{run}"), ("dimension", "{dimension}"), ("people's score", "{people}"),
-    ("sides", "{sides}"), *_CORRELATION_COLUMNS,
-)  # fmt: skip
-_COLUMNS: Columns = (
-    ("", "{basis_text}"), ("debates", "{debates}"), ("done", "{completed:percent}"),
-    ("accuracy", "{accuracy:percent}"), ("95 %", "{accuracy_low:share} to {accuracy_high:share}"),
-    ("of done", "{accuracy_completed:percent}"), ("RMSE", "{rmse:.2f}"),
-    ("95 %", "{rmse_low:.1f} to {rmse_high:.1f}"), ("MAE", "{mae:.2f}"),
+    ("scores of sides", "{run}"),
+    ("dimension", "{dimension}"),
+    ("people's score", "{people}"),
+    ("sides", "{sides}"),
     *_CORRELATION_COLUMNS,
-)  # fmt: skip
+)
+_COLUMNS: Columns = (
+    ("", "{basis_text}"),
+    ("debates", "{debates}"),
+    ("done", "{completed:percent}"),
+    ("accuracy", "{accuracy:percent}"),
+    ("95 %", "{accuracy_low:share} to {accuracy_high:share}"),
+    ("of done", "{accuracy_completed:percent}"),
+    ("RMSE", "{rmse:.2f}"),
+    ("95 %", "{rmse_low:.1f} to {rmse_high:.1f}"),
+    ("MAE", "{mae:.2f}"),
+    *_CORRELATION_COLUMNS,
+)
 _BIAS_COLUMNS: Columns = (
-    ("biases", "{run}"), ("con wins", "{con:percent}"), ("(truth)", "{con_gold:percent}"),
-    ("last speaker", "{last:percent}"), ("(truth)", "{last_gold:percent}"),
-    ("longest speaker", "{longest:percent}"), ("(truth)", "{longest_gold:percent}"),
-    ("swapped", "{swapped}"), ("winner flips", "{flipped:percent}"),
+    ("biases", "{run}"),
+    ("con wins", "{con:percent}"),
+    ("(truth)", "{con_gold:percent}"),
+    ("last speaker", "{last:percent}"),
+    ("(truth)", "{last_gold:percent}"),
+    ("longest speaker", "{longest:percent}"),
+    ("(truth)", "{longest_gold:percent}"),
+    ("swapped", "{swapped}"),
+    ("winner flips", "{flipped:percent}"),
     ("side wins", "{stays_with_side:percent}"),
-)  # fmt: skip
+)
 _SAME_COLUMNS: Columns = (
-    ("agreement", "{first} and {second}"), ("debates", "{debates}"),
-    ("same winner", "{same:percent}"), ("kappa", "{kappa:.3f}"),
-)  # fmt: skip
+    ("agreement", "{first} and {second}"),
+    ("debates", "{debates}"),
+    ("same winner", "{same:percent}"),
+    ("kappa", "{kappa:.3f}"),
+)
 
 
 def published() -> tuple[Published, ...]:
@@ -208,9 +235,13 @@ def _figures(table: Mapping[str, Any]) -> Iterator[Published]:
         for measure, value in zip(table["measures"], values, strict=True):
             if value != "":
                 yield Published(
-                    system=system, data=table["data"], measure=measure, value=value,
-                    dimension=table.get("dimension", "general"), paper=table["paper"],
-                )  # fmt: skip
+                    system=system,
+                    data=table["data"],
+                    measure=measure,
+                    value=value,
+                    dimension=table.get("dimension", "general"),
+                    paper=table["paper"],
+                )
 
 
 def _published(figures: Sequence[Published]) -> Iterator[Part]:

@@ -79,9 +79,10 @@ def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
     """Count how often con, the last speaker and the longest speaker win, and flips by swapping."""
     pairs = [(known[key], one) for key, one in judged.items()]
     decided = [
-        (contest, one.outcome.winner) for contest, one in pairs
+        (contest, one.outcome.winner)
+        for contest, one in pairs
         if one.outcome.winner not in (None, TIE)
-    ]  # fmt: skip
+    ]
     golden = [
         (contest, winner)
         for contest, _ in pairs
@@ -94,21 +95,25 @@ def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
         if one.swapped is not None and one.outcome.winner and one.swapped.winner
     ]
     return BiasRow(
-        run=run, debates=len(pairs), swapped=len(both),
+        run=run,
+        debates=len(pairs),
+        swapped=len(both),
         con=v.share([c.sides[w] == "con" for c, w in decided if w is not None]),
         con_gold=v.share([c.sides[w] == "con" for c, w in golden]),
         last=v.share([c.speeches[-1].speaker == w for c, w in decided if c.speeches]),
         last_gold=v.share([c.speeches[-1].speaker == w for c, w in golden if c.speeches]),
         longest=v.share([v.longest_speaker(c) == w for c, w in decided if v.longest_speaker(c)]),
-        longest_gold=v.share([
-            v.longest_speaker(c) == w for c, w in golden if v.longest_speaker(c)
-        ]),
+        longest_gold=v.share(
+            [v.longest_speaker(c) == w for c, w in golden if v.longest_speaker(c)]
+        ),
         flipped=v.share([before != after for _, before, after in both]),
-        stays_with_side=v.share([
-            TIE not in (before, after) and contest.sides[before] != contest.sides[after]
-            for contest, before, after in both
-        ]),
-    )  # fmt: skip
+        stays_with_side=v.share(
+            [
+                TIE not in (before, after) and contest.sides[before] != contest.sides[after]
+                for contest, before, after in both
+            ]
+        ),
+    )
 
 
 def same_winners(
@@ -161,20 +166,26 @@ def score_contests(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
         )
     return ContestReport(
-        truth=truth.name, against=against, debates=len(known), samples=samples, seed=seed,
+        truth=truth.name,
+        against=against,
+        debates=len(known),
+        samples=samples,
+        seed=seed,
         rows=tuple(rows),
         biases=tuple(bias(name, known, of_run) for name, of_run in judgements.items()),
-        same=tuple(same_winners(known, judgements)), published=published(),
+        same=tuple(same_winners(known, judgements)),
+        published=published(),
         sides=tuple(
             row
             for name, of_run in judgements.items()
             for row in side_rows(name, known, {key: one.outcome for key, one in of_run.items()})
         ),
         missing={
-            name: lost for name, of_run in judgements.items()
+            name: lost
+            for name, of_run in judgements.items()
             if (lost := tuple(key for key in known if key not in of_run))
         },
-    )  # fmt: skip
+    )
 
 
 def _dimensions(known: Contests) -> list[str]:
@@ -303,17 +314,23 @@ class _Scale:
             if lean is not None and (truth := v.gold_values(one, self.dimension))
         ]
         return ContestRow(
-            run=run, dimension=self.dimension, basis=basis, debates=len(self.contests),
-            completed=sum(completed) / len(completed), accuracy=v.share(right),
-            accuracy_low=low, accuracy_high=high,
+            run=run,
+            dimension=self.dimension,
+            basis=basis,
+            debates=len(self.contests),
+            completed=sum(completed) / len(completed),
+            accuracy=v.share(right),
+            accuracy_low=low,
+            accuracy_high=high,
             accuracy_completed=v.share(
                 [one for one, done in zip(right, completed, strict=True) if done]
             ),
-            rmse=v.root_mean_square(whole), mae=v.mean_absolute(whole),
+            rmse=v.root_mean_square(whole),
+            mae=v.mean_absolute(whole),
             rmse_low=None if bottom is None else 100 * bottom**0.5,
             rmse_high=None if top is None else 100 * top**0.5,
             **correlations([lean for lean, _ in pairs], [value for _, value in pairs]),
-        )  # fmt: skip
+        )
 
     def _random(self) -> ContestRow:
         """Return the expected row of a random guess."""
@@ -324,16 +341,23 @@ class _Scale:
         ]
         errors: list[v.Error] = [
             (guess - at, times)
-            for one in self.contests if ties
+            for one in self.contests
+            if ties
             for at, times in self._truth(one).items()
             for guess in (0.0, 0.5, 1.0)
-        ]  # fmt: skip
+        ]
         mean = sum(shares) / len(shares)
         return ContestRow(
-            run="at random", dimension=self.dimension, basis="constant",
-            debates=len(self.contests), completed=1.0, accuracy=mean, accuracy_completed=mean,
-            rmse=v.root_mean_square(errors), mae=v.mean_absolute(errors),
-        )  # fmt: skip
+            run="at random",
+            dimension=self.dimension,
+            basis="constant",
+            debates=len(self.contests),
+            completed=1.0,
+            accuracy=mean,
+            accuracy_completed=mean,
+            rmse=v.root_mean_square(errors),
+            mae=v.mean_absolute(errors),
+        )
 
     def _drawn(
         self, values: Sequence[float], counted: Sequence[float]

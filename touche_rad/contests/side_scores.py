@@ -73,13 +73,13 @@ def side_rows(
         for speaker, scores in people_scores(contest).items()
     ]
     for name in dict.fromkeys(name for given, _ in samples for name in given):
-        yield from _rows(run, name, "overall", [
-            (given.get(name), overall(scores)) for given, scores in samples
-        ])  # fmt: skip
+        yield from _rows(
+            run, name, "overall", [(given.get(name), overall(scores)) for given, scores in samples]
+        )
         if name not in _OVERALL:
-            yield from _rows(run, name, name, [
-                (given.get(name), scores.get(name)) for given, scores in samples
-            ])  # fmt: skip
+            yield from _rows(
+                run, name, name, [(given.get(name), scores.get(name)) for given, scores in samples]
+            )
 
 
 def _rows(
@@ -89,6 +89,9 @@ def _rows(
     if pairs:
         ours, theirs = zip(*pairs, strict=True)
         yield SideRow(
-            run=run, dimension=name, people=people, sides=len(pairs),
+            run=run,
+            dimension=name,
+            people=people,
+            sides=len(pairs),
             **correlations(ours, theirs),
-        )  # fmt: skip
+        )

@@ -81,11 +81,13 @@ class Stage:
         answerers = {one.name: one.answerer for one in self.entrants}
         pro, con = answerers[game.pro], answerers[game.con]
         contest = Contest(
-            id=game.id, motion=game.claim.claim, info=game.claim.description,
+            id=game.id,
+            motion=game.claim.claim,
+            info=game.claim.description,
             sides={FIRST: "pro", SECOND: "con"},
             debaters={FIRST: game.pro, SECOND: game.con},
             opening=objection(self.index, game.claim.claim),
-        )  # fmt: skip
+        )
         notes: list[str] = []
         stand_ins: list[StandIn] = []
         for turn in range(self.rounds):

@@ -118,12 +118,14 @@ class BestOfN:
         found = sorted(await self._candidates(debate), key=_rank, reverse=True)
         return [
             ExplainedCandidate(
-                name_of(one.debater), one.response.content, one.reward or 0.0,
+                name_of(one.debater),
+                one.response.content,
+                one.reward or 0.0,
                 {"reward": Feature(one.reward or 0.0, phrase="has a high reward from the judge")},
             )
             for one in found
             if one.response is not None
-        ]  # fmt: skip
+        ]
 
     async def _candidates(self, debate: Debate) -> list[Candidate]:
         """Ask all debaters in parallel, then judge each different answer once."""

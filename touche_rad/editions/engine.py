@@ -113,9 +113,11 @@ class Engine:
         wanted = self.loaded.plan.index_fingerprint
         if wanted and self.index is not None and self.index.fingerprint != wanted:
             raise InputError(
-                self.loaded.path, f"expected an index with the fingerprint {wanted}, got "
-                f"{self.index.fingerprint}: use the index of this edition", field="index",
-            )  # fmt: skip
+                self.loaded.path,
+                f"expected an index with the fingerprint {wanted}, got "
+                f"{self.index.fingerprint}: use the index of this edition",
+                field="index",
+            )
 
     async def play(self, run: Run) -> None:
         """Play and judge everything that is not finished.
@@ -186,8 +188,9 @@ class Engine:
         readers = {"claims": files.read_claims, "debates": files.read_debates}
         counts = {
             key: sum(1 for _ in reader(self.loaded.data[key]))
-            for key, reader in readers.items() if key in self.loaded.data
-        }  # fmt: skip
+            for key, reader in readers.items()
+            if key in self.loaded.data
+        }
         for key, count in counts.items():
             if not count:
                 raise InputError(self.loaded.data[key], "expected at least one debate, found none")
@@ -260,9 +263,12 @@ class Engine:
         assert cell.debater is not None
         assert cell.user is not None
         settings = identity_of(
-            ours, cell.debater.plugin, deadline=plan.deadline, debater=cell.debater.tag,
+            ours,
+            cell.debater.plugin,
+            deadline=plan.deadline,
+            debater=cell.debater.tag,
             max_words=plan.max_words,
-        )  # fmt: skip
+        )
         if of_user.model is not None:
             settings["user_model"] = of_user.model.identity
         return settings | cell.user.choice.identity | {"turns": plan.turns}
@@ -290,12 +296,15 @@ class Engine:
             number = self.cells.index(cell)
             engine = run.elsewhere.for_cell(number, cell.path, services, of_user)
         options = RunOptions(
-            workers=run.workers, progress=progress, status_path=status_beside(out),
-            model=services.model or of_user.model, strict=run.strict,
+            workers=run.workers,
+            progress=progress,
+            status_path=status_beside(out),
+            model=services.model or of_user.model,
+            strict=run.strict,
             demo=self.index is not None and is_demo(self.index),
             errors=out.with_name(f"{out.name}{ERRORS}"),
             engine=engine,
-        )  # fmt: skip
+        )
         out.parent.mkdir(parents=True, exist_ok=True)
         await self._work(cell, services, of_user)(options)
         if services.model is not None and of_user.model is not None:

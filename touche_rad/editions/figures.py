@@ -77,15 +77,25 @@ class Figures(Printed):
         )
         judges = list(self.debaters[0].judges)
         heads = ["rank", "debater", "yes", INTERVAL, *judges, "words", "fallbacks"]
-        yield Table(heads, [
+        yield Table(
+            heads,
             [
-                NONE if one.rank is None else str(one.rank), one.name, f"{one.yes:.4f}",
-                NONE if one.low is None or one.high is None else f"{one.low:.3f}–{one.high:.3f}",
-                *(f"{one.judges[judge]:.3f}" for judge in judges), f"{one.words:.1f}",
-                str(one.fallbacks),
-            ]
-            for one in self.debaters
-        ], name=1, optional=len(judges) + 2)  # fmt: skip
+                [
+                    NONE if one.rank is None else str(one.rank),
+                    one.name,
+                    f"{one.yes:.4f}",
+                    NONE
+                    if one.low is None or one.high is None
+                    else f"{one.low:.3f}–{one.high:.3f}",
+                    *(f"{one.judges[judge]:.3f}" for judge in judges),
+                    f"{one.words:.1f}",
+                    str(one.fallbacks),
+                ]
+                for one in self.debaters
+            ],
+            name=1,
+            optional=len(judges) + 2,
+        )
 
 
 @dataclass(frozen=True)
@@ -111,11 +121,13 @@ def compute(loaded: Loaded, results: Path) -> Computed:
     judges = _score_judges(loaded, results)
     counted = _Counts(loaded, results) if loaded.debaters else None
     figures = Figures(
-        name=plan.name, claims=counted.claims if counted else 0, samples=plan.samples,
+        name=plan.name,
+        claims=counted.claims if counted else 0,
+        samples=plan.samples,
         debaters=tuple(counted.debaters()) if counted else (),
         comparisons=counted.comparisons() if counted else (),
         judges=judges.to_json() if judges is not None else None,
-    )  # fmt: skip
+    )
     return Computed(figures, judges)
 
 
@@ -129,13 +141,17 @@ def _score_judges(loaded: Loaded, results: Path) -> JudgementReport | None:
     if not plan.labels:
         return None
     marked = [
-        results / one.path for one in cells_of(loaded)
+        results / one.path
+        for one in cells_of(loaded)
         if one.is_labelled and one.judge and one.judge.name in plan.pages.baselines
-    ]  # fmt: skip
+    ]
     report = score_judgements(
-        labelled_runs(loaded, results), loaded.file("labels"), baselines=marked,
-        policy=Policy(debates=loaded.file("debates")), samples=plan.samples,
-    )  # fmt: skip
+        labelled_runs(loaded, results),
+        loaded.file("labels"),
+        baselines=marked,
+        policy=Policy(debates=loaded.file("debates")),
+        samples=plan.samples,
+    )
     return _without_folders(report, loaded.folder, results)
 
 
@@ -167,8 +183,15 @@ class _Counts:
         self.words: Counter[str] = Counter()
         self.responses: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
-        shape = (self.claims, len(self.names), len(self.users), len(self.plan.seeds),
-                 len(self.judges), len(Maxim), 2)  # fmt: skip
+        shape = (
+            self.claims,
+            len(self.names),
+            len(self.users),
+            len(self.plan.seeds),
+            len(self.judges),
+            len(Maxim),
+            2,
+        )
         self.counts = np.zeros(shape)
         for cell in cells_of(loaded):
             if cell.debater is not None and cell.user is not None:
@@ -186,9 +209,11 @@ class _Counts:
             number = self._add_debates(path, debater)
         else:
             at = (
-                self.names.index(debater), self.users.index(user),
-                self.plan.seeds.index(cell.seed), self.judges.index(cell.judge.name),
-            )  # fmt: skip
+                self.names.index(debater),
+                self.users.index(user),
+                self.plan.seeds.index(cell.seed),
+                self.judges.index(cell.judge.name),
+            )
             counts = [_count(one.turns) for one in files.read_evaluations(path)]
             number = len(counts)
             if number == self.claims:
@@ -232,14 +257,19 @@ class _Counts:
             responses = self.responses[name]
             ranked = own[:, :, :, self.ranking]
             yield DebaterFigures(
-                name=name, rank=rank, yes=measured[MEAN].value, low=low, high=high,
+                name=name,
+                rank=rank,
+                yes=measured[MEAN].value,
+                low=low,
+                high=high,
                 maxims={str(maxim): measured[str(maxim)].value for maxim in Maxim},
                 judges=_by(self.judges, own, 3),
                 users=_by(self.users, ranked, 1),
                 seeds=_by([str(one) for one in self.plan.seeds], ranked, 2),
-                responses=responses, words=self.words[name] / responses if responses else 0.0,
+                responses=responses,
+                words=self.words[name] / responses if responses else 0.0,
                 fallbacks=self.fallbacks[name],
-            )  # fmt: skip
+            )
 
     def comparisons(self) -> tuple[Comparison, ...]:
         """Compare the debaters with the best one and with the baselines."""

@@ -43,9 +43,12 @@ def result_files(results: Path, cells: Sequence[Cell]) -> list[Path]:
     """Return the files of a finished run: outputs, statuses, figures, pages and the record."""
     paths = [results / cell.path for cell in cells]
     return [
-        *paths, *map(status_beside, paths), results / FIGURES, *page_files(results),
+        *paths,
+        *map(status_beside, paths),
+        results / FIGURES,
+        *page_files(results),
         results / RECORD,
-    ]  # fmt: skip
+    ]
 
 
 def warnings_of(engine: Engine) -> list[str]:

@@ -107,9 +107,13 @@ def new_edition(path: Path, wanted: Wanted) -> EditionFolder:
 
 def _manifest(path: Path, wanted: Wanted) -> str:
     """Return the TOML of a new edition."""
-    lines = ["# An edition of touche-rad. Play it with: touche-rad edition run FOLDER",
-             "# Hashes are in SHA256SUMS; results, pages and the record are in results/.", "",
-             "format = 1", f"name = {_quoted(path.name)}"]  # fmt: skip
+    lines = [
+        "# An edition of touche-rad. Play it with: touche-rad edition run FOLDER",
+        "# Hashes are in SHA256SUMS; results, pages and the record are in results/.",
+        "",
+        "format = 1",
+        f"name = {_quoted(path.name)}",
+    ]
     lines += [f"{key} = {_quoted(_DATA[key])}" for key in wanted.data]
     if wanted.index:
         lines.append(f"index = {_quoted(_location(path, wanted.index))}")
@@ -126,8 +130,12 @@ def _manifest(path: Path, wanted: Wanted) -> str:
             ]
     known = {*names["debaters"], *names["judges"]}
     baselines = [name for name in wanted.baselines if name in known]
-    lines += ["", "[pages]", f"title = {_quoted(wanted.title or path.name)}",
-              f"baselines = {json.dumps(baselines)}"]  # fmt: skip
+    lines += [
+        "",
+        "[pages]",
+        f"title = {_quoted(wanted.title or path.name)}",
+        f"baselines = {json.dumps(baselines)}",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -51,16 +51,22 @@ def write_pages(
     judges = computed.judges
     if judges is not None:
         page = write_report(
-            labelled_runs(loaded, results), folder / JUDGES if loaded.debaters else folder,
-            labels=loaded.file("labels"), boards=[judgement_board(judges)],
-            title=f"{title}: judges" if loaded.debaters else title, debates=plan.pages.debates,
-        ).page  # fmt: skip
+            labelled_runs(loaded, results),
+            folder / JUDGES if loaded.debaters else folder,
+            labels=loaded.file("labels"),
+            boards=[judgement_board(judges)],
+            title=f"{title}: judges" if loaded.debaters else title,
+            debates=plan.pages.debates,
+        ).page
     if loaded.debaters:
         runs = [results / one.path for one in cells_of(loaded) if one.judge and one.debater]
         page = write_report(
-            runs, folder, title=title, boards=list(_boards(loaded, results, computed)),
+            runs,
+            folder,
+            title=title,
+            boards=list(_boards(loaded, results, computed)),
             debates=plan.pages.debates,
-        ).page  # fmt: skip
+        ).page
     return page
 
 
@@ -95,46 +101,68 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     ignored = [name for name in debaters[0].judges if name in baselines]
     heads = ["debater", "rank", "yes", "95 % interval", *map(str, Maxim), "words", "fallbacks"]
     rows = [
-        [Cell(text) for text in (
-            one.name, NONE if one.rank is None else str(one.rank), number(one.yes, 4),
-            interval(one.low, one.high), *(number(one.maxims[str(m)]) for m in Maxim),
-            number(one.words, 1), str(one.fallbacks),
-        )]
+        [
+            Cell(text)
+            for text in (
+                one.name,
+                NONE if one.rank is None else str(one.rank),
+                number(one.yes, 4),
+                interval(one.low, one.high),
+                *(number(one.maxims[str(m)]) for m in Maxim),
+                number(one.words, 1),
+                str(one.fallbacks),
+            )
+        ]
         for one in debaters
-    ]  # fmt: skip
+    ]
     difference = by_pair(figures.comparisons, MEAN)
     without = f" The judges {', '.join(ignored)} are baselines and do not count." if ignored else ""
     return Board(
         "Debaters",
-        list(ranking_in_words(
-            [one for one in ranked if one.name not in marked],
-            [one for one in ranked if one.name in marked], "share of yes", difference,
-        )),
+        list(
+            ranking_in_words(
+                [one for one in ranked if one.name not in marked],
+                [one for one in ranked if one.name in marked],
+                "share of yes",
+                difference,
+            )
+        ),
         f"Share of yes on {figures.claims} claims, mean of the judges and the maxims.{without} "
         f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “clearly” means that "
         "the interval of the paired difference excludes 0. Judges may be wrong: their scores on "
         "labelled debates show how often.",
         [BoardTable("Share of yes", heads, rows, marked)],
         [
-            Plot("Share of yes", dots("Share of yes", [
-                Dot(one.name, one.yes, one.low, one.high) for one in debaters
-            ])),
-            Plot("Words per response", dots("Words per response", [
-                Dot(one.name, one.words, None, None) for one in debaters
-            ], [("limit", 60.0)], digits=0)),
+            Plot(
+                "Share of yes",
+                dots(
+                    "Share of yes", [Dot(one.name, one.yes, one.low, one.high) for one in debaters]
+                ),
+            ),
+            Plot(
+                "Words per response",
+                dots(
+                    "Words per response",
+                    [Dot(one.name, one.words, None, None) for one in debaters],
+                    [("limit", 60.0)],
+                    digits=0,
+                ),
+            ),
         ],
         [
-            (f"Share of yes by {kind}", [_table(kind, [
-                (one.name, getattr(one, f"{kind}s")) for one in debaters
-            ], marked)])
+            (
+                f"Share of yes by {kind}",
+                [_table(kind, [(one.name, getattr(one, f"{kind}s")) for one in debaters], marked)],
+            )
             for kind in ("judge", "user", "seed")
             if kind == "judge" or len(getattr(debaters[0], f"{kind}s")) > 1
         ],
         [
             f"{one.name}: a fallback debater gave {one.fallbacks} of {one.responses} responses"
-            for one in debaters if one.fallbacks
+            for one in debaters
+            if one.fallbacks
         ],
-    )  # fmt: skip
+    )
 
 
 def _table(
@@ -142,10 +170,11 @@ def _table(
 ) -> BoardTable:
     names = list(rows[0][1])
     return BoardTable(
-        f"Share of yes by {kind}", ["debater", *names],
+        f"Share of yes by {kind}",
+        ["debater", *names],
         [[Cell(name), *(Cell(number(values[one])) for one in names)] for name, values in rows],
         marked,
-    )  # fmt: skip
+    )
 
 
 def page_files(results: Path) -> list[Path]:

@@ -224,9 +224,10 @@ class Loaded:
             for one in getattr(self, group):
                 if "model" in one.plugin.needs and not one.model and not named:
                     raise InputError(
-                        self.path, f"{one.plugin.name} needs {A_MODEL}; or set the key model",
+                        self.path,
+                        f"{one.plugin.name} needs {A_MODEL}; or set the key model",
                         field=f"{group}.{one.name}",
-                    )  # fmt: skip
+                    )
 
 
 def _beside(folder: Path, options: Mapping[str, str]) -> dict[str, str]:
@@ -292,9 +293,10 @@ def _check_parts(loaded: Loaded) -> None:
     for name in plan.pages.baselines:
         if name not in known:
             raise InputError(
-                path, f"there is no debater or judge {name!r}{nearest(name, known)}",
+                path,
+                f"there is no debater or judge {name!r}{nearest(name, known)}",
                 field="pages.baselines",
-            )  # fmt: skip
+            )
     if set(plan.judges) <= set(plan.pages.baselines) and plan.debaters:
         raise InputError(
             path, "one judge must be no baseline, to rank the debaters", field="pages.baselines"
@@ -317,6 +319,7 @@ def _wrong(path: Path, error: ValidationError) -> InputError:
     if key == "name" and first["type"] == "string_pattern_mismatch":
         return InputError(path, f"expected another name: {_NAMES_ARE}", field=key)
     if key == "judges" and first["type"] == "too_short":
-        return InputError(path, 'expected at least one judge, such as grounded = "grounded"',
-                          field=key)  # fmt: skip
+        return InputError(
+            path, 'expected at least one judge, such as grounded = "grounded"', field=key
+        )
     return InputError(path, f"{expected(error)}, got {first['input']!r:.60}", field=key)

@@ -75,13 +75,14 @@ def write_record(
         models: The identity of the language model of each entry.
     """
     record = {
-        "format": FORMAT, "state": FINISHED, "name": loaded.plan.name,
+        "format": FORMAT,
+        "state": FINISHED,
+        "name": loaded.plan.name,
         "plan": loaded.plan.model_dump(mode="json"),
         "plan_file": os.path.relpath(loaded.path.resolve(), results.resolve()),
         "versions": versions(),
         "index": index.fingerprint if index is not None else None,
-        "inputs": {getattr(loaded.plan, key): sha256_of(path)
-                   for key, path in loaded.data.items()},
+        "inputs": {getattr(loaded.plan, key): sha256_of(path) for key, path in loaded.data.items()},
         "entries": {
             group: {one.name: entry_record(one) for one in getattr(loaded, group)}
             for group in ("users", "debaters", "judges")
@@ -90,7 +91,7 @@ def write_record(
         "usage": _usage(outputs.values()),
         "outputs": {path: sha256_of(results / path) for path in sorted(outputs)},
         "figures": sha256_of(results / FIGURES),
-    }  # fmt: skip
+    }
     _write(results / RECORD, redact_data(record))
 
 
@@ -113,12 +114,14 @@ def entry_record(entry: Chosen | ChosenUser) -> dict[str, Any]:
     folder = Path(values.pop(PROMPTS, "") or os.devnull)
     bundled = prompt_files(entry.plugin.factory)
     return {
-        "plugin": entry.plugin.name, "source": entry.plugin.source, "options": values,
+        "plugin": entry.plugin.name,
+        "source": entry.plugin.source,
+        "options": values,
         "prompts": {
             name: _digest(folder / path.name if (folder / path.name).is_file() else path)
             for name, path in sorted(bundled.items())
         },
-    }  # fmt: skip
+    }
 
 
 def _digest(path: Path) -> str:

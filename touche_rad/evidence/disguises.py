@@ -15,10 +15,18 @@ from urllib.parse import unquote
 
 from touche_rad.text import stopwords, words
 
-_HIDDEN: Final = tuple(map(re.compile, (
-    r"[a-z0-9+/_-]{24,}", r"(?:\b\w[ ._*|-]{1,2}){6}", r"[a-z][0-9@$!+|][a-z]",
-    r"%[0-9a-f]{2}%|&#|\\[ux]", r"[^\x00-\x7f]",
-)))  # fmt: skip
+_HIDDEN: Final = tuple(
+    map(
+        re.compile,
+        (
+            r"[a-z0-9+/_-]{24,}",
+            r"(?:\b\w[ ._*|-]{1,2}){6}",
+            r"[a-z][0-9@$!+|][a-z]",
+            r"%[0-9a-f]{2}%|&#|\\[ux]",
+            r"[^\x00-\x7f]",
+        ),
+    )
+)
 """Codes, spaced letters, digits within words, and letters beyond ASCII, in a line in lower case.
 One after the other they take half the time of one pattern."""
 _FEW = 4

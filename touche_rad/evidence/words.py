@@ -114,13 +114,46 @@ def stem(word: str) -> str:
 
 
 _SUFFIXES = [
-    ("isations", 4), ("izations", 4), ("isation", 4), ("ization", 4), ("ations", 4), ("ation", 4),
-    ("ements", 4), ("ement", 4), ("ments", 4), ("ment", 4), ("ingly", 4), ("edly", 4), ("ively", 4),
-    ("ness", 4), ("ities", 4), ("ity", 4), ("ising", 4), ("izing", 4), ("ised", 4), ("ized", 4),
-    ("ise", 4), ("ize", 4), ("ions", 4), ("ion", 4), ("ives", 4), ("ive", 4), ("ance", 4),
-    ("ence", 4), ("ant", 4), ("ent", 4), ("able", 4), ("ible", 4), ("ally", 4), ("al", 5),
-    ("ing", 3), ("ed", 3), ("ly", 4), ("er", 4), ("or", 5),
-]  # fmt: skip
+    ("isations", 4),
+    ("izations", 4),
+    ("isation", 4),
+    ("ization", 4),
+    ("ations", 4),
+    ("ation", 4),
+    ("ements", 4),
+    ("ement", 4),
+    ("ments", 4),
+    ("ment", 4),
+    ("ingly", 4),
+    ("edly", 4),
+    ("ively", 4),
+    ("ness", 4),
+    ("ities", 4),
+    ("ity", 4),
+    ("ising", 4),
+    ("izing", 4),
+    ("ised", 4),
+    ("ized", 4),
+    ("ise", 4),
+    ("ize", 4),
+    ("ions", 4),
+    ("ion", 4),
+    ("ives", 4),
+    ("ive", 4),
+    ("ance", 4),
+    ("ence", 4),
+    ("ant", 4),
+    ("ent", 4),
+    ("able", 4),
+    ("ible", 4),
+    ("ally", 4),
+    ("al", 5),
+    ("ing", 3),
+    ("ed", 3),
+    ("ly", 4),
+    ("er", 4),
+    ("or", 5),
+]
 
 
 @dataclass(frozen=True)
@@ -221,9 +254,19 @@ def lexicon() -> Lexicon:
 
 
 _WORD_LISTS = (
-    "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses",
-    "conditions", "attitudes", "harmless", "light", "reversals", "directed",
-)  # fmt: skip
+    "not_negated",
+    "exaggerators",
+    "mild",
+    "hedges",
+    "numbers",
+    "witnesses",
+    "conditions",
+    "attitudes",
+    "harmless",
+    "light",
+    "reversals",
+    "directed",
+)
 
 
 def _senses(lines: str) -> dict[str, str]:

@@ -80,9 +80,14 @@ class GriceJudge:
         return builder.build(expected_topic_ids=topics, on_missing="fix_aggregate")
 
     def create_qrels(
-        self, rag_responses: Iterable[Any], rag_topics: Sequence[Any], llm_config: Any,
-        nugget_banks: Any = None, corpus: str | None = None, **settings: Any,
-    ) -> Any:  # fmt: skip
+        self,
+        rag_responses: Iterable[Any],
+        rag_topics: Sequence[Any],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> Any:
         """Return for each cited argument whether it supports a sentence of a response.
 
         AutoJudge wants a row for each topic: a response without citations is itself a document, by
@@ -109,15 +114,18 @@ class GriceJudge:
         return Qrels(rows=rows)
 
     def create_nuggets(
-        self, rag_responses: Iterable[Any], rag_topics: Sequence[Any], llm_config: Any,
-        nugget_banks: Any = None, corpus: str | None = None, **settings: Any,
-    ) -> None:  # fmt: skip
+        self,
+        rag_responses: Iterable[Any],
+        rag_topics: Sequence[Any],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> None:
         """Create no nuggets: a debate has no list of facts that a response must name."""
 
 
-def _views(
-    reports: Iterable[Any], topics: Sequence[Any]
-) -> Iterable[tuple[Any, Debate]]:  # fmt: skip
+def _views(reports: Iterable[Any], topics: Sequence[Any]) -> Iterable[tuple[Any, Debate]]:
     titles = {topic.request_id: topic.title for topic in topics}
     for report in reports:
         record = report.model_dump(mode="json", exclude={"path"})

@@ -74,23 +74,36 @@ def _log(run: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "version": VERSION,
         "status": "success",
         "eval": {
-            "eval_id": digest, "run_id": digest, "task_id": digest, "created": finished,
-            "task": run.stem, "task_version": 0, "model": f"touche-rad/{plugin}",
-            "dataset": {"name": run.name, "samples": len(ids), "sample_ids": ids,
-                        "shuffled": False},
-            "config": {"epochs": 1}, "packages": {"touche-rad": __version__},
+            "eval_id": digest,
+            "run_id": digest,
+            "task_id": digest,
+            "created": finished,
+            "task": run.stem,
+            "task_version": 0,
+            "model": f"touche-rad/{plugin}",
+            "dataset": {
+                "name": run.name,
+                "samples": len(ids),
+                "sample_ids": ids,
+                "shuffled": False,
+            },
+            "config": {"epochs": 1},
+            "packages": {"touche-rad": __version__},
             "metadata": {"identity": identity},
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {
-            "total_samples": len(ids), "completed_samples": len(ids),
+            "total_samples": len(ids),
+            "completed_samples": len(ids),
             "scores": [one for maxim in Maxim if (one := _result(maxim, samples)) is not None],
         },
         "stats": {
-            "started_at": started, "completed_at": finished, "model_usage": _usage(status),
+            "started_at": started,
+            "completed_at": finished,
+            "model_usage": _usage(status),
         },
         "samples": samples,
-    }  # fmt: skip
+    }
 
 
 def _result(maxim: Maxim, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -110,10 +123,12 @@ def _result(maxim: Maxim, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any
     if labelled:
         metrics["accuracy"] = sum(labelled) / len(labelled)
     return {
-        "name": maxim.value, "scorer": maxim.value, "scored_samples": len(found),
+        "name": maxim.value,
+        "scorer": maxim.value,
+        "scored_samples": len(found),
         "unscored_samples": len(samples) - len(found),
         "metrics": {key: {"name": key, "value": value} for key, value in metrics.items()},
-    }  # fmt: skip
+    }
 
 
 def _samples(
@@ -126,9 +141,13 @@ def _samples(
         response = debate.turns[at].response
         if response is not None:
             yield _sample(
-                number, debate, at, response, verdicts[place] if place < len(verdicts) else {},
+                number,
+                debate,
+                at,
+                response,
+                verdicts[place] if place < len(verdicts) else {},
                 labels[place] if place < len(labels) else {},
-            )  # fmt: skip
+            )
 
 
 def _sample(
@@ -142,7 +161,9 @@ def _sample(
     answer = given.pop()
     known = {maxim.value: labels[maxim] for maxim in Maxim if labels.get(maxim) is not None}
     return {
-        "id": f"{number}.{at + 1}", "epoch": 1, "input": given,
+        "id": f"{number}.{at + 1}",
+        "epoch": 1,
+        "input": given,
         "target": ", ".join(f"{name}: {_word(value)}" for name, value in known.items()),
         "messages": [*given, answer],
         "output": {
@@ -156,20 +177,24 @@ def _sample(
             if verdict.score is not None
         },
         "metadata": {
-            "debate": debate.id, "claim": debate.claim, "turn": at + 1,
-            "words": count_words(response.content), "labels": known,
+            "debate": debate.id,
+            "claim": debate.claim,
+            "turn": at + 1,
+            "words": count_words(response.content),
+            "labels": known,
             "arguments": [{"id": one.id, "text": one.text} for one in response.arguments],
         },
-    }  # fmt: skip
+    }
 
 
 def _score(verdict: Verdict, response: Response) -> dict[str, Any]:
     """Return a verdict; the viewer lists `answer` beside the input, so it is the response."""
     reason = f": {verdict.rationale}" if verdict.rationale else ""
     return {
-        "value": verdict.score, "answer": response.content,
+        "value": verdict.score,
+        "answer": response.content,
         "explanation": f"{_word(verdict.yes)}{reason}",
-    }  # fmt: skip
+    }
 
 
 def _usage(status: Mapping[str, Any]) -> dict[str, dict[str, int]]:
@@ -180,9 +205,11 @@ def _usage(status: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     model = (status.get("identity") or {}).get("model") or {}
     given, written = int(total["prompt_tokens"]), int(total["completion_tokens"])
     counts = {
-        "input_tokens": given, "output_tokens": written, "total_tokens": given + written,
+        "input_tokens": given,
+        "output_tokens": written,
+        "total_tokens": given + written,
         "input_tokens_cache_read": int(total["cached_tokens"]),
-    }  # fmt: skip
+    }
     return {str(model.get("name", "unknown")): counts}
 
 

@@ -43,18 +43,22 @@ def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
                 known = topics.setdefault(topic, _topic(topic, claim, at))
                 if known["title"] != claim:
                     raise InputError(
-                        run, "the claim differs from another run's: expected runs on the same "
-                        "claims, in the same order", line=number,
-                    )  # fmt: skip
+                        run,
+                        "the claim differs from another run's: expected runs on the same "
+                        "claims, in the same order",
+                        line=number,
+                    )
     return list(topics.values())
 
 
 def _topic(topic: str, claim: str, at: int) -> dict[str, Any]:
     return {
-        "request_id": topic, "title": claim, "word_limit": WORDS,
+        "request_id": topic,
+        "title": claim,
+        "word_limit": WORDS,
         "problem_statement": f"Argue against the user in turn {at + 1} of a debate. The user's "
         f"claim: {claim}",
-    }  # fmt: skip
+    }
 
 
 def _report(view: Debate, response: Response, topic: str, run_id: str, team: str) -> dict[str, Any]:
@@ -64,13 +68,15 @@ def _report(view: Debate, response: Response, topic: str, run_id: str, team: str
         sentences = [response.content]
     return {
         "metadata": {
-            "team_id": team, "run_id": run_id, "topic_id": topic,
+            "team_id": team,
+            "run_id": run_id,
+            "topic_id": topic,
             "extra": {"claim": view.claim, _CONVERSATION: _messages(view)},
         },
         "references": list(dict.fromkeys(cited)),
         "answer": [{"text": text, "citations": cited} for text in sentences],
         "documents": {one.id: json.loads(files.argument_line(one)) for one in response.arguments},
-    }  # fmt: skip
+    }
 
 
 def _messages(view: Debate) -> list[dict[str, Any]]:
@@ -197,18 +203,20 @@ def read_titles(path: Path) -> dict[str, str]:
 
 def workflow(judge: str) -> str:
     """Return a workflow of AutoJudge in which a judge of ours makes the leaderboard and qrels."""
-    return "\n".join([
-        "# auto-judge run --workflow workflow.yml --rag-responses runs --rag-topics topics.jsonl "
-        "--out-dir out",
-        'judge_class: "touche_rad.exchange.autojudge.GriceJudge"',
-        'qrels_class: "touche_rad.exchange.autojudge.GriceJudge"',
-        "create_nuggets: false",
-        "create_qrels: true",
-        "judge: true",
-        "judge_uses_nuggets: false",
-        "qrels_uses_nuggets: false",
-        "settings:",
-        '  filebase: "{_name}"',
-        f"  judge: {json.dumps(judge)}",
-        "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "# auto-judge run --workflow workflow.yml --rag-responses runs "
+            "--rag-topics topics.jsonl --out-dir out",
+            'judge_class: "touche_rad.exchange.autojudge.GriceJudge"',
+            'qrels_class: "touche_rad.exchange.autojudge.GriceJudge"',
+            "create_nuggets: false",
+            "create_qrels: true",
+            "judge: true",
+            "judge_uses_nuggets: false",
+            "qrels_uses_nuggets: false",
+            "settings:",
+            '  filebase: "{_name}"',
+            f"  judge: {json.dumps(judge)}",
+            "",
+        ]
+    )

@@ -64,9 +64,11 @@ def contest_from(line: Line) -> Contest:
 def judgement_line(judgement: Judgement) -> str:
     """Write a panel's verdict."""
     record: dict[str, Any] = {
-        "format": FORMAT, "id": judgement.id, "judge": judgement.judge,
+        "format": FORMAT,
+        "id": judgement.id,
+        "judge": judgement.judge,
         "outcome": judgement.outcome.model_dump(mode="json"),
-    }  # fmt: skip
+    }
     if judgement.swapped is not None:
         record["swapped"] = judgement.swapped.model_dump(mode="json")
     return dump(record)
@@ -81,9 +83,11 @@ def judgement_from(line: Line) -> Judgement:
     if swapped is not None:
         other = validate_record(Outcome, require_object(swapped, "swapped"), "swapped.")
     return Judgement(
-        require_text(*require_field(record, "id")), str(record.get("judge", "")),
-        validate_record(Outcome, outcome, "outcome."), other,
-    )  # fmt: skip
+        require_text(*require_field(record, "id")),
+        str(record.get("judge", "")),
+        validate_record(Outcome, outcome, "outcome."),
+        other,
+    )
 
 
 def validate_record(kind: type[B], record: dict[str, Any], before: str = "") -> B:

@@ -227,9 +227,10 @@ class Status(BaseModel):
         if self.resumed:
             said.append(f"{self.resumed} of them were taken over from an earlier run")
         said.extend(
-            f"{kind}: {count}" for kind, count in self.notes.items()
+            f"{kind}: {count}"
+            for kind, count in self.notes.items()
             if not self.stand_ins or not kind.startswith(_IN_WARNINGS)
-        )  # fmt: skip
+        )
         if self.usage:
             said.append(_cost(self.usage["total"]))
             said.extend(_endpoint_warnings(self.usage.get("endpoints", {})))

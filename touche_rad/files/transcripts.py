@@ -20,9 +20,14 @@ from touche_rad.text import clean, content_words, count_words, sentences
 
 TRANSCRIPT: Final = ".txt"
 _SIDES: Final[dict[str, Side]] = {
-    "pro": "pro", "affirmative": "pro", "proposition": "pro", "government": "pro",
-    "con": "con", "negative": "con", "opposition": "con",
-}  # fmt: skip
+    "pro": "pro",
+    "affirmative": "pro",
+    "proposition": "pro",
+    "government": "pro",
+    "con": "con",
+    "negative": "con",
+    "opposition": "con",
+}
 _MOTION: Final = re.compile(r"^(?:motion|topic)[ \t]*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
 _STAGE: Final = re.compile(r"^(?:stage|session)\s*:\s*(.+)$", re.IGNORECASE)
 _SPEAKER: Final = re.compile(
@@ -67,10 +72,13 @@ def utterances(contest: Contest, name: str) -> Iterator[Argument]:
         if content_words(text):
             side = contest.sides[speech.speaker]
             yield Argument(
-                id=f"{name}.{number}", text=text, topic=motion,
+                id=f"{name}.{number}",
+                text=text,
+                topic=motion,
                 **{"supports" if side == "pro" else "attacks": motion},
-                speaker=speech.speaker, side=side,
-            )  # fmt: skip
+                speaker=speech.speaker,
+                side=side,
+            )
 
 
 def read_utterances(path: Path, bad: files.BadLines | None = None) -> Iterator[Argument]:

@@ -50,9 +50,7 @@ def read_run(path: Place, bad: BadLines | None = None) -> Iterator[Ranked]:
 
 def _ranked(row: list[str]) -> Ranked:
     query, iteration, document, rank, score, tag = row
-    return Ranked(
-        query, document, _whole("RANK", rank), _number("SCORE", score), tag, iteration
-    )  # fmt: skip
+    return Ranked(query, document, _whole("RANK", rank), _number("SCORE", score), tag, iteration)
 
 
 def read_qrels(path: Place, bad: BadLines | None = None) -> Iterator[Qrel]:

@@ -51,12 +51,17 @@ class Agreement(Printed):
 
 
 _PAIRS: Columns = (
-    ("agreement", "{first} and {second}"), ("maxim", "{maxim}"), ("turns", "{turns}"),
-    ("same", "{same:percent}"), ("kappa", "{kappa:.3f}"),
-)  # fmt: skip
+    ("agreement", "{first} and {second}"),
+    ("maxim", "{maxim}"),
+    ("turns", "{turns}"),
+    ("same", "{same:percent}"),
+    ("kappa", "{kappa:.3f}"),
+)
 _ALPHAS: Columns = (
-    ("all annotators", "{maxim}"), ("turns", "{turns}"), ("Krippendorff's alpha", "{alpha:.3f}"),
-)  # fmt: skip
+    ("all annotators", "{maxim}"),
+    ("turns", "{turns}"),
+    ("Krippendorff's alpha", "{alpha:.3f}"),
+)
 
 
 def agreement(study: Study) -> Agreement:

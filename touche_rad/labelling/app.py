@@ -77,9 +77,12 @@ def create_app(session: Session, token: str, *, settle: bool = False) -> FastAPI
         settle: The page opens at the disagreements.
     """
     app = FastAPI(
-        title="touche-rad label", docs_url=None, redoc_url=None, openapi_url=None,
+        title="touche-rad label",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
         lifespan=lambda _: _writing(session),
-    )  # fmt: skip
+    )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False)
 
     @app.middleware("http")
@@ -122,14 +125,20 @@ def _add_page(router: APIRouter, session: Session, token: str, settle: bool) -> 
     @router.get("/", response_class=HTMLResponse)
     async def page() -> str:
         return rendering.render_served(
-            "labelling/label.html.jinja", scripts=[_SCRIPT], styles=[_STYLE],
-            root=f"/{token}/assets/", title="Labelling",
+            "labelling/label.html.jinja",
+            scripts=[_SCRIPT],
+            styles=[_STYLE],
+            root=f"/{token}/assets/",
+            title="Labelling",
             data={
-                "annotator": session.annotator, "run": session.exchanges.path.name,
-                "output": session.output.name, "settle": settle,
-                "judges": len(session.judges), "longest_note": LONGEST_NOTE,
+                "annotator": session.annotator,
+                "run": session.exchanges.path.name,
+                "output": session.output.name,
+                "settle": settle,
+                "judges": len(session.judges),
+                "longest_note": LONGEST_NOTE,
             },
-        )  # fmt: skip
+        )
 
     @router.get("/assets/{name:path}")
     async def asset(name: str) -> Response:
@@ -163,10 +172,12 @@ def _add_data(router: APIRouter, session: Session) -> None:
         if settle:
             first = next((at for at, place in enumerate(turns) if place in opened), 0)
         return {
-            "places": turns, "ids": ids, "first": first,
+            "places": turns,
+            "ids": ids,
+            "first": first,
             "open": [place in opened for place in turns] if settle else None,
             **state_record(session, turns),
-        }  # fmt: skip
+        }
 
     @router.get("/turn")
     async def turn(debate: int, turn: int, settle: bool = False) -> dict[str, Any]:

@@ -27,9 +27,11 @@ def log_beside(output: Path) -> Path:
 def header_of(exchanges: Exchanges, queue: Sequence[Item], **settings: Any) -> dict[str, Any]:
     """Return the first line of a log."""
     return {
-        "run": exchanges.path.name, "digest": exchanges.digest, **settings,
+        "run": exchanges.path.name,
+        "digest": exchanges.digest,
+        **settings,
         "queue": [[*item.place, item.sample.value, item.rank] for item in queue],
-    }  # fmt: skip
+    }
 
 
 def queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
@@ -145,8 +147,11 @@ class Session:
 
     def _event(self, place: Place) -> dict[str, Any]:
         return {
-            "at": now(), "by": self.annotator, "debate": place.debate, "turn": place.turn,
-        }  # fmt: skip
+            "at": now(),
+            "by": self.annotator,
+            "debate": place.debate,
+            "turn": place.turn,
+        }
 
     def _apply(self, event: Event) -> Undone | None:
         self.log.append(event)

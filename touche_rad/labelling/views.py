@@ -28,17 +28,20 @@ def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict
     said = sentences(response.content)
     cited = [argument.text for argument in response.arguments[:SHOWN]]
     record = {
-        "debate": place.debate, "turn": place.turn, "id": view.id,
+        "debate": place.debate,
+        "turn": place.turn,
+        "id": view.id,
         "earlier": [
             {"user": turn.utterance, "system": turn.response.content if turn.response else None}
             for turn in view.turns[:-1]
         ],
         "user": view.last.utterance,
-        "sentences": said, "words": count_words(response.content),
+        "sentences": said,
+        "words": count_words(response.content),
         "arguments": [mark(text, list(enumerate(said, 1))) for text in cited],
         "unshown": len(response.arguments) - len(cited),
         **answers_record(session, place),
-    }  # fmt: skip
+    }
     if settle:
         record["others"] = _others(session, place)
         record["differ"] = [maxim.value for maxim in Maxim if session.study.differ(place, maxim)]
@@ -60,17 +63,25 @@ def answers_record(session: Session, place: Place) -> dict[str, Any]:
         "complete": complete,
         "sample": study.samples.get(place) if complete else None,
         "verdicts": _verdicts(session, place) if complete else None,
-    }  # fmt: skip
+    }
 
 
 def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
     return [
-        {"judge": name, "verdicts": [
-            {"maxim": maxim.value, "score": one.score, "yes": one.yes, "rationale": one.rationale}
-            for maxim, one in of_judge.items()
-        ]}
+        {
+            "judge": name,
+            "verdicts": [
+                {
+                    "maxim": maxim.value,
+                    "score": one.score,
+                    "yes": one.yes,
+                    "rationale": one.rationale,
+                }
+                for maxim, one in of_judge.items()
+            ],
+        }
         for name, of_judge in session.verdicts(place)
-    ]  # fmt: skip
+    ]
 
 
 def _others(session: Session, place: Place) -> list[dict[str, Any]]:
@@ -98,11 +109,13 @@ def state_record(session: Session, places: Sequence[Place]) -> dict[str, Any]:
     progress, study = session.progress(), session.study
     answers = study.answers[session.annotator]
     return {
-        "done": progress.done, "begun": progress.begun, "total": progress.total,
+        "done": progress.done,
+        "begun": progress.begun,
+        "total": progress.total,
         "per_hour": progress.per_hour,
         "counts": [len(answers.get(place, ())) for place in places],
         "can_undo": study.can_undo(session.annotator),
         "annotators": study.annotators,
         "disagreements": len(study.disagreements()),
         "unsettled": len(study.open_disagreements()),
-    }  # fmt: skip
+    }

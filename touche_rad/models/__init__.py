@@ -5,5 +5,12 @@ from touche_rad.models.model import Model
 from touche_rad.models.prompts import Message, Ours, Prompt, ask_in_parts, drop_oldest, ours
 
 __all__ = [
-    "Message", "Model", "ModelError", "Ours", "Prompt", "ask_in_parts", "drop_oldest", "ours",
-]  # fmt: skip
+    "Message",
+    "Model",
+    "ModelError",
+    "Ours",
+    "Prompt",
+    "ask_in_parts",
+    "drop_oldest",
+    "ours",
+]

@@ -200,9 +200,11 @@ class Behind:
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return the answer to a request, or None if it is missing, damaged or unreadable."""
         try:
-            row = self._database().execute(
-                "SELECT answer, digest FROM answers WHERE key = ?", (key,)
-            ).fetchone()  # fmt: skip
+            row = (
+                self._database()
+                .execute("SELECT answer, digest FROM answers WHERE key = ?", (key,))
+                .fetchone()
+            )
         except sqlite3.Error as error:
             log.debug("the cache in %s cannot be read", self._folder, exc_info=error)
             return None
@@ -222,10 +224,28 @@ class Behind:
         return database
 
 
-_NETWORK: Final = frozenset((
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "glusterfs",
-    "fuse.glusterfs", "fuse.sshfs", "fuse.s3fs", "fuse.ceph", "afs", "9p", "pvfs2", "orangefs",
-))  # fmt: skip
+_NETWORK: Final = frozenset(
+    (
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "lustre",
+        "gpfs",
+        "beegfs",
+        "ceph",
+        "glusterfs",
+        "fuse.glusterfs",
+        "fuse.sshfs",
+        "fuse.s3fs",
+        "fuse.ceph",
+        "afs",
+        "9p",
+        "pvfs2",
+        "orangefs",
+    )
+)
 """File systems of other machines, by their names in /proc/mounts."""
 MOUNTS: Final = Path("/proc/mounts")
 

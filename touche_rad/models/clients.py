@@ -78,9 +78,14 @@ class Clients:
         return self._targets[url]
 
     async def send(
-        self, method: str, url: str, content: bytes = b"", *,
-        connect: float = _LONGEST_CONNECT, largest: int = 2**24,
-    ) -> Reply:  # fmt: skip
+        self,
+        method: str,
+        url: str,
+        content: bytes = b"",
+        *,
+        connect: float = _LONGEST_CONNECT,
+        largest: int = 2**24,
+    ) -> Reply:
         """Send a request and return the reply; redirects are not followed.
 
         Args:
@@ -298,9 +303,14 @@ class _HttpxClients:
         """A client once for each request that it may still send."""
 
     async def send(
-        self, method: str, url: str, content: bytes, headers: Mapping[str, str],
-        connect: float, largest: int,
-    ) -> Reply:  # fmt: skip
+        self,
+        method: str,
+        url: str,
+        content: bytes,
+        headers: Mapping[str, str],
+        connect: float,
+        largest: int,
+    ) -> Reply:
         """Send a request and return the reply."""
         import httpx
 

@@ -209,9 +209,11 @@ class Endpoint:
         if reply.status == HTTPStatus.UNAUTHORIZED:
             raise Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
         names = _names(reply)
-        if not names and reply.status == HTTPStatus.NOT_FOUND and _names(
-            await self._get("/v1/models")
-        ):  # fmt: skip
+        if (
+            not names
+            and reply.status == HTTPStatus.NOT_FOUND
+            and _names(await self._get("/v1/models"))
+        ):
             from touche_rad.models import hints
 
             raise WrongModel(hints.wrong_path(self.place, f"{self.place}/v1", self.at.model))

@@ -22,9 +22,12 @@ def keep(command: list[str]) -> int:
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_IGN)
     server = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, start_new_session=True, restore_signals=True,
+        command,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        restore_signals=True,
         preexec_fn=_defaults,
-    )  # fmt: skip
+    )
     wanted = True
     while server.poll() is None and wanted:
         readable, _, _ = select.select([0], [], [], _STEP)

@@ -131,11 +131,16 @@ class Local:
         torch.manual_seed(int(body.get("seed") or 0))
         with torch.inference_mode():
             out = model.generate(
-                ids, attention_mask=torch.ones_like(ids), max_new_tokens=most, do_sample=hot,
-                max_time=seconds, output_scores=True, return_dict_in_generate=True,
+                ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=most,
+                do_sample=hot,
+                max_time=seconds,
+                output_scores=True,
+                return_dict_in_generate=True,
                 pad_token_id=tokenizer.eos_token_id or 0,
                 **({"temperature": float(body["temperature"])} if hot else {}),
-            )  # fmt: skip
+            )
         new = out.sequences[0, size:].tolist()
         ended = bool(new) and new[-1] == tokenizer.eos_token_id
         if not ended and len(new) < most:

@@ -271,9 +271,14 @@ class Model:
             ModelError: There is no valid answer; the class says why.
         """
         value, _ = await self.ask_scored(
-            messages, schema, (), step=step, deadline=deadline, shorten=shorten,
+            messages,
+            schema,
+            (),
+            step=step,
+            deadline=deadline,
+            shorten=shorten,
             max_tokens=max_tokens,
-        )  # fmt: skip
+        )
         return value
 
     async def ask_scored(

@@ -147,9 +147,14 @@ class Offline:
             settings = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", **environment()}
             with self._log.open("ab") as output:
                 worker = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output,
-                    env=settings, text=True, start_new_session=True,
-                )  # fmt: skip
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=output,
+                    env=settings,
+                    text=True,
+                    start_new_session=True,
+                )
             self._worker = worker
             timer = threading.Timer(START, worker.kill)
             timer.start()

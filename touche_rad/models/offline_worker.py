@@ -136,22 +136,27 @@ class _Engine:
         """Return an output in the form of a chat completion."""
         said = output.outputs[0]
         choice = {
-            "index": 0, "finish_reason": said.finish_reason,
+            "index": 0,
+            "finish_reason": said.finish_reason,
             "message": {"role": "assistant", "content": said.text},
-        }  # fmt: skip
+        }
         if said.logprobs is not None:
-            choice["logprobs"] = {"content": [
-                _token(token, likely)
-                for token, likely in zip(said.token_ids, said.logprobs, strict=True)
-            ]}  # fmt: skip
+            choice["logprobs"] = {
+                "content": [
+                    _token(token, likely)
+                    for token, likely in zip(said.token_ids, said.logprobs, strict=True)
+                ]
+            }
         return {
-            "model": self._model, "system_fingerprint": self._fingerprint, "choices": [choice],
+            "model": self._model,
+            "system_fingerprint": self._fingerprint,
+            "choices": [choice],
             "usage": {
                 "prompt_tokens": len(output.prompt_token_ids),
                 "completion_tokens": len(said.token_ids),
                 "prompt_tokens_details": {"cached_tokens": output.num_cached_tokens or 0},
             },
-        }  # fmt: skip
+        }
 
 
 def _token(token: int, likely: dict[int, Any]) -> dict[str, Any]:

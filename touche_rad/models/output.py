@@ -356,9 +356,11 @@ class JsonFormat:
             bodies = [{**wanted, **LIKELY}, wanted] if choices else [wanted]
             try:
                 return await sender.first_accepted(
-                    call, bodies, lambda reply: answer_text(reply, self._model),
+                    call,
+                    bodies,
+                    lambda reply: answer_text(reply, self._model),
                     "scored" if choices else "object",
-                )  # fmt: skip
+                )
             except BadRequest as error:
                 if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
                     raise

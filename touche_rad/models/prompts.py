@@ -199,9 +199,11 @@ Item = TypeVar("Item")
 
 
 async def ask_in_parts(
-    items: Sequence[Item], size: int,
-    ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]], failed: Callable[[Item, str], T],
-) -> list[T]:  # fmt: skip
+    items: Sequence[Item],
+    size: int,
+    ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]],
+    failed: Callable[[Item, str], T],
+) -> list[T]:
     """Ask about all items, `size` in a call, and return one result per item.
 
     A part whose prompt or answer does not fit is asked again in halves, down to single items: n
@@ -274,9 +276,14 @@ def _jinja() -> jinja2.Environment:
     import jinja2
 
     return jinja2.Environment(
-        undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, loader=jinja2.FunctionLoader(_partial), finalize=_inserted,
-    )  # fmt: skip
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        loader=jinja2.FunctionLoader(_partial),
+        finalize=_inserted,
+    )
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,7 @@ def _reply(said: str, asked: str) -> dict[str, Any]:
     return {
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {
-            "prompt_tokens": len(asked.split()), "completion_tokens": len(said.split()),
+            "prompt_tokens": len(asked.split()),
+            "completion_tokens": len(said.split()),
         },
-    }  # fmt: skip
+    }

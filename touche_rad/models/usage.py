@@ -236,7 +236,7 @@ class Spread:
                 "most": round(self.most[name], 3),
             }
             for name in self.sums
-        }  # fmt: skip
+        }
         return {"count": self.count, **spread}
 
 
@@ -322,11 +322,18 @@ class Trace:
     ) -> None:
         """Append a request and its answer or error; without `begun` the cache answered."""
         seconds = None if begun is None else round(time.monotonic() - begun, 4)
-        self._append({
-            "format": self.FORMAT, **call.context.record(),
-            "step": call.step, "cached": begun is None,
-            "seconds": seconds, "asked": body, "answer": answer, "fault": fault,
-        })  # fmt: skip
+        self._append(
+            {
+                "format": self.FORMAT,
+                **call.context.record(),
+                "step": call.step,
+                "cached": begun is None,
+                "seconds": seconds,
+                "asked": body,
+                "answer": answer,
+                "fault": fault,
+            }
+        )
 
     def _append(self, record: Mapping[str, Any]) -> None:
         if self.path is None:

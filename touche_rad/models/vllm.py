@@ -214,8 +214,11 @@ class Vllm:
         with self._log.open("ab") as output:
             self._keeper = subprocess.Popen(
                 [sys.executable, "-P", str(_KEEPER), *command],
-                stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment(),
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env=environment(),
+            )
         endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model))
         try:
             await self._wait_for_token(endpoint)

@@ -36,10 +36,14 @@ def marked_answer(response: Response) -> dict[str, Any]:
             {
                 "number": number,
                 "id": argument.id,
-                "parts": mark(argument.text, [
-                    (one["number"], one["text"]) for one in shown
-                    if one["source"] == number and one["state"] == "supported"
-                ]),
+                "parts": mark(
+                    argument.text,
+                    [
+                        (one["number"], one["text"])
+                        for one in shown
+                        if one["source"] == number and one["state"] == "supported"
+                    ],
+                ),
                 "topic": argument.topic,
                 "attacks": argument.attacks,
                 "path": list(path_of(argument)),
@@ -47,7 +51,7 @@ def marked_answer(response: Response) -> dict[str, Any]:
             }
             for number, argument in enumerate(response.arguments, 1)
         ],
-    }  # fmt: skip
+    }
 
 
 def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
@@ -79,10 +83,17 @@ def _sentences(content: str, claims: Sequence[SupportedSentence]) -> list[dict[s
         if one is not None:
             left.remove(one)
         state = "free" if one is None else "supported" if one.supported else "unsupported"
-        shown.append({
-            "number": number, "text": text, "state": state, "why": one.why if one else "",
-            "source": one.source + 1 if one and one.supported and one.source is not None else None,
-        })  # fmt: skip
+        shown.append(
+            {
+                "number": number,
+                "text": text,
+                "state": state,
+                "why": one.why if one else "",
+                "source": one.source + 1
+                if one and one.supported and one.source is not None
+                else None,
+            }
+        )
     return shown
 
 

@@ -90,10 +90,14 @@ def render_page(
     for directive, sources in (policy or {}).items():
         allowed[directive] = f"{allowed.get(directive, '')} {sources}".strip()
     return _render(
-        template, context, policy="; ".join(" ".join(pair) for pair in allowed.items()),
-        scripts=[Markup(text) for text in all_scripts], styles=[Markup(t) for t in all_styles],
-        linked_scripts=(), linked_styles=(),
-    )  # fmt: skip
+        template,
+        context,
+        policy="; ".join(" ".join(pair) for pair in allowed.items()),
+        scripts=[Markup(text) for text in all_scripts],
+        styles=[Markup(t) for t in all_styles],
+        linked_scripts=(),
+        linked_styles=(),
+    )
 
 
 def render_served(
@@ -114,10 +118,14 @@ def render_served(
         context: Values of the template.
     """
     return _render(
-        template, context, policy="", scripts=(), styles=(),
+        template,
+        context,
+        policy="",
+        scripts=(),
+        styles=(),
         linked_scripts=[root + name for name in (*SCRIPTS, *scripts)],
         linked_styles=[root + name for name in (STYLE, *styles)],
-    )  # fmt: skip
+    )
 
 
 def render_fragment(template: str, **context: Any) -> str:
@@ -134,9 +142,12 @@ def _render(template: str, context: Mapping[str, Any], **frame: Any) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("touche_rad", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("touche_rad", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["visible"] = visible
     return environment
 

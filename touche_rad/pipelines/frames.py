@@ -35,13 +35,14 @@ def judge_topics(path: str | Path) -> Any:
     """Return each response of a file of debates as a topic to judge."""
     rows = [
         {
-            **_topic(view, len(view.turns) - 1), "debate": view,
+            **_topic(view, len(view.turns) - 1),
+            "debate": view,
             "qanswer": view.last.response.content if view.last.response else "",
             "qcontext": context_of(view),
         }
         for _, views in files.read_views(Path(path))
         for view in views
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows, columns=list(ANSWERS))
 
 

@@ -86,11 +86,15 @@ class Answer(_Plugin):
             answerer = Answerer(make_chain(self.name, self.options, services), services.index)
             answer = run_sync(answerer.answer(debate))
             answered = debate.with_response(answer.response)
-            rows.append({
-                **{key: first[key] for key in inp.columns if key not in (*_ADDED, *_RESULT)},
-                "debate": answered, "qanswer": answer.response.content,
-                "qcontext": context_of(answered), "debater": answer.by,
-            })  # fmt: skip
+            rows.append(
+                {
+                    **{key: first[key] for key in inp.columns if key not in (*_ADDED, *_RESULT)},
+                    "debate": answered,
+                    "qanswer": answer.response.content,
+                    "qcontext": context_of(answered),
+                    "debater": answer.by,
+                }
+            )
         kept = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
         return pd.DataFrame(rows, columns=[*kept, *_ADDED])
 
@@ -159,11 +163,16 @@ class Judge(_Plugin):
                 given.verdicts.items(), key=lambda item: (-(item[1].score or 0), item[0].value)
             )
             rows += [
-                {**{key: row[key] for key in kept}, "docno": maxim.value, "score": verdict.score,
-                 "rank": rank, "rationale": verdict.rationale}
+                {
+                    **{key: row[key] for key in kept},
+                    "docno": maxim.value,
+                    "score": verdict.score,
+                    "rank": rank,
+                    "rationale": verdict.rationale,
+                }
                 for rank, (maxim, verdict) in enumerate(verdicts)
                 if verdict.score is not None and verdict.score >= self.threshold
-            ]  # fmt: skip
+            ]
         columns = [*kept, "docno", "score", "rank", "rationale"]
         return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})
 

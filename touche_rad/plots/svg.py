@@ -74,12 +74,7 @@ def dots(
     digits: int = 3,
 ) -> Markup:
     """Plot values with intervals, one per row; each baseline is a line through all rows."""
-    ends = [
-        end
-        for row in rows
-        for end in (row.low, row.value, row.high)
-        if end is not None
-    ]  # fmt: skip
+    ends = [end for row in rows for end in (row.low, row.value, row.high) if end is not None]
     own = scale([*ends, *(value for _, value in baselines)])
     top = 6 + 16 * len(baselines)
     bottom = top + ROW * len(rows) + 4

@@ -230,9 +230,11 @@ def with_prompts_option(options: type[Options]) -> type[Options]:
     """Return a class of options with the option `prompts`."""
     described = Field("", description="Folder with your own prompt files: `touche-rad prompts`.")
     extended: type[Options] = create_model(
-        options.__name__, __base__=options, __module__=options.__module__,
+        options.__name__,
+        __base__=options,
+        __module__=options.__module__,
         **{PROMPTS: (str, described)},
-    )  # type: ignore[call-overload]  # fmt: skip
+    )  # type: ignore[call-overload]
     return extended
 
 

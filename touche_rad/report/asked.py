@@ -72,24 +72,56 @@ def cost_board(found: Sequence[Cost]) -> Board | None:
     """Show the model calls of the runs; None without any."""
     if not found:
         return None
-    heads = ["run", "plugin", "step", "calls", "from cache", "tokens in", "tokens out", "shared",
-             "served", "repaired", "failed", "seconds"]  # fmt: skip
+    heads = [
+        "run",
+        "plugin",
+        "step",
+        "calls",
+        "from cache",
+        "tokens in",
+        "tokens out",
+        "shared",
+        "served",
+        "repaired",
+        "failed",
+        "seconds",
+    ]
     return Board(
-        "Model calls", [],
+        "Model calls",
+        [],
         "Shared: part of the prompts that repeats the beginning of an earlier prompt. Served: part "
         "of the prompt tokens from the server's prefix cache. Cache hits need no call.",
-        [BoardTable("Model calls by step", heads, [
-            [Cell(text) for text in (
-                one.run, one.plugin, one.step,
-                *(str(one.counts.get(name, 0)) for name in
-                  ("calls", "from_cache", "prompt_tokens", "completion_tokens")),
-                number(one.shared, 2), number(one.served, 2),
-                *(str(one.counts.get(name, 0)) for name in ("repairs", "failures")),
-                number(one.counts.get("seconds"), 1),
-            )]
-            for one in found
-        ])],
-    )  # fmt: skip
+        [
+            BoardTable(
+                "Model calls by step",
+                heads,
+                [
+                    [
+                        Cell(text)
+                        for text in (
+                            one.run,
+                            one.plugin,
+                            one.step,
+                            *(
+                                str(one.counts.get(name, 0))
+                                for name in (
+                                    "calls",
+                                    "from_cache",
+                                    "prompt_tokens",
+                                    "completion_tokens",
+                                )
+                            ),
+                            number(one.shared, 2),
+                            number(one.served, 2),
+                            *(str(one.counts.get(name, 0)) for name in ("repairs", "failures")),
+                            number(one.counts.get("seconds"), 1),
+                        )
+                    ]
+                    for one in found
+                ],
+            )
+        ],
+    )
 
 
 def calls(run: Path) -> dict[Place, list[Call]]:
@@ -123,12 +155,15 @@ def _call(row: Mapping[str, Any]) -> Call:
         tokens = f"{usage.get('prompt_tokens')} + {usage.get('completion_tokens')} tokens"
     seconds = row.get("seconds")
     return Call(
-        plugin=str(row.get("plugin", "")), step=str(row.get("step", "")),
+        plugin=str(row.get("plugin", "")),
+        step=str(row.get("step", "")),
         cached=bool(row.get("cached")),
         seconds=float(seconds) if isinstance(seconds, int | float) else None,
-        tokens=tokens, messages=messages, answer=_short(answer_text(answer)),
+        tokens=tokens,
+        messages=messages,
+        answer=_short(answer_text(answer)),
         fault=str(row.get("fault", "")),
-    )  # fmt: skip
+    )
 
 
 def _short(text: str) -> str:

@@ -64,9 +64,12 @@ def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> Browser:
     if part.records:
         parts.append(part.json())
     index = {
-        "runs": list(runs), "maxims": [str(maxim) for maxim in Maxim], "parts": len(parts),
-        "claims": [topic.claim for topic in topics], "debates": debates,
-    }  # fmt: skip
+        "runs": list(runs),
+        "maxims": [str(maxim) for maxim in Maxim],
+        "parts": len(parts),
+        "claims": [topic.claim for topic in topics],
+        "debates": debates,
+    }
     turns = sum(len(one.turns) for topic in topics for one in topic.conversations)
     return Browser(to_json(index), tuple(parts), len(debates), turns)
 
@@ -126,9 +129,12 @@ class _Part:
         for place, argument in enumerate(response.arguments):
             quotations = [one for one in support if one.how == "quoted" and one.argument == place]
             text = " ".join(one.text for one in quotations)
-            cited.append([
-                self._argument(argument), quoted_sentences(argument.text, text) if text else [],
-            ])  # fmt: skip
+            cited.append(
+                [
+                    self._argument(argument),
+                    quoted_sentences(argument.text, text) if text else [],
+                ]
+            )
         count = count_words(response.content)
         mark = LONG if count > LIMIT else 0
         if any(one.how == "none" for one in support):
@@ -140,10 +146,15 @@ class _Part:
         key = (argument.id, argument.text, argument.topic, argument.attacks, path)
         if key not in self._known:
             self._known[key] = len(self.arguments)
-            record = to_json({
-                "id": argument.id, "text": split(argument.text), "topic": argument.topic,
-                "attacks": argument.attacks, "path": path,
-            })  # fmt: skip
+            record = to_json(
+                {
+                    "id": argument.id,
+                    "text": split(argument.text),
+                    "topic": argument.topic,
+                    "attacks": argument.attacks,
+                    "path": path,
+                }
+            )
             self.letters += len(record)
             self.arguments.append(record)
         return self._known[key]

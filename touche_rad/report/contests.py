@@ -133,14 +133,21 @@ class ContestSection:
         sides = dict(self.sides)
         gold = dict(self.gold).get("general", "")
         return {
-            "id": self.id, "motion": self.motion, "sides": [name for name, _ in self.sides],
+            "id": self.id,
+            "motion": self.motion,
+            "sides": [name for name, _ in self.sides],
             "fallback": any(by for *_, by in self.speeches),
             "verdicts": [
-                [one.run, one.winner, sides.get(one.winner, one.winner or "none"), one.flipped,
-                 bool(gold) and one.winner not in gold.split(" and ")]
+                [
+                    one.run,
+                    one.winner,
+                    sides.get(one.winner, one.winner or "none"),
+                    one.flipped,
+                    bool(gold) and one.winner not in gold.split(" and "),
+                ]
                 for one in self.verdicts
             ],
-        }  # fmt: skip
+        }
 
 
 class Drawings:
@@ -242,10 +249,14 @@ def _whole(key: str, contest: Contest | None) -> ContestSection:
         if isinstance(won, str | list | tuple)
     ]
     speeches = [
-        (one.speaker, contest.sides[one.speaker], one.text,
-         str((one.model_extra or {}).get(FALLBACK, "")))
+        (
+            one.speaker,
+            contest.sides[one.speaker],
+            one.text,
+            str((one.model_extra or {}).get(FALLBACK, "")),
+        )
         for one in contest.speeches
-    ]  # fmt: skip
+    ]
     return ContestSection(key, contest.motion, list(contest.sides.items()), gold, speeches)
 
 
@@ -256,18 +267,25 @@ def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawin
         [*(name for marks in outcome.scores.values() for name in marks), *outcome.winners]
     )
     return PanelVerdict(
-        run=run, judge=one.judge, winner=outcome.winner or "", reason=outcome.reason,
-        comment=outcome.comment, speakers=speakers,
+        run=run,
+        judge=one.judge,
+        winner=outcome.winner or "",
+        reason=outcome.reason,
+        comment=outcome.comment,
+        speakers=speakers,
         table=[
-            (name, [outcome.scores.get(who, {}).get(name) for who in speakers],
-             outcome.winners.get(name))
+            (
+                name,
+                [outcome.scores.get(who, {}).get(name) for who in speakers],
+                outcome.winners.get(name),
+            )
             for name in names
         ],
         timeline=_timeline(outcome, contest),
         swapped=(after.winner or "none") if after else "",
         flipped=after is not None and after.winner != outcome.winner,
         drawing=drawings.of(one.judge, outcome, contest),
-    )  # fmt: skip
+    )
 
 
 def _with(before: Mark | None, mark: Mark) -> Mark:

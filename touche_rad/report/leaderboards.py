@@ -47,32 +47,56 @@ def judgement_board(report: JudgementReport) -> Board:
     return Board(
         "Leaderboard",
         list(ranking_in_words(runs, marked, "mean F1", by_pair(report.comparisons, MEAN)))
-        if measured else ["The labels say nothing about these turns, so no run has a score."],
+        if measured
+        else ["The labels say nothing about these turns, so no run has a score."],
         f"F1 of yes as the task scores it, mean of the maxims, on {_scored_turns(report, rows)} "
         f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
         f"seed {report.seed}; “clearly” means that the interval of the paired difference excludes "
         "0.",
-        [BoardTable(
-            "Scores of the runs",
-            ["run", "rank", "mean F1", "95 % interval", *(f"F1 {maxim}" for maxim in Maxim),
-             "macro F1", "accuracy", "kappa", "yes"],
-            [_judge_cells(one.run, one.rank, rows) for one in report.ranking],
-            frozenset(baselines),
-        )],
         [
-            Plot(caption, dots(
-                caption, [_f1_dot(rows[one.run, maxim]) for one in report.ranking
-                          if one.run not in baselines],
-                [(one.name, rows[one.name, maxim].f1) for one in marked],
-            ))
+            BoardTable(
+                "Scores of the runs",
+                [
+                    "run",
+                    "rank",
+                    "mean F1",
+                    "95 % interval",
+                    *(f"F1 {maxim}" for maxim in Maxim),
+                    "macro F1",
+                    "accuracy",
+                    "kappa",
+                    "yes",
+                ],
+                [_judge_cells(one.run, one.rank, rows) for one in report.ranking],
+                frozenset(baselines),
+            )
+        ],
+        [
+            Plot(
+                caption,
+                dots(
+                    caption,
+                    [
+                        _f1_dot(rows[one.run, maxim])
+                        for one in report.ranking
+                        if one.run not in baselines
+                    ],
+                    [(one.name, rows[one.name, maxim].f1) for one in marked],
+                ),
+            )
             for maxim, caption in [(MEAN, "Mean F1"), *((str(m), f"F1 on {m}") for m in measured)]
         ],
-        [("Confusion of verdicts and labels", [
-            _confusion(maxim, [rows[one.run, maxim] for one in report.ranking], baselines)
-            for maxim in measured
-        ])],
+        [
+            (
+                "Confusion of verdicts and labels",
+                [
+                    _confusion(maxim, [rows[one.run, maxim] for one in report.ranking], baselines)
+                    for maxim in measured
+                ],
+            )
+        ],
         [_warning(one) for one in report.problems],
-    )  # fmt: skip
+    )
 
 
 def _warning(one: Problem) -> str:
@@ -89,13 +113,23 @@ def _judge_cells(
     run: str, rank: int | None, rows: Mapping[tuple[str, str], JudgementRow]
 ) -> list[Cell]:
     mean = rows[run, MEAN]
-    return [Cell(text) for text in (
-        run, NONE if rank is None else str(rank), number(mean.f1, 4),
-        interval(mean.low, mean.high),
-        *(number(rows[run, maxim].f1 if rows[run, maxim].labelled else None) for maxim in Maxim),
-        number(mean.macro_f1), number(mean.accuracy), number(mean.kappa),
-        number(mean.yes_rate, 2),
-    )]  # fmt: skip
+    return [
+        Cell(text)
+        for text in (
+            run,
+            NONE if rank is None else str(rank),
+            number(mean.f1, 4),
+            interval(mean.low, mean.high),
+            *(
+                number(rows[run, maxim].f1 if rows[run, maxim].labelled else None)
+                for maxim in Maxim
+            ),
+            number(mean.macro_f1),
+            number(mean.accuracy),
+            number(mean.kappa),
+            number(mean.yes_rate, 2),
+        )
+    ]
 
 
 def _confusion(maxim: Maxim, rows: Sequence[JudgementRow], baselines: set[str]) -> BoardTable:
@@ -132,34 +166,59 @@ def retrieval_board(report: RetrievalReport) -> Board:
         list(ranking_in_words(runs, marked, first, by_pair(report.comparisons, first))),
         f"{report.queries} queries; a query without results counts as 0. Intervals: "
         f"{report.samples} bootstrap samples of queries, seed {report.seed}.",
-        [BoardTable("Scores of the runs", heads, [
-            [Cell(one.run), Cell(NONE if one.rank is None else str(one.rank)), *(
-                Cell(text) for measure in report.measures
-                for row in [rows[one.run, measure]]
-                for text in (number(row.value, 4), interval(row.low, row.high))
-            )]
-            for one in report.ranking
-        ], frozenset(report.baselines))],
         [
-            Plot(measure, dots(measure, [
-                Dot(one.run, rows[one.run, measure].value, rows[one.run, measure].low,
-                    rows[one.run, measure].high)
-                for one in report.ranking if one.run not in report.baselines
-            ], [(one.name, rows[one.name, measure].value) for one in marked]))
+            BoardTable(
+                "Scores of the runs",
+                heads,
+                [
+                    [
+                        Cell(one.run),
+                        Cell(NONE if one.rank is None else str(one.rank)),
+                        *(
+                            Cell(text)
+                            for measure in report.measures
+                            for row in [rows[one.run, measure]]
+                            for text in (number(row.value, 4), interval(row.low, row.high))
+                        ),
+                    ]
+                    for one in report.ranking
+                ],
+                frozenset(report.baselines),
+            )
+        ],
+        [
+            Plot(
+                measure,
+                dots(
+                    measure,
+                    [
+                        Dot(
+                            one.run,
+                            rows[one.run, measure].value,
+                            rows[one.run, measure].low,
+                            rows[one.run, measure].high,
+                        )
+                        for one in report.ranking
+                        if one.run not in report.baselines
+                    ],
+                    [(one.name, rows[one.name, measure].value) for one in marked],
+                ),
+            )
             for measure in report.measures
         ],
         warnings=[f"{one.run}: {one.message}" for one in report.problems[:20]],
-    )  # fmt: skip
+    )
 
 
 def contest_board(report: ContestReport) -> Board:
     """Show panels that are scored against the winners of debates."""
     board = Board(
-        "Leaderboard of panels", [],
+        "Leaderboard of panels",
+        [],
         f"Share of {report.debates} debates with the right winner. Intervals: {report.samples} "
         f"bootstrap samples of debates, seed {report.seed}. A constant predictor always gives the "
         "same winner.",
-    )  # fmt: skip
+    )
     for dimension in dict.fromkeys(row.dimension for row in report.rows):
         rows = [row for row in report.rows if row.dimension == dimension]
         runs = sorted(
@@ -177,10 +236,12 @@ def contest_board(report: ContestReport) -> Board:
         board.plots.append(Plot(caption, dots(caption, found, marked)))
     board.details += _further_panel_tables(report)
     if report.published:
-        board.reference.append((
-            "For reference: scores that papers report for their own data and models",
-            [_records("Published scores", "system", report.published)],
-        ))  # fmt: skip
+        board.reference.append(
+            (
+                "For reference: scores that papers report for their own data and models",
+                [_records("Published scores", "system", report.published)],
+            )
+        )
     board.warnings = [
         f"{run}: {len(lost)} of {report.debates} debates have no verdict, the first is {lost[0]}"
         for run, lost in report.missing.items()
@@ -225,18 +286,41 @@ def _panel_dot(row: ContestRow) -> Dot:
 
 
 def _panel_table(dimension: str, rows: Sequence[ContestRow]) -> BoardTable:
-    heads = ["run", "basis", "accuracy", "95 % interval", "completed", "RMSE", "MAE", "Pearson",
-             "Spearman", "Kendall"]  # fmt: skip
+    heads = [
+        "run",
+        "basis",
+        "accuracy",
+        "95 % interval",
+        "completed",
+        "RMSE",
+        "MAE",
+        "Pearson",
+        "Spearman",
+        "Kendall",
+    ]
     return BoardTable(
-        f"Scores on {dimension}", heads,
-        [[Cell(text) for text in (
-            row.run, row.basis_text, number(row.accuracy),
-            interval(row.accuracy_low, row.accuracy_high), number(row.completed, 2),
-            number(row.rmse, 2), number(row.mae, 2), number(row.pearson), number(row.spearman),
-            number(row.kendall),
-        )] for row in rows],
+        f"Scores on {dimension}",
+        heads,
+        [
+            [
+                Cell(text)
+                for text in (
+                    row.run,
+                    row.basis_text,
+                    number(row.accuracy),
+                    interval(row.accuracy_low, row.accuracy_high),
+                    number(row.completed, 2),
+                    number(row.rmse, 2),
+                    number(row.mae, 2),
+                    number(row.pearson),
+                    number(row.spearman),
+                    number(row.kendall),
+                )
+            ]
+            for row in rows
+        ],
         frozenset(row.run for row in rows if row.basis == "constant"),
-    )  # fmt: skip
+    )
 
 
 def _further_panel_tables(report: ContestReport) -> Iterator[tuple[str, list[BoardTable]]]:
@@ -253,18 +337,26 @@ def _further_panel_tables(report: ContestReport) -> Iterator[tuple[str, list[Boa
 
 def _records(caption: str, first: str, records: Sequence[Any]) -> BoardTable:
     names = [first, *(name for name in type(records[0]).model_fields if name != first)]
-    return BoardTable(caption, [_NAMES.get(name, name.replace("_", " ")) for name in names], [
-        [Cell(_plain(getattr(one, name))) for name in names] for one in records
-    ])  # fmt: skip
+    return BoardTable(
+        caption,
+        [_NAMES.get(name, name.replace("_", " ")) for name in names],
+        [[Cell(_plain(getattr(one, name))) for name in names] for one in records],
+    )
 
 
 _NAMES: Final = {
-    "first": "run", "second": "other run", "con": "con wins", "con_gold": "con wins (truth)",
-    "last": "last speaker wins", "last_gold": "last speaker wins (truth)",
-    "longest": "longest speaker wins", "longest_gold": "longest speaker wins (truth)",
-    "same": "same winner", "flipped": "winner changes with the sides",
+    "first": "run",
+    "second": "other run",
+    "con": "con wins",
+    "con_gold": "con wins (truth)",
+    "last": "last speaker wins",
+    "last_gold": "last speaker wins (truth)",
+    "longest": "longest speaker wins",
+    "longest_gold": "longest speaker wins (truth)",
+    "same": "same winner",
+    "flipped": "winner changes with the sides",
     "people": "people's score",
-}  # fmt: skip
+}
 
 
 def _plain(value: object) -> str:

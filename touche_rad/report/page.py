@@ -126,9 +126,13 @@ class _Content:
     """Collects the boards and the data of a report."""
 
     def __init__(
-        self, sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines,
+        self,
+        sources: Sequence[Source],
+        labels: Path | None,
+        seed: int,
+        bad: BadLines,
         boards: Sequence[Board],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.sources, self.labels, self.seed, self.bad = sources, labels, seed, bad
         self.boards_given = bool(boards)
         self.scored = None if boards else _score(sources, labels, seed, bad)
@@ -161,9 +165,9 @@ class _Content:
         names = [source.name for source in self.sources]
         if not self.boards_given:
             self._add_boards(found, names)
-        data = browser(found, [
-            {"name": source.name, "kind": source.kind.value} for source in self.sources
-        ])  # fmt: skip
+        data = browser(
+            found, [{"name": source.name, "kind": source.kind.value} for source in self.sources]
+        )
         self.debates, self.turns = data.debates, data.turns
         self.browsers.append(("debates", "Debates", _DEBATES))
         self.indexes.append(("data-debates", data.index))
@@ -177,9 +181,9 @@ class _Content:
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
         self.boards[-1].plots += _length_plots(found, names)
-        table = cost_board([
-            cost for source in self.sources for cost in costs(source.name, source.path)
-        ])  # fmt: skip
+        table = cost_board(
+            [cost for source in self.sources for cost in costs(source.name, source.path)]
+        )
         if table:
             self.boards.append(table)
 
@@ -252,20 +256,28 @@ class _Content:
         reference = [one for board in self.boards for one in board.reference]
         links = [
             *([("scores", "Scores")] if self.boards else []),
-            *((name, heading) for name, heading, _ in self.browsers), ("sources", "Sources"),
-        ]  # fmt: skip
+            *((name, heading) for name, heading, _ in self.browsers),
+            ("sources", "Sources"),
+        ]
         data = [(f"part-{name}", Markup(part)) for name, part in parts]
         shown = [(name, Markup(index)) for name, index in self.indexes]
         shown += [one for one in data if one[0] in _FIRST_PARTS]
         return render_page(
             "report/report.html.jinja",
-            title=title, links=links, summary=self.summary, boards=self.boards,
-            browsers=self.browsers, sources=self.files, reference=reference, seed=self.seed,
-            islands=shown, late=[one for one in data if one[0] not in _FIRST_PARTS],
+            title=title,
+            links=links,
+            summary=self.summary,
+            boards=self.boards,
+            browsers=self.browsers,
+            sources=self.files,
+            reference=reference,
+            seed=self.seed,
+            islands=shown,
+            late=[one for one in data if one[0] not in _FIRST_PARTS],
             scripts=[*map(read_asset, SCRIPTS), *self.drawings.scripts],
             styles=[read_asset("report/report.css"), *self.drawings.styles],
             policy={} if parts or not self.parts else {"script-src": "'self'"},
-        )  # fmt: skip
+        )
 
 
 _DEBATES: Final = (
@@ -313,6 +325,6 @@ def _length_plots(found: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot
     rows = [
         Dot(name, counts[len(counts) // 2], counts[(cut := len(counts) // 20)], counts[-1 - cut])
         for name, counts in filled.items()
-    ]  # fmt: skip
+    ]
     caption = "Words per response: median, and the middle 90 %"
     yield Plot(caption, dots(caption, rows, [("limit", 60.0)], digits=0))

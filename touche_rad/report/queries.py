@@ -35,16 +35,19 @@ def queries(runs: Sequence[tuple[str, Path]], qrels: Path | None, bad: BadLines)
                 [
                     [
                         [of_run[measure][order[query]] for measure in MEASURES]
-                        if query in order else [],
-                        [[document, relevance.get(query, {}).get(document, 0)]
-                         for document in _first(run.get(query, {}))],
+                        if query in order
+                        else [],
+                        [
+                            [document, relevance.get(query, {}).get(document, 0)]
+                            for document in _first(run.get(query, {}))
+                        ],
                     ]
                     for run, of_run in zip(read, values, strict=True)
                 ],
             ]
             for query in found
         ],
-    }  # fmt: skip
+    }
 
 
 def _first(scores: dict[str, float]) -> list[str]:

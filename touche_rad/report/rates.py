@@ -61,37 +61,63 @@ def rate_board(
         return Comparison(run=run, against=against, measure=MEAN, p_holm=tested.p, **vars(tested))
 
     if same:
-        sentences = ([
-            f"{order[0]} says yes most often ({standings[0].value:.0%}), {order[-1]} least often "
-            f"({standings[-1].value:.0%}). Without labels, nobody knows which verdicts are right."
-        ] if len(order) > 1 else [
-            f"{order[0]} says yes on {standings[0].value:.0%} of the verdicts. Without labels, "
-            "nobody knows whether they are right."
-        ])  # fmt: skip
+        sentences = (
+            [
+                f"{order[0]} says yes most often ({standings[0].value:.0%}), {order[-1]} least "
+                f"often ({standings[-1].value:.0%}). Without labels, nobody knows which verdicts "
+                "are right."
+            ]
+            if len(order) > 1
+            else [
+                f"{order[0]} says yes on {standings[0].value:.0%} of the verdicts. Without labels, "
+                "nobody knows whether they are right."
+            ]
+        )
     else:
         sentences = list(ranking_in_words(standings, [], "share of yes", difference))
     keys = [MEAN, *map(str, Maxim)]
     return Board(
-        "Verdicts" if same else "Leaderboard", sentences,
+        "Verdicts" if same else "Leaderboard",
+        sentences,
         "Share of yes among the verdicts, mean of the maxims. Intervals: "
         f"{samples} bootstrap samples of claims, seed {seed}. The judge may be wrong: only labels "
         "show how often.",
-        [BoardTable("Share of yes", [
-            "run", "mean", "95 % interval", *map(str, Maxim), "verdicts",
-        ], [
-            [Cell(name), Cell(number(figures[name][MEAN].value)),
-             Cell(interval(*figures[name][MEAN].interval)),
-             *(Cell(number(figures[name][str(maxim)].value)) for maxim in Maxim),
-             Cell(str(int(counts[:, names.index(name), :, 1].sum())))]
-            for name in order
-        ])],
         [
-            Plot(f"Share of yes, {key}", dots(f"Share of yes, {key}", [
-                Dot(name, figures[name][key].value, *figures[name][key].interval) for name in order
-            ]))
+            BoardTable(
+                "Share of yes",
+                [
+                    "run",
+                    "mean",
+                    "95 % interval",
+                    *map(str, Maxim),
+                    "verdicts",
+                ],
+                [
+                    [
+                        Cell(name),
+                        Cell(number(figures[name][MEAN].value)),
+                        Cell(interval(*figures[name][MEAN].interval)),
+                        *(Cell(number(figures[name][str(maxim)].value)) for maxim in Maxim),
+                        Cell(str(int(counts[:, names.index(name), :, 1].sum()))),
+                    ]
+                    for name in order
+                ],
+            )
+        ],
+        [
+            Plot(
+                f"Share of yes, {key}",
+                dots(
+                    f"Share of yes, {key}",
+                    [
+                        Dot(name, figures[name][key].value, *figures[name][key].interval)
+                        for name in order
+                    ],
+                ),
+            )
             for key in keys
         ],
-    )  # fmt: skip
+    )
 
 
 def _measured_rates(counts: Any, sums: Any) -> dict[str, Measured]:

@@ -78,16 +78,26 @@ def tournament_board(result: Tournament) -> Board:
     rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
     return Board(
         f"Tournament: {result.debates} debates on {_count(result.claims, 'claim')}",
-        list(_in_words(standings)), _note(result),
+        list(_in_words(standings)),
+        _note(result),
         [_standings(result), _matrix(result)],
-        [Plot("Ratings (1000 is average)", dots(
-            "Bradley-Terry ratings with 95 % intervals", rated, [("average", 1000.0)], digits=0,
-        ))],
+        [
+            Plot(
+                "Ratings (1000 is average)",
+                dots(
+                    "Bradley-Terry ratings with 95 % intervals",
+                    rated,
+                    [("average", 1000.0)],
+                    digits=0,
+                ),
+            )
+        ],
         warnings=[
             f"{one.name}: a fallback debater gave {one.stand_ins} of {one.speeches} speeches"
-            for one in standings if one.stand_ins
+            for one in standings
+            if one.stand_ins
         ],
-    )  # fmt: skip
+    )
 
 
 def _in_words(standings: Sequence[Standing]) -> Iterator[str]:
@@ -121,19 +131,22 @@ def _note(result: Tournament) -> str:
     words = f" of at most {result.words} words" if result.words else ""
     model = f" ({result.judge_model})" if result.judge_model else ""
     limits = [
-        f"{limit} {what}" for limit, what in
-        ((result.max_calls, "calls"), (result.max_tokens, "tokens")) if limit is not None
-    ]  # fmt: skip
+        f"{limit} {what}"
+        for limit, what in ((result.max_calls, "calls"), (result.max_tokens, "tokens"))
+        if limit is not None
+    ]
     parts = [
         f"Each pair of debaters played both sides of each claim, {speeches} a side{words}. "
         f"Judged by {result.judge}{model}.",
         f"The side for the claim won {format_share(result.pro_share)} of the debates."
-        if result.pro_share is not None else "",
+        if result.pro_share is not None
+        else "",
         f"{result.undecided} debates have no verdict and do not count." if result.undecided else "",
         f"Each debater had {' and '.join(limits)} of {result.model or 'a model'} in each debate."
-        if limits else "",
+        if limits
+        else "",
         "Intervals are a bootstrap of claims; with few claims they are too narrow.",
-    ]  # fmt: skip
+    ]
     return " ".join(filter(None, parts))
 
 
@@ -143,23 +156,53 @@ def _count(number: int, one: str, several: str = "") -> str:
 
 def _standings(result: Tournament) -> BoardTable:
     asked = any(one.asked for one in result.standings)
-    heads = ["debater", "rating", "95 % interval", "won", "tied", "lost", "share",
-             "words per speech", "fallbacks", *(_COSTS if asked else ())]  # fmt: skip
-    return BoardTable("Ratings", heads, [
-        [Cell(text) for text in (
-            one.name, f"{one.rating:.0f}", interval(one.low, one.high, 0), str(one.wins),
-            str(one.ties), str(one.losses), format_share(one.share), number(one.words, 1),
-            str(one.stand_ins),
-            *((str((one.asked or {}).get(name, 0)) for name in _COSTS.values()) if asked else ()),
-        )]
-        for one in result.standings
-    ])  # fmt: skip
+    heads = [
+        "debater",
+        "rating",
+        "95 % interval",
+        "won",
+        "tied",
+        "lost",
+        "share",
+        "words per speech",
+        "fallbacks",
+        *(_COSTS if asked else ()),
+    ]
+    return BoardTable(
+        "Ratings",
+        heads,
+        [
+            [
+                Cell(text)
+                for text in (
+                    one.name,
+                    f"{one.rating:.0f}",
+                    interval(one.low, one.high, 0),
+                    str(one.wins),
+                    str(one.ties),
+                    str(one.losses),
+                    format_share(one.share),
+                    number(one.words, 1),
+                    str(one.stand_ins),
+                    *(
+                        (str((one.asked or {}).get(name, 0)) for name in _COSTS.values())
+                        if asked
+                        else ()
+                    ),
+                )
+            ]
+            for one in result.standings
+        ],
+    )
 
 
 _COSTS: Final = {
-    "calls": "calls", "from cache": "from_cache", "tokens in": "prompt_tokens",
-    "tokens out": "completion_tokens", "failed calls": "failures",
-}  # fmt: skip
+    "calls": "calls",
+    "from cache": "from_cache",
+    "tokens in": "prompt_tokens",
+    "tokens out": "completion_tokens",
+    "failed calls": "failures",
+}
 
 
 def _matrix(result: Tournament) -> BoardTable:
@@ -172,5 +215,6 @@ def _matrix(result: Tournament) -> BoardTable:
             for place, share in enumerate(result.shares[at])
         ]
         rows.append([Cell(name), *shares])
-    return BoardTable("Share of wins of the row against the column, ties as halves",
-                      ["debater", *names], rows)  # fmt: skip
+    return BoardTable(
+        "Share of wins of the row against the column, ties as halves", ["debater", *names], rows
+    )

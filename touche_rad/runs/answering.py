@@ -153,9 +153,14 @@ class Answerer:
             return None
         debater = self.chain[0][1] if self.chain else None
         return stand_in_for(
-            f"debater {self.chosen}", debater, cause, by=by, what=ANSWERS,
-            turn=len(debate.turns), default=self.failures,
-        )  # fmt: skip
+            f"debater {self.chosen}",
+            debater,
+            cause,
+            by=by,
+            what=ANSWERS,
+            turn=len(debate.turns),
+            default=self.failures,
+        )
 
     async def _ask(
         self, debater: Debater, debate: Debate, seconds: float | None, *, first: bool

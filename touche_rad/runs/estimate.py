@@ -209,9 +209,15 @@ class Sample:
                 self.costs.append(replace(options.model.usage.total))
         self.seconds = time.monotonic() - clock
         return Status(
-            verb=work.verb, state="done", units=self.units, done=len(self.done), started=started,
-            finished=datetime.now().astimezone(), seconds=self.seconds, **tally.fields(),
-        )  # fmt: skip
+            verb=work.verb,
+            state="done",
+            units=self.units,
+            done=len(self.done),
+            started=started,
+            finished=datetime.now().astimezone(),
+            seconds=self.seconds,
+            **tally.fields(),
+        )
 
     def extrapolate(self, name: str) -> float:
         """Return the cost of the whole input.

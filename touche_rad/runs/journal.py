@@ -391,10 +391,12 @@ def _checked(line: bytes) -> bytes:
 def record_line(unit: int, done: Done) -> bytes:
     """Return the record of a finished unit: one line without secrets, with its checksum."""
     record = {
-        "unit": unit, "lines": [redact_line(line) for line in done.lines],
-        "counts": dict(done.counts), "notes": redact_data(done.notes),
+        "unit": unit,
+        "lines": [redact_line(line) for line in done.lines],
+        "counts": dict(done.counts),
+        "notes": redact_data(done.notes),
         "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
-    }  # fmt: skip
+    }
     line = json.dumps(record, ensure_ascii=False, allow_nan=False)
     return _sealed(line.encode("utf-8", "backslashreplace"))
 

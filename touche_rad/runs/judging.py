@@ -109,9 +109,12 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
 
 
 def _stand_ins(
-    judge: Judge, view: Debate, unscored: Mapping[Maxim, str], use: ModelUse,
+    judge: Judge,
+    view: Debate,
+    unscored: Mapping[Maxim, str],
+    use: ModelUse,
     raised: Sequence[Exception],
-) -> tuple[StandIn, ...]:  # fmt: skip
+) -> tuple[StandIn, ...]:
     """Return the stand-ins among the verdicts on a response.
 
     They are the missing verdicts; if none is missing and the judge worked without its model, all.
@@ -129,9 +132,15 @@ def _stand_ins(
     else:
         return ()
     one = stand_in_for(
-        name, judge, cause, by=by, what=VERDICTS, count=count, turn=len(view.turns),
+        name,
+        judge,
+        cause,
+        by=by,
+        what=VERDICTS,
+        count=count,
+        turn=len(view.turns),
         default=_failures,
-    )  # fmt: skip
+    )
     return (one,)
 
 
@@ -183,9 +192,10 @@ def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
     if not -_ROUNDING <= score <= 1 + _ROUNDING:  # so is NaN
         return f"a score of {score:g} is not between 0 and 1"
     return Verdict(
-        score=min(max(score, 0.0), 1.0), rationale=clean(verdict.rationale),
+        score=min(max(score, 0.0), 1.0),
+        rationale=clean(verdict.rationale),
         extra=writable(verdict.extra),
-    )  # fmt: skip
+    )
 
 
 async def judge(
@@ -322,10 +332,12 @@ async def _judge_whole(
         with (
             anyio.move_on_after(deadline),
             call_context(
-                plugin=name_of(judge), debate=whole.key, deadline=deadline_in(deadline),
+                plugin=name_of(judge),
+                debate=whole.key,
+                deadline=deadline_in(deadline),
                 model_use=use,
             ),
-        ):  # fmt: skip
+        ):
             turns = _all_good(await judge.judge_all(whole), len(views))
             return [] if use.failure is not None else turns
     except Exception as error:

@@ -96,15 +96,17 @@ def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
     """Return the status of the whole run, from the start of the first part to the last end."""
     statuses = [part.status for part in parts]
     started, finished = (
-        min(one.started for one in statuses), max(one.finished for one in statuses)
-    )  # fmt: skip
+        min(one.started for one in statuses),
+        max(one.finished for one in statuses),
+    )
     usage = _usage(parts)
     errors = out.with_name(f"{out.name}{ERRORS}")
     facts = Facts(
         _each(one.record.settings for one in parts),
         next(iter(_each((one.record.skipped,) for one in parts)), ""),
-        _each(one.record.model for one in parts), usage,
-    )  # fmt: skip
+        _each(one.record.model for one in parts),
+        usage,
+    )
     return Status(
         verb=statuses[0].verb,
         state="done",

@@ -55,10 +55,12 @@ async def _judge_contest(
         with (
             anyio.move_on_after(deadline) as cut,
             call_context(
-                plugin=name_of(panel), debate=contest.id, deadline=deadline_in(deadline),
+                plugin=name_of(panel),
+                debate=contest.id,
+                deadline=deadline_in(deadline),
                 model_use=use,
             ),
-        ):  # fmt: skip
+        ):
             given: Any = await _calls(panel.judge, contest)
             outcome, cause = _checked(given, contest), use.failure
         if cut.cancelled_caught:

@@ -123,13 +123,20 @@ class Part:
             for number, done in journal.numbered():
                 stream.write(record_line(number, done).decode("utf-8"))
         record = {
-            "format": FORMAT, "shard": self.shard.number, "of": self.shard.count, "total": total,
-            "run": str(self.run), "source": str(self.source), "command": list(self.command),
-            "units": sha256_of(units), "settings": list(facts.settings), "skipped": facts.skipped,
+            "format": FORMAT,
+            "shard": self.shard.number,
+            "of": self.shard.count,
+            "total": total,
+            "run": str(self.run),
+            "source": str(self.source),
+            "command": list(self.command),
+            "units": sha256_of(units),
+            "settings": list(facts.settings),
+            "skipped": facts.skipped,
             "model": list(facts.model),
             "usage": facts.usage.export() if facts.usage is not None else None,
             "status": status.model_dump(mode="json"),
-        }  # fmt: skip
+        }
         with files.atomic_write(self.folder / RECORD) as stream:
             stream.write(json.dumps(redact_data(record), ensure_ascii=False, indent=2) + "\n")
 

@@ -342,9 +342,15 @@ class RayEngine:
             workers = min(self._pool.most(), total)
             budget = self._make_budget(options)
             run = BlockRun(
-                self._number, self._setup, options, self._of_user, budget, keep, total,
+                self._number,
+                self._setup,
+                options,
+                self._of_user,
+                budget,
+                keep,
+                total,
                 cut(units, sizes(total, workers, options.workers)),
-            )  # fmt: skip
+            )
             run.left = sum(1 for _ in sizes(total, workers, options.workers))
             await self._pool.process(run)
         finally:

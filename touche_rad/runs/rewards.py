@@ -21,9 +21,10 @@ WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
 def mean_score(verdicts: Verdicts, unscored: Mapping[Maxim, str]) -> float | None:
     """Return the mean of the judge's own scores."""
     scores = [
-        verdict.score for maxim, verdict in verdicts.items()
+        verdict.score
+        for maxim, verdict in verdicts.items()
         if maxim not in unscored and verdict.score is not None
-    ]  # fmt: skip
+    ]
     return sum(scores) / len(scores) if scores else None
 
 

@@ -304,6 +304,8 @@ class _Report:
         if bad and bad.count:
             skipped = f"{bad.count} bad lines were skipped; the first: {bad.first}"
         return Facts(
-            self.options.warnings, skipped, tuple(model.warnings) if model else (),
+            self.options.warnings,
+            skipped,
+            tuple(model.warnings) if model else (),
             model.usage if model is not None else None,
-        )  # fmt: skip
+        )

@@ -110,9 +110,11 @@ class FailureLog:
         is_new = kind not in self._seen
         self._seen.add(kind)
         log.log(
-            logging.WARNING if is_new and self.shows else logging.DEBUG, "%s",
-            printable(redact(stand_in.cause)), exc_info=_shown_by_debug(error),
-        )  # fmt: skip
+            logging.WARNING if is_new and self.shows else logging.DEBUG,
+            "%s",
+            printable(redact(stand_in.cause)),
+            exc_info=_shown_by_debug(error),
+        )
         if is_new:
             self._write(stand_in, error)
         if self.strict and not current_context().plugin:  # a plugin may call other plugins
@@ -168,10 +170,15 @@ def stand_in_for(
     """
     inner = _innermost(error)
     one = StandIn(
-        plugin, by, what, type(inner).__name__, describe_failure(plugin, inner),
-        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, made), count,
+        plugin,
+        by,
+        what,
+        type(inner).__name__,
+        describe_failure(plugin, inner),
+        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, made),
+        count,
         turn,
-    )  # fmt: skip
+    )
     reports_to = RUN_FAILURES.get() or default
     if reports_to is not None:
         reports_to.add(one, inner)

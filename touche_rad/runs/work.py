@@ -54,9 +54,10 @@ def _read_unchanged(
             first.extend([now] if now and not first else [])
         elif now != first[0] and not (is_open and now[:2] != first[0][:2]):
             raise InputError(
-                source, "has changed during the run: restore it and run the same command to "
+                source,
+                "has changed during the run: restore it and run the same command to "
                 "continue, or start again with --restart",
-            )  # fmt: skip
+            )
 
     check(is_open=False)
     for unit in read(bad):

@@ -234,15 +234,22 @@ class Session:
         stopped = ""
         try:
             failures = await process_units(
-                self._work.do, iter(block.units), self._options,
+                self._work.do,
+                iter(block.units),
+                self._options,
                 lambda number, one: done.append((number, one)),
-            )  # fmt: skip
+            )
         except (StandInStop, ModelError) as error:
             stopped = redact(str(error)) or type(error).__name__
         return BlockResult(
-            done, failures, stopped, Spent.by(self._options.model),
-            Spent.by(self._of_user), self._taken(f"{OUT}{TRACE}"), self._taken(ERRORS),
-        )  # fmt: skip
+            done,
+            failures,
+            stopped,
+            Spent.by(self._options.model),
+            Spent.by(self._of_user),
+            self._taken(f"{OUT}{TRACE}"),
+            self._taken(ERRORS),
+        )
 
     def _taken(self, name: str) -> str:
         """Return the text of a file in the worker's folder, and remove it."""

@@ -18,9 +18,18 @@ from touche_rad.score.retrieval import score_retrieval
 from touche_rad.score.significance import Pairs
 
 __all__ = [
-    "JudgementReport", "Policy", "ProblemKind", "Report", "RetrievalReport", "export", "health",
-    "score", "score_judgements", "score_retrieval", "write_prototext",
-]  # fmt: skip
+    "JudgementReport",
+    "Policy",
+    "ProblemKind",
+    "Report",
+    "RetrievalReport",
+    "export",
+    "health",
+    "score",
+    "score_judgements",
+    "score_retrieval",
+    "write_prototext",
+]
 
 
 def score(
@@ -41,9 +50,13 @@ def score(
     For whole debates use `touche_rad.contests.scoring.score_contests`.
     """
     how: dict[str, Any] = {
-        "compare": compare, "samples": samples, "seed": seed, "baselines": baselines, "bad": bad,
+        "compare": compare,
+        "samples": samples,
+        "seed": seed,
+        "baselines": baselines,
+        "bad": bad,
         "progress": progress,
-    }  # fmt: skip
+    }
     kind = files.detect_kind(truth)
     if kind is files.Kind.LABELS:
         return score_judgements(runs, truth, policy=policy, exclude=exclude, **how)

@@ -139,16 +139,21 @@ class AgreementRow(Item):
 
 
 _FIGURES: Final = (
-    ("Jaccard", "jaccard"), ("precision", "precision"), ("Hamming", "hamming"),
-    ("kappa micro", "kappa_micro"), ("kappa macro", "kappa_macro"), ("alpha", "alpha"),
-)  # fmt: skip
+    ("Jaccard", "jaccard"),
+    ("precision", "precision"),
+    ("Hamming", "hamming"),
+    ("kappa micro", "kappa_micro"),
+    ("kappa macro", "kappa_macro"),
+    ("alpha", "alpha"),
+)
 _CORRELATIONS: Final = ("Pearson", "Spearman", "Kendall")
 _COLUMNS: Columns = (
-    ("annotator", "{run}"), ("texts", "{texts}"),
+    ("annotator", "{run}"),
+    ("texts", "{texts}"),
     *((head, f"{{{name}:.4f}}") for head, name in _FIGURES),
     ("grades", "{grades}"),
     *((head, f"{{{head.lower()}:.4f}}") for head in _CORRELATIONS),
-)  # fmt: skip
+)
 
 
 class AgreementReport(Printed):
@@ -192,11 +197,11 @@ def score_annotations(
         raise InputError(truth, "no text has a label")
     tags = names(runs)
     return AgreementReport(
-        truth=truth.name, labels=tuple(labels), alpha_of_all=alpha(every, labels),
-        rows=tuple(
-            _row(tag, one, gold, labels) for tag, one in zip(tags, annotators, strict=True)
-        ),
-    )  # fmt: skip
+        truth=truth.name,
+        labels=tuple(labels),
+        alpha_of_all=alpha(every, labels),
+        rows=tuple(_row(tag, one, gold, labels) for tag, one in zip(tags, annotators, strict=True)),
+    )
 
 
 def _read(path: Path, bad: files.BadLines | None) -> Annotator:
@@ -230,8 +235,14 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
     both = [(a[label], b[label]) for a, b in pairs for label in sorted(used(a) & used(b))]
     of_both = [{key: one[key] for key in shared} for one in (annotator, gold)]
     return AgreementRow(
-        run=run, texts=len(shared), jaccard=jaccard(pairs), precision=precision(pairs),
-        hamming=hamming(pairs, labels), kappa_micro=kappa_micro(pairs, labels),
-        kappa_macro=kappa_macro(pairs, labels), alpha=alpha(of_both, labels), grades=len(both),
+        run=run,
+        texts=len(shared),
+        jaccard=jaccard(pairs),
+        precision=precision(pairs),
+        hamming=hamming(pairs, labels),
+        kappa_micro=kappa_micro(pairs, labels),
+        kappa_macro=kappa_macro(pairs, labels),
+        alpha=alpha(of_both, labels),
+        grades=len(both),
         **correlations([a for a, _ in both], [b for _, b in both]),
-    )  # fmt: skip
+    )

@@ -101,9 +101,13 @@ class Aligner:
         present = sum(row.trouble is None and bool(row.turns) for row in places.values())
         lost = len(self.labels) - present
         return Alignment(
-            scores, tuple(self.problems), self._is_official(), lost,
-            self._votes, frozenset(self._abstained),
-        )  # fmt: skip
+            scores,
+            tuple(self.problems),
+            self._is_official(),
+            lost,
+            self._votes,
+            frozenset(self._abstained),
+        )
 
     def _is_official(self) -> bool:
         """Whether the official scorer accepts the run and gives the same scores."""

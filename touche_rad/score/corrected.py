@@ -82,7 +82,7 @@ class CorrectionReport(Printed):
             yield Table(
                 ("maxim", "judge", "people", "95 %", "R-G", "95 %", "F1", "95 %"),
                 [_cells(row) for row in rows],
-            )  # fmt: skip
+            )
             yield list(_notes(rows))
         yield [
             "judge: its share of yes; people: the share that people would give to all turns, "
@@ -130,9 +130,11 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> Sample | None:
                 sample = known.get("sample", "" if label is None else "unknown")
                 selected.append(sample not in ("", "random"))
     turns = Sample(
-        np.array(debates, dtype=np.int64), np.array(scores), np.array(labels),
+        np.array(debates, dtype=np.int64),
+        np.array(scores),
+        np.array(labels),
         np.array(selected, dtype=np.bool_) if marked else None,
-    )  # fmt: skip
+    )
     return turns if turns.drawn.any() else None
 
 
@@ -142,15 +144,21 @@ def _row(run: str, maxim: Maxim, sample: Sample) -> Corrected:
     )
     moved = correction.transfer(sample)
     return Corrected(
-        run=run, maxim=maxim, turns=len(sample.labels), labelled=int(sample.labelled.sum()),
+        run=run,
+        maxim=maxim,
+        turns=len(sample.labels),
+        labelled=int(sample.labelled.sum()),
         chosen=0 if sample.selected is None else int((sample.labelled & sample.selected).sum()),
-        debates=sample.labelled_debates, judge_yes=correction.uncorrected(sample),
-        **_fields("yes", yes), **_fields("rogan_gladen", other), **_fields("f1", f1),
+        debates=sample.labelled_debates,
+        judge_yes=correction.uncorrected(sample),
+        **_fields("yes", yes),
+        **_fields("rogan_gladen", other),
+        **_fields("f1", f1),
         labels_to_halve=correction.labels_to_halve(sample),
         transfer_p=moved.p if moved else None,
         labelled_judge_yes=moved.labelled if moved else None,
         other_judge_yes=moved.others if moved else None,
-    )  # fmt: skip
+    )
 
 
 def _fields(name: str, one: Estimate) -> dict[str, Any]:
@@ -160,12 +168,15 @@ def _fields(name: str, one: Estimate) -> dict[str, Any]:
 
 def _cells(row: Corrected) -> list[str]:
     return [
-        row.maxim.value, f"{row.judge_yes:.3f}",
-        f"{row.yes:.3f}", _range(row.yes_low, row.yes_high),
+        row.maxim.value,
+        f"{row.judge_yes:.3f}",
+        f"{row.yes:.3f}",
+        _range(row.yes_low, row.yes_high),
         NONE if row.rogan_gladen is None else f"{row.rogan_gladen:.3f}",
         _range(row.rogan_gladen_low, row.rogan_gladen_high),
-        f"{row.f1:.3f}", _range(row.f1_low, row.f1_high),
-    ]  # fmt: skip
+        f"{row.f1:.3f}",
+        _range(row.f1_low, row.f1_high),
+    ]
 
 
 def _range(low: float | None, high: float | None) -> str:

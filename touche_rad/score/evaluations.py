@@ -230,9 +230,12 @@ def _verdict(given: object) -> Read:
         return Read(None, ProblemKind.BAD_SCORE, repr(score)[:40])
     odd = isinstance(score, str | bool) or not 0 <= number <= 1
     return Read(
-        number, ProblemKind.ODD_SCORE if odd else None, repr(score)[:40] if odd else "",
-        _votes(verdict.get("votes")), verdict.get("abstained") is True,
-    )  # fmt: skip
+        number,
+        ProblemKind.ODD_SCORE if odd else None,
+        repr(score)[:40] if odd else "",
+        _votes(verdict.get("votes")),
+        verdict.get("abstained") is True,
+    )
 
 
 def _votes(given: object) -> Mapping[str, float | None]:

@@ -83,9 +83,16 @@ _OFFICIAL = ("precision", "recall", "f1")
 _ADDITIONAL = {
     measure.__name__: measure
     for measure in (
-        macro_precision, macro_recall, macro_f1, accuracy, kappa, mcc, yes_rate, label_rate,
+        macro_precision,
+        macro_recall,
+        macro_f1,
+        accuracy,
+        kappa,
+        mcc,
+        yes_rate,
+        label_rate,
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -152,9 +159,10 @@ def measure(
 
 def _drawn_f1(parts: Sequence[Sequence[list[Counts]]], draws: Draws) -> bootstrap.Floats | None:
     """Return the F1 of each run in each sample on each maxim; None with fewer than two debates."""
-    table = np.array([
-        [[(one.tp, one.fp, one.fn) for one in debates] for debates in of_run] for of_run in parts
-    ], dtype=np.float64)  # fmt: skip
+    table = np.array(
+        [[[(one.tp, one.fp, one.fn) for one in debates] for debates in of_run] for of_run in parts],
+        dtype=np.float64,
+    )
     runs, maxims, debates = table.shape[:3]
     if debates < 2:
         return None

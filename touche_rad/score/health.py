@@ -35,10 +35,15 @@ def health(path: Path, bad: files.BadLines | None = None) -> Health:
             for name, found in _marks(view, response).items():
                 marks[name] += found
     return Health(
-        debates=debates, lost_debates=bad.count, turns=turns, unanswered=unanswered,
-        responses=len(lengths), words_median=median(lengths) if lengths else None,
-        words_max=max(lengths, default=None), **marks,
-    )  # fmt: skip
+        debates=debates,
+        lost_debates=bad.count,
+        turns=turns,
+        unanswered=unanswered,
+        responses=len(lengths),
+        words_median=median(lengths) if lengths else None,
+        words_max=max(lengths, default=None),
+        **marks,
+    )
 
 
 def _marks(view: Debate, response: Response) -> Mapping[str, bool]:

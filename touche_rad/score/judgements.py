@@ -122,14 +122,18 @@ def score_judgements(
     best = next(name for name, _ in ranked if name != BASELINE)
     tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
     return JudgementReport(
-        truth=str(truth), runs=tuple(tags), baselines=tuple(marked),
+        truth=str(truth),
+        runs=tuple(tags),
+        baselines=tuple(marked),
         policy="strict" if policy.strict else policy.missing,
         matched_by=str(source) if source else None,
         official=all(alignment.official for alignment in aligned),
         abstained={tag: len(one.abstained) for tag, one in by_tag.items() if one.abstained},
         abstained_left_out=policy.leave_out_abstained,
         jurors=juror_rows(by_tag, labels),
-        debates=len(labels), turns=sum(len(turns) for turns in labels), excluded=excluded,
+        debates=len(labels),
+        turns=sum(len(turns) for turns in labels),
+        excluded=excluded,
         label_rows=tuple(_label_row(maxim, labels, known, excluded) for maxim in Maxim),
         rows=tuple(rows),
         ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
@@ -143,10 +147,12 @@ def score_judgements(
             *(problem for alignment in aligned for problem in alignment.problems),
             *_thin(truth, labels),
         ),
-        samples=samples, seed=seed,
+        samples=samples,
+        seed=seed,
         health=_health(read),
-        labels=labels, scores=scores,
-    )  # fmt: skip
+        labels=labels,
+        scores=scores,
+    )
 
 
 def _check_policy(policy: Policy, exclude: Path | None) -> None:
@@ -164,9 +170,11 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
 
 
 def _read(
-    tags: Sequence[str], paths: Sequence[Path], bad: files.BadLines | None,
+    tags: Sequence[str],
+    paths: Sequence[Path],
+    bad: files.BadLines | None,
     progress: Progress | None,
-) -> list[Run]:  # fmt: skip
+) -> list[Run]:
     runs: list[Run] = []
     talks: Talks = {}
     for tag, path in zip(tags, paths, strict=True):
@@ -253,10 +261,11 @@ def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:
     marks = _marks(labels)
     if chosen := sum(mark not in (None, "random") for mark in marks):
         yield Problem(
-            run=str(truth), kind=ProblemKind.CHOSEN,
+            run=str(truth),
+            kind=ProblemKind.CHOSEN,
             message=f"{chosen} of {len(marks)} labelled turns were chosen, not drawn at random: "
             "these scores describe the labelled turns only; --correct describes all turns",
-        )  # fmt: skip
+        )
     if len(labels) < FEW:
         message = "intervals and p-values are imprecise" if len(labels) > 1 else "no intervals"
         yield Problem(

@@ -42,9 +42,13 @@ def _row(run: str, juror: str, aligned: Alignment, labels: Labelled) -> JurorRow
                 own[maxim].append((known.get(maxim), votes[juror]))
                 judge[maxim].append((known.get(maxim), aligned.scores[debate][turn].get(maxim)))
     return JurorRow(
-        run=run, juror=juror, turns=asked, saved=1 - asked / total if total else 0.0,
-        f1=_mean_f1(own), judge_f1=_mean_f1(judge),
-    )  # fmt: skip
+        run=run,
+        juror=juror,
+        turns=asked,
+        saved=1 - asked / total if total else 0.0,
+        f1=_mean_f1(own),
+        judge_f1=_mean_f1(judge),
+    )
 
 
 def _mean_f1(
@@ -59,9 +63,11 @@ def without_abstained(labels: Labelled, runs: Sequence[Alignment]) -> Labelled:
     abstained = frozenset().union(*(run.abstained for run in runs))
     return [
         [
-            {maxim: None if (at, turn, maxim) in abstained else label
-             for maxim, label in of_turn.items()}
+            {
+                maxim: None if (at, turn, maxim) in abstained else label
+                for maxim, label in of_turn.items()
+            }
             for turn, of_turn in enumerate(turns)
         ]
         for at, turns in enumerate(labels)
-    ]  # fmt: skip
+    ]

@@ -109,8 +109,9 @@ class Reference:
             run.path,
             f"expected {wanted} as in debate {place + 1} of {self.source}, got "
             f"{got}: score a judge's run on the labelled debates ({BY_PLACE})",
-            line=row.line, field=field,
-        )  # fmt: skip
+            line=row.line,
+            field=field,
+        )
 
 
 def _first_difference(wanted: Debate, got: Debate) -> tuple[str, str, str]:
@@ -226,8 +227,9 @@ def check_places(run: Run, truth: Path, labelled: Sequence[int]) -> None:
                 run.path,
                 f"expected {wanted} turns as in line {run.rows.index(row) + 1} of {truth}, got "
                 f"{got}: {advice}",
-                line=row.line, field="userTurnsEvaluations",
-            )  # fmt: skip
+                line=row.line,
+                field="userTurnsEvaluations",
+            )
     if len(run.rows) != len(labelled):
         raise InputError(
             run.path,

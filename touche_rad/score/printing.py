@@ -20,23 +20,41 @@ from touche_rad.score.tables import Columns, Part, Table, cells, heads, table
 _SHOWN_PROBLEMS: Final = 3
 _INTERVAL: Final = "{low:.3f} to {high:.3f}"
 _MAXIM_COLUMNS: Columns = (
-    ("", "  {run}"), ("labelled", "{labelled}"), ("yes", "{yes_rate:.4f}"),
-    ("precision", "{precision:.4f}"), ("recall", "{recall:.4f}"), ("F1", "{f1:.4f}"),
-    ("95 % of F1", _INTERVAL), ("macro P", "{macro_precision:.4f}"),
-    ("macro R", "{macro_recall:.4f}"), ("macro F1", "{macro_f1:.4f}"),
-    ("accuracy", "{accuracy:.4f}"), ("kappa", "{kappa:.4f}"), ("MCC", "{mcc:.4f}"),
-)  # fmt: skip
+    ("", "  {run}"),
+    ("labelled", "{labelled}"),
+    ("yes", "{yes_rate:.4f}"),
+    ("precision", "{precision:.4f}"),
+    ("recall", "{recall:.4f}"),
+    ("F1", "{f1:.4f}"),
+    ("95 % of F1", _INTERVAL),
+    ("macro P", "{macro_precision:.4f}"),
+    ("macro R", "{macro_recall:.4f}"),
+    ("macro F1", "{macro_f1:.4f}"),
+    ("accuracy", "{accuracy:.4f}"),
+    ("kappa", "{kappa:.4f}"),
+    ("MCC", "{mcc:.4f}"),
+)
 _LABEL_COLUMNS: Columns = (
-    ("labels", "  {maxim}"), ("yes", "{yes}"), ("no", "{no}"), ("unknown", "{unknown}"),
-)  # fmt: skip
+    ("labels", "  {maxim}"),
+    ("yes", "{yes}"),
+    ("no", "{no}"),
+    ("unknown", "{unknown}"),
+)
 _JUROR_COLUMNS: Columns = (
-    ("judge and its members", "{run}: {juror}"), ("turns", "{turns}"), ("saved", "{saved:.0%}"),
-    ("mean F1", "{f1:.4f}"), ("judge's F1 there", "{judge_f1:.4f}"),
-)  # fmt: skip
+    ("judge and its members", "{run}: {juror}"),
+    ("turns", "{turns}"),
+    ("saved", "{saved:.0%}"),
+    ("mean F1", "{f1:.4f}"),
+    ("judge's F1 there", "{judge_f1:.4f}"),
+)
 _COMPARISON_COLUMNS: Columns = (
-    ("runs", "{run} – {against}"), ("measure", "{measure}"), ("diff.", "{difference:+.4f}"),
-    ("95 %", "{low:+.3f} to {high:+.3f}"), ("p", "{p:.4f}"), ("p (Holm)", "{p_holm:.4f}"),
-)  # fmt: skip
+    ("runs", "{run} – {against}"),
+    ("measure", "{measure}"),
+    ("diff.", "{difference:+.4f}"),
+    ("95 %", "{low:+.3f} to {high:+.3f}"),
+    ("p", "{p:.4f}"),
+    ("p (Holm)", "{p_holm:.4f}"),
+)
 
 
 def measures(labels: Sequence[LabelRow], rows: Sequence[JudgementRow]) -> Iterator[Part]:

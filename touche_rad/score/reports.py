@@ -49,9 +49,13 @@ _POLICIES: Final = {
     "error": "no verdict is missing",
 }
 _EXTRA_COLUMNS: Columns = (
-    ("macro F1", "{macro_f1:.3f}"), ("accuracy", "{accuracy:.3f}"), ("kappa", "{kappa:.3f}"),
-    ("MCC", "{mcc:.3f}"), ("precision", "{precision:.3f}"), ("recall", "{recall:.3f}"),
-)  # fmt: skip
+    ("macro F1", "{macro_f1:.3f}"),
+    ("accuracy", "{accuracy:.3f}"),
+    ("kappa", "{kappa:.3f}"),
+    ("MCC", "{mcc:.3f}"),
+    ("precision", "{precision:.3f}"),
+    ("recall", "{recall:.3f}"),
+)
 _TIES: Final = (
     "Runs share a rank if the 95 % interval of their paired difference from the first run of that "
     "rank contains 0."
@@ -117,16 +121,33 @@ class JudgementReport(Report):
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
         rows = {(row.run, row.maxim): row for row in self.rows}
-        names = ("precision", "recall", "f1", "low", "high", "macro_precision", "macro_recall",
-                 "macro_f1", "accuracy", "kappa", "mcc", "yes_rate", "labelled")  # fmt: skip
+        names = (
+            "precision",
+            "recall",
+            "f1",
+            "low",
+            "high",
+            "macro_precision",
+            "macro_recall",
+            "macro_f1",
+            "accuracy",
+            "kappa",
+            "mcc",
+            "yes_rate",
+            "labelled",
+        )
         for one in self.ranking:
             yield {
-                "rank": one.rank, "run": one.run,
+                "rank": one.rank,
+                "run": one.run,
                 "baseline": one.run == BASELINE or one.run in self.baselines,
-                **{f"{maxim}_{name}": getattr(rows[one.run, maxim], name)
-                   for maxim in (MEAN, *map(str, Maxim)) for name in names},
+                **{
+                    f"{maxim}_{name}": getattr(rows[one.run, maxim], name)
+                    for maxim in (MEAN, *map(str, Maxim))
+                    for name in names
+                },
                 "lost_debates": self.lost.get(one.run, 0),
-            }  # fmt: skip
+            }
 
 
 class RetrievalReport(Report):
@@ -146,12 +167,19 @@ class RetrievalReport(Report):
         for one in self.ranking:
             of_run = [row for row in self.rows if row.run == one.run]
             yield {
-                "rank": one.rank, "run": one.run, "baseline": one.run in self.baselines,
-                **{key: value for row in of_run for key, value in (
-                    (row.measure, row.value), (f"{row.measure}_low", row.low),
-                    (f"{row.measure}_high", row.high),
-                )},
-            }  # fmt: skip
+                "rank": one.rank,
+                "run": one.run,
+                "baseline": one.run in self.baselines,
+                **{
+                    key: value
+                    for row in of_run
+                    for key, value in (
+                        (row.measure, row.value),
+                        (f"{row.measure}_low", row.low),
+                        (f"{row.measure}_high", row.high),
+                    )
+                },
+            }
 
 
 def _judgements(report: JudgementReport) -> Iterator[Part]:
@@ -189,9 +217,11 @@ def _head(report: JudgementReport) -> Iterator[str]:
     if report.policy != "strict":
         by = f"by id and text with {report.matched_by}" if report.matched_by else "by place"
         yield f"runs are matched to labels {by}"
-    same = "" if report.official or report.policy == "strict" else (
-        "; the official scorer would give at least one run no score"
-    )  # fmt: skip
+    same = (
+        ""
+        if report.official or report.policy == "strict"
+        else ("; the official scorer would give at least one run no score")
+    )
     yield f"{_POLICIES[report.policy]}{same}"
     if report.abstained:
         what = "left out for all runs" if report.abstained_left_out else "counted"
@@ -210,13 +240,22 @@ def _board(report: JudgementReport) -> Table:
     table_rows = []
     for one in report.ranking:
         mean = rows[one.run, MEAN]
-        table_rows.append([
-            _rank(one.rank), one.run, cell("{f1:.4f}", mean), cell(_SHORT_INTERVAL, mean),
-            *(cell("{f1:.3f}", rows[one.run, maxim]) if rows[one.run, maxim].labelled else NONE
-              for maxim in Maxim),
-            *([str(report.lost.get(one.run, NONE))] if lost else []),
-            *cells(_EXTRA_COLUMNS, mean),
-        ])  # fmt: skip
+        table_rows.append(
+            [
+                _rank(one.rank),
+                one.run,
+                cell("{f1:.4f}", mean),
+                cell(_SHORT_INTERVAL, mean),
+                *(
+                    cell("{f1:.3f}", rows[one.run, maxim])
+                    if rows[one.run, maxim].labelled
+                    else NONE
+                    for maxim in Maxim
+                ),
+                *([str(report.lost.get(one.run, NONE))] if lost else []),
+                *cells(_EXTRA_COLUMNS, mean),
+            ]
+        )
     names = ("rank", "run", "mean F1", INTERVAL, "quant.", "qual.", "rel.", "manner")
     columns = [*names, *(["lost"] if lost else []), *heads(_EXTRA_COLUMNS)]
     return Table(columns, table_rows, name=1, optional=len(_EXTRA_COLUMNS))

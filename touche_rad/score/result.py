@@ -166,7 +166,12 @@ class Health(Item):
 
 
 MARKS = (
-    "over_60_words", "empty", "repeated", "without_citation", "over_2_citations",
-    "duplicate_citations", "citations_without_text",
-)  # fmt: skip
+    "over_60_words",
+    "empty",
+    "repeated",
+    "without_citation",
+    "over_2_citations",
+    "duplicate_citations",
+    "citations_without_text",
+)
 """The fields of `Health` that count responses."""

@@ -71,8 +71,12 @@ def score_retrieval(
     ranked = ranks(figures, MEASURES[0], marked)
     compared = pairs(compare, tags, ranked[0][0], marked)
     return RetrievalReport(
-        truth=str(qrels), runs=tuple(tags), measures=MEASURES, queries=len(relevance),
-        baselines=tuple(marked), ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
+        truth=str(qrels),
+        runs=tuple(tags),
+        measures=MEASURES,
+        queries=len(relevance),
+        baselines=tuple(marked),
+        ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
         rows=tuple(
             _row(tag, measure, figures[tag][measure], len(relevance))
             for measure in MEASURES
@@ -84,8 +88,9 @@ def score_retrieval(
             for tag, run in zip(tags, scores, strict=True)
             for problem in _problems(tag, run, relevance)
         ),
-        samples=samples, seed=seed,
-    )  # fmt: skip
+        samples=samples,
+        seed=seed,
+    )
 
 
 def per_query(qrels: Qrels, run: Run) -> Values:

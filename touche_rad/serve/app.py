@@ -124,17 +124,22 @@ def create_app(
 ) -> FastAPI:
     """Make the server of one debater and one judge; `offer` is what the debate page offers."""
     app = FastAPI(
-        title="touche-rad", version=__version__, docs_url=None, redoc_url=None,
+        title="touche-rad",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
         lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
-    )  # fmt: skip
+    )
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(RequestFault, _refuse)
     app.add_exception_handler(400, _refuse_unreadable)
     _add_judge(app, judge, deadline)
     health = Health(
-        version=__version__, debater=debater_name, judge=judge_name,
+        version=__version__,
+        debater=debater_name,
+        judge=judge_name,
         arguments=None if answerer.index is None else len(answerer.index),
-    )  # fmt: skip
+    )
     state = _State(health, model)
     body_for = _answering(answerer, state)
     _add_debater(app, body_for)
@@ -167,10 +172,13 @@ class _State:
     def health(self) -> Health:
         """Return the state now."""
         problem = self.model.problem if self.model is not None else None
-        return self.started.model_copy(update={
-            "model_problem": redact(f"{problem.problem}: {problem}") if problem else "",
-            "stand_ins": self.stand_ins, "last_stand_in": self.last,
-        })  # fmt: skip
+        return self.started.model_copy(
+            update={
+                "model_problem": redact(f"{problem.problem}: {problem}") if problem else "",
+                "stand_ins": self.stand_ins,
+                "last_stand_in": self.last,
+            }
+        )
 
 
 @asynccontextmanager
@@ -258,9 +266,13 @@ def _add_pages(app: FastAPI, state: _State) -> None:
     @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
     async def docs(request: Request) -> HTMLResponse:
         return page_response(
-            "serve/docs.html.jinja", title="touche-rad server", api=app.openapi(),
-            health=state.health(), dumps=_pretty, server=request.url.netloc,
-        )  # fmt: skip
+            "serve/docs.html.jinja",
+            title="touche-rad server",
+            api=app.openapi(),
+            health=state.health(),
+            dumps=_pretty,
+            server=request.url.netloc,
+        )
 
 
 def _pretty(value: Any) -> str:

@@ -38,9 +38,11 @@ log = logging.getLogger("touche_rad")
 _OWN: Final = ("serve/debate.js", "serve/debate.css")
 _ASSETS: Final = {*SCRIPTS, STYLE, *_OWN}
 _HEADERS: Final = {
-    "Content-Security-Policy": SERVED_POLICY, "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache",
-}  # fmt: skip
+    "Content-Security-Policy": SERVED_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
 _ALIVE: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
 _CANDIDATES: Final = 5
@@ -89,13 +91,18 @@ def add_debate_page(
     @app.get("/", include_in_schema=False)
     async def page() -> HTMLResponse:
         setup = {
-            "debaters": list(offer.debaters), "judges": list(offer.judges),
-            "notices": list(offer.notices), "examples": list(offer.examples),
-        }  # fmt: skip
+            "debaters": list(offer.debaters),
+            "judges": list(offer.judges),
+            "notices": list(offer.notices),
+            "examples": list(offer.examples),
+        }
         return page_response(
-            "serve/debate.html.jinja", scripts=_OWN[:1], styles=_OWN[1:], title="touche-rad debate",
+            "serve/debate.html.jinja",
+            scripts=_OWN[:1],
+            styles=_OWN[1:],
+            title="touche-rad debate",
             setup=setup,
-        )  # fmt: skip
+        )
 
     @app.get("/assets/{name:path}", include_in_schema=False)
     async def asset(name: str) -> Response:
@@ -113,9 +120,10 @@ def add_debate_page(
         lines = _Lines()
         work = _answer(request, debate, offer, deadline, lines, count)
         return StreamingResponse(
-            lines.follow(work), media_type="application/x-ndjson",
+            lines.follow(work),
+            media_type="application/x-ndjson",
             headers={**_HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )  # fmt: skip
+        )
 
 
 def _debate_of(request: PageRequest, offer: Offer) -> Debate:
@@ -171,9 +179,13 @@ class _Lines:
 
 
 async def _answer(
-    request: PageRequest, debate: Debate, offer: Offer, deadline: float | None, lines: _Lines,
+    request: PageRequest,
+    debate: Debate,
+    offer: Offer,
+    deadline: float | None,
+    lines: _Lines,
     count: Callable[[Answer], None],
-) -> None:  # fmt: skip
+) -> None:
     lines.put("start", debater=request.debater)
     answerer = await asyncio.to_thread(offer.debaters[request.debater].get)
     watch(answerer.index)
@@ -182,10 +194,14 @@ async def _answer(
         answer = await answerer.answer(debate)
     count(answer)
     lines.put(
-        "answer", system=system_response(answer.response), shown=marked_answer(answer.response),
-        by=answer.by, notices=[redact(one) for one in answer.notices],
-        notes=[redact(one) for one in answer.notes], **meter.spent(),
-    )  # fmt: skip
+        "answer",
+        system=system_response(answer.response),
+        shown=marked_answer(answer.response),
+        by=answer.by,
+        notices=[redact(one) for one in answer.notices],
+        notes=[redact(one) for one in answer.notes],
+        **meter.spent(),
+    )
     if not meter.calls:
         await _explain(answerer, answer, debate, lines)
     for name in request.judges:

@@ -28,10 +28,18 @@ _BODY_SECONDS: Final = 1.0
 """Time that the rest of a body has; then FastAPI's way waits for it, with its own limits."""
 _NAME: Final = re.compile(rb"[0-9a-z!#$%&'*+.^_`|~-]+")
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-_NOT_PLAIN: Final = frozenset((
-    b"transfer-encoding", b"expect", b"upgrade", b"te", b"trailer",
-    b"forwarded", b"x-forwarded-for", b"x-forwarded-proto",
-))  # fmt: skip
+_NOT_PLAIN: Final = frozenset(
+    (
+        b"transfer-encoding",
+        b"expect",
+        b"upgrade",
+        b"te",
+        b"trailer",
+        b"forwarded",
+        b"x-forwarded-for",
+        b"x-forwarded-proto",
+    )
+)
 """Headers that change how a request is read, or who its client is."""
 _ANSWERED: Final = b"HTTP/1.1 200 OK\r\n"
 _FIXED: Final = b"content-type: application/json\r\n" + b"".join(

@@ -30,9 +30,12 @@ DEFAULT_HEADERS: Final = (
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; "
-                                 b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-)  # fmt: skip
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+)
 """Headers of every response that does not set its own."""
 
 

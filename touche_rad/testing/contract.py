@@ -266,9 +266,13 @@ class _Work:
     """One plugin under test, and the rules that it breaks."""
 
     def __init__(
-        self, kind: Kind, name: str, options: Mapping[str, str] | None,
-        index: ArgumentIndex | None, model: Model | None,
-    ) -> None:  # fmt: skip
+        self,
+        kind: Kind,
+        name: str,
+        options: Mapping[str, str] | None,
+        index: ArgumentIndex | None,
+        model: Model | None,
+    ) -> None:
         self.plugin = find(kind, name)
         self.options = options or {}
         self.broken: list[str] = []

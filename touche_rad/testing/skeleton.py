@@ -33,9 +33,11 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: exists and is not an empty folder; choose another with -o DIR")
     values = {
-        "kind": kind, "name": name, "package": package,
+        "kind": kind,
+        "name": name,
+        "package": package,
         "cls": "".join(part.capitalize() for part in name.split("-")),
-    }  # fmt: skip
+    }
     written = []
     for template, path in {
         "pyproject.toml": "pyproject.toml",

@@ -141,9 +141,14 @@ def _configuration(turns: int, user: str) -> str:
 
 
 def write(
-    dataset: Dataset, folder: Path, *, task: str, split: str, baselines: Sequence[str],
+    dataset: Dataset,
+    folder: Path,
+    *,
+    task: str,
+    split: str,
+    baselines: Sequence[str],
     images: Images,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Write a dataset to a folder and return the written files.
 
     Args:
@@ -172,9 +177,7 @@ def write(
     return [readme, *written]
 
 
-def _front_matter(
-    dataset: Dataset, split: str, baseline: str, images: Images
-) -> Mapping[str, Any]:  # fmt: skip
+def _front_matter(dataset: Dataset, split: str, baseline: str, images: Images) -> Mapping[str, Any]:
     size = {"max_size_mb": SIZE}
     runs = {"minimum_lines": dataset.lines, **size}
     if dataset.sub_task == DEBATERS:
@@ -209,29 +212,57 @@ def _text(
     path = shlex.quote(folder.name)
     submit = f"tira-cli dataset-submission --path {path} --task {task} --split {split}"
     entries = [
-        shlex.join([
-            "tira-cli", "code-submission", "--path", f"{folder.name}/baseline", "--task", task,
-            "--dataset", "DATASET", "--command", command,
-        ])
+        shlex.join(
+            [
+                "tira-cli",
+                "code-submission",
+                "--path",
+                f"{folder.name}/baseline",
+                "--task",
+                task,
+                "--dataset",
+                "DATASET",
+                "--command",
+                command,
+            ]
+        )
         for command in baselines
-    ]  # fmt: skip
+    ]
     rows = [
         f"| `{part}/{name}` | `{sha256_of(folder / part / name)}` |"
         for part, names in (("inputs", dataset.inputs), ("truths", dataset.truths))
         for name in names
     ]
-    return "\n".join([
-        f"# {folder.name}", "",
-        f"Retrieval-Augmented Debating, sub-task {dataset.sub_task} ({_WHAT[dataset.sub_task]}): "
-        f"{dataset.described}. Written by touche-rad.", "",
-        "| file | SHA-256 |", "| --- | --- |", *rows, "",
-        "## Hand in the dataset", "",
-        "The folder must be committed in a git repository with a remote. TIRA must be able to pull "
-        f"the images `{images.baseline}` and `{images.evaluator}`. Run the commands in the folder "
-        "that contains this one. `--dry-run` uploads nothing: it checks the formats, runs the "
-        "first baseline and evaluates its output.", "",
-        "```", f"{submit} --dry-run", submit, "```", "",
-        "## Hand in the baselines", "",
-        "`DATASET` is the id that TIRA shows for the dataset.", "",
-        "```", *entries, "```", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"# {folder.name}",
+            "",
+            f"Retrieval-Augmented Debating, sub-task {dataset.sub_task} "
+            f"({_WHAT[dataset.sub_task]}): {dataset.described}. Written by touche-rad.",
+            "",
+            "| file | SHA-256 |",
+            "| --- | --- |",
+            *rows,
+            "",
+            "## Hand in the dataset",
+            "",
+            "The folder must be committed in a git repository with a remote. TIRA must be able to "
+            f"pull the images `{images.baseline}` and `{images.evaluator}`. Run the commands in "
+            "the folder that contains this one. `--dry-run` uploads nothing: it checks the "
+            "formats, runs the first baseline and evaluates its output.",
+            "",
+            "```",
+            f"{submit} --dry-run",
+            submit,
+            "```",
+            "",
+            "## Hand in the baselines",
+            "",
+            "`DATASET` is the id that TIRA shows for the dataset.",
+            "",
+            "```",
+            *entries,
+            "```",
+            "",
+        ]
+    )

@@ -82,13 +82,18 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
     shares = {str(maxim): yes[maxim] / expected for maxim in Maxim}
     counts = health(simulations)
     missing = max(0, expected - counts.responses)
-    return _write(out, "".join([
-        *(measure(key, share) for key, share in shares.items()),
-        measure(MEAN, sum(shares.values()) / len(shares)),
-        measure("missing responses", missing),
-        measure("responses over 60 words", counts.over_60_words),
-        measure("responses without citation", counts.without_citation),
-    ]))  # fmt: skip
+    return _write(
+        out,
+        "".join(
+            [
+                *(measure(key, share) for key, share in shares.items()),
+                measure(MEAN, sum(shares.values()) / len(shares)),
+                measure("missing responses", missing),
+                measure("responses over 60 words", counts.over_60_words),
+                measure("responses without citation", counts.without_citation),
+            ]
+        ),
+    )
 
 
 def _count_lines(path: Path) -> int:

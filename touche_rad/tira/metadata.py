@@ -70,9 +70,11 @@ class Tracked:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         try:
             if self._folder is not None and self._tracker is not None:
                 seen = self._stop(Path(self._folder.name, "seen.yml"))
@@ -88,9 +90,12 @@ class Tracked:
         environment = {k: v for k, v in os.environ.items() if not _SECRET.search(k)}
         return subprocess.Popen(
             [sys.executable, "-P", str(Path(tracking.__file__)), str(os.getpid()), str(seen)],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
 
     def _stop(self, seen: Path) -> Mapping[str, Any]:
         assert self._tracker is not None

@@ -9,11 +9,21 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-_LEFT_OUT = frozenset((
-    "GIT_ARCHIVE_PATH", "GIT_HASH", "GIT_ROOT", "GIT_REMOTE_ORIGIN", "GIT_BRANCH",
-    "GIT_BRANCH_UPSTREAM", "GIT_TAGS", "INVOCATION", "DEVCONTAINER_CONF_PATHS", "PYTHON_MODULES",
-    "PYTHON_NOTEBOOK_FILE_PATH_IN_CODE_ARCHIVE",
-))  # fmt: skip
+_LEFT_OUT = frozenset(
+    (
+        "GIT_ARCHIVE_PATH",
+        "GIT_HASH",
+        "GIT_ROOT",
+        "GIT_REMOTE_ORIGIN",
+        "GIT_BRANCH",
+        "GIT_BRANCH_UPSTREAM",
+        "GIT_TAGS",
+        "INVOCATION",
+        "DEVCONTAINER_CONF_PATHS",
+        "PYTHON_MODULES",
+        "PYTHON_NOTEBOOK_FILE_PATH_IN_CODE_ARCHIVE",
+    )
+)
 """Measures that contain a person's paths and addresses, or read the whole repository."""
 _EVERY_MS = 250
 
@@ -24,9 +34,11 @@ def main(pid: int, out: Path) -> None:
 
     handle = start_tracking(
         measures=[measure for measure in ALL_MEASURES if measure.name not in _LEFT_OUT],
-        poll_intervall_ms=_EVERY_MS, pid=pid,
-        export_file_path=out, export_format=ExportFormat.IR_METADATA,
-    )  # fmt: skip
+        poll_intervall_ms=_EVERY_MS,
+        pid=pid,
+        export_file_path=out,
+        export_format=ExportFormat.IR_METADATA,
+    )
     sys.stdin.buffer.read()
     handle.stop()
 

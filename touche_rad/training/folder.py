@@ -22,9 +22,16 @@ from touche_rad.files.records import read_json
 
 MARK: Final = "complete"
 _OURS: Final = (
-    "report.json", "metrics.jsonl", "data.jsonl", "held_out.jsonl", "counts.json", "README.md",
-    "loss.svg", "accuracy.svg", "margin.svg",
-)  # fmt: skip
+    "report.json",
+    "metrics.jsonl",
+    "data.jsonl",
+    "held_out.jsonl",
+    "counts.json",
+    "README.md",
+    "loss.svg",
+    "accuracy.svg",
+    "margin.svg",
+)
 _NUMBER: Final = re.compile(r"checkpoint-(\d+)")
 
 

@@ -22,4 +22,4 @@ __all__ = [
     "UserSimulator",
     "describe_user",
     "parse_user",
-]  # fmt: skip
+]

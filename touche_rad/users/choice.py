@@ -51,9 +51,12 @@ class UserChoice(ABC):
     def speaker(self, services: Services, deadline: float | None) -> Speaker:
         """Make the user with its fallback and a time limit in seconds."""
         return Speaker(
-            self.make(services), self.fallback(services), name=self.name,
-            max_words=self._max_words, deadline=deadline,
-        )  # fmt: skip
+            self.make(services),
+            self.fallback(services),
+            name=self.name,
+            max_words=self._max_words,
+            deadline=deadline,
+        )
 
     @property
     def _max_words(self) -> int:

@@ -120,14 +120,17 @@ class ModelUser:
         moves = list(self.persona.moves or (_ANY_MOVE,))
         seeded_random(self.seed, debate, "moves").shuffle(moves)
         return {
-            "character": Ours(self.persona.character), "words": self.options.max_words,
-            "claim": _as_line(debate.claim), "evidence": evidence, "reason": self.options.reason,
+            "character": Ours(self.persona.character),
+            "words": self.options.max_words,
+            "claim": _as_line(debate.claim),
+            "evidence": evidence,
+            "reason": self.options.reason,
             "move": Ours(moves[len(debate.turns) % len(moves)]),
             "turns": [
                 {"user": _as_line(turn.utterance), "opponent": _as_line(_text_of(turn.response))}
                 for turn in debate.turns
             ],
-        }  # fmt: skip
+        }
 
     async def _evidence(self, debate: Debate) -> list[str]:
         index, most = self.index, self.options.evidence
@@ -136,9 +139,13 @@ class ModelUser:
         claim = clean(debate.claim) or clean(debate.turns[0].utterance)
         try:
             arguments = await anyio.to_thread.run_sync(
-                arguments_for_user, index, claim, debate, self.options.candidates,
+                arguments_for_user,
+                index,
+                claim,
+                debate,
+                self.options.candidates,
                 abandon_on_cancel=True,
-            )  # fmt: skip
+            )
         except Exception as error:
             log.info("the user speaks without arguments because the search failed: %s", error)
             return []

@@ -99,9 +99,10 @@ async def _featured(
     try:
         found = await for_each(turns, one, report)
         failed = [
-            place for place, (_, given, _) in enumerate(found)
+            place
+            for place, (_, given, _) in enumerate(found)
             if asking is not None and MODEL not in given[Maxim.QUALITY]
-        ]  # fmt: skip
+        ]
         missing = await describe_missing(asks, turns, failed, model)
     finally:
         if model is not None:
@@ -170,10 +171,15 @@ def _report(chances: Any, labels: Any, line: float, free: Any) -> Report:
             bins.append(Bin(said=said, was=was, turns=count))
             error += abs(said - was) * count / len(labels)
     return Report(
-        turns=len(labels), precision=precision, recall=recall, f1=f1,
+        turns=len(labels),
+        precision=precision,
+        recall=recall,
+        f1=f1,
         always_yes_f1=_f1(np.ones(len(labels), dtype=bool), labels)[2],
-        model_free_f1=_f1(free, labels)[2], error=error, reliability=bins,
-    )  # fmt: skip
+        model_free_f1=_f1(free, labels)[2],
+        error=error,
+        reliability=bins,
+    )
 
 
 def _whole(

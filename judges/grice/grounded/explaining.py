@@ -32,7 +32,8 @@ def explain(found: Sequence[Finding], parts: Parts) -> dict[Maxim, ExplainedVerd
 
 
 def _weighted(features: Sequence[Feature], weigh: Mapping[str, float]) -> ExplainedVerdict:
-    parts = {one.name: plugins.Feature(one.value, weigh[one.name], one.rationale)
-             for one in features}  # fmt: skip
+    parts = {
+        one.name: plugins.Feature(one.value, weigh[one.name], one.rationale) for one in features
+    }
     bias = plugins.Feature(1.0, weigh[BIAS], "this is the constant of the sum")
     return ExplainedVerdict(_SUM, {**parts, BIAS: bias})

@@ -59,9 +59,22 @@ LONGEST = 60
 SHORTEST = 5
 _EASY_SENTENCE = 24
 _HEAVY_ENDINGS = (
-    "tion", "tions", "ment", "ments", "ity", "ities", "ness", "ism", "ance", "ence", "ization",
-    "isation", "ology", "ship", "archy",
-)  # fmt: skip
+    "tion",
+    "tions",
+    "ment",
+    "ments",
+    "ity",
+    "ities",
+    "ness",
+    "ism",
+    "ance",
+    "ence",
+    "ization",
+    "isation",
+    "ology",
+    "ship",
+    "archy",
+)
 
 
 def judge_manner(scene: Scene, weights: Mapping[str, float]) -> Verdict:
@@ -359,11 +372,14 @@ class GroundedJudge:
         (seen, found), weigh = self._read(debate, response), weights()
         if not seen.response.tokens:
             return explain(found, {})
-        return explain(found, {
-            Maxim.QUANTITY: (quantity_features(seen, found), weigh.quantity),
-            Maxim.RELATION: (relation_features(seen, found), weigh.relation),
-            Maxim.MANNER: (manner_features(seen), weigh.manner),
-        })  # fmt: skip
+        return explain(
+            found,
+            {
+                Maxim.QUANTITY: (quantity_features(seen, found), weigh.quantity),
+                Maxim.RELATION: (relation_features(seen, found), weigh.relation),
+                Maxim.MANNER: (manner_features(seen), weigh.manner),
+            },
+        )
 
     def _read(self, debate: Debate, response: Response) -> tuple[Scene, list[Finding]]:
         seen = read_scene(debate, response, all_arguments=self._all_arguments)

@@ -43,9 +43,10 @@ class Jury:
         """Options."""
 
         of: str = Field(
-            "", description="judges, cheapest first, separated by commas: NAME or "
+            "",
+            description="judges, cheapest first, separated by commas: NAME or "
             f"NAME(KEY=VALUE,...); empty: those of the weights file, or {_DEFAULT}",
-        )  # fmt: skip
+        )
         weights: Path | None = Field(
             None, description="weights file written by touche-rad train jury; none: the mean"
         )
@@ -56,13 +57,16 @@ class Jury:
             0, ge=0, description="the last N judges are asked only where the others are unsure"
         )
         unsure: float = Field(
-            0.25, ge=0, le=0.5,
+            0.25,
+            ge=0,
+            le=0.5,
             description="unsure: the score on a maxim is nearer to 0.5 than this",
-        )  # fmt: skip
+        )
         budget: str = Field(
-            "", description="most responses on which dear judges are asked: a number or 30%; "
+            "",
+            description="most responses on which dear judges are asked: a number or 30%; "
             "the least certain ones of a file; empty: no limit",
-        )  # fmt: skip
+        )
 
         @field_validator("budget")
         @classmethod
@@ -126,9 +130,7 @@ class Jury:
             return None
         views = [debate.view(turn) for turn in range(len(debate.turns))]
         asked = await self._ask_first(views)
-        return [
-            await self._decide(view, votes) for view, votes in zip(views, asked, strict=True)
-        ]  # fmt: skip
+        return [await self._decide(view, votes) for view, votes in zip(views, asked, strict=True)]
 
     async def _ask_first(self, views: Sequence[Debate]) -> list[Votes]:
         """Ask the members that judge every response."""
@@ -141,9 +143,8 @@ class Jury:
             for name in self._first:
                 group.start_soon(ask, name)
         return [
-            {name: _scores(given[name][turn]) for name in self._first}
-            for turn in range(len(views))
-        ]  # fmt: skip
+            {name: _scores(given[name][turn]) for name in self._first} for turn in range(len(views))
+        ]
 
     async def _decide(self, view: Debate, votes: Votes) -> dict[Maxim, Verdict]:
         """Ask the dear judges while the others are unsure, and combine all votes."""

@@ -65,8 +65,9 @@ def train_jury(
     if len(set(groups.tolist())) < 2:
         raise UserError("train jury: expected labels of at least two debates")
     with threadpool_limits(1):  # the fits are small: threads would only wait for each other
-        fitted = {maxim: _fit(maxim, turns, scores[maxim], groups, jury.members, seed)
-                  for maxim in Maxim}  # fmt: skip
+        fitted = {
+            maxim: _fit(maxim, turns, scores[maxim], groups, jury.members, seed) for maxim in Maxim
+        }
     few = [maxim.value for maxim in Maxim if fitted[maxim].report is None]
     how = f"fitted on {len(turns)} turns of {debates.name}{f' with {model.name}' if model else ''}"
     how += "".join(f"; {line}" for line in missing)
@@ -81,7 +82,7 @@ def train_jury(
             for count in range(len(jury.members))
         ),
         report={maxim.value: found for maxim in Maxim if (found := fitted[maxim].report)},
-    )  # fmt: skip
+    )
     with files.atomic_write(out) as stream:
         stream.write(made.model_dump_json(indent=1) + "\n")
     return {"how": made.how, **made.report}
@@ -105,12 +106,17 @@ async def _scores_of(
         if model is not None:
             await model.close()
     scores = {
-        maxim: np.array([
-            [np.nan if (given := votes[name]) is None else given[maxim] for name in jury.members]
-            for votes in found
-        ])
+        maxim: np.array(
+            [
+                [
+                    np.nan if (given := votes[name]) is None else given[maxim]
+                    for name in jury.members
+                ]
+                for votes in found
+            ]
+        )
         for maxim in Maxim
-    }  # fmt: skip
+    }
     return scores, missing
 
 
@@ -124,9 +130,13 @@ class _Fitted:
 
 
 def _fit(
-    maxim: Maxim, turns: Sequence[Labelled], scores: Floats, groups: Any, names: Sequence[str],
+    maxim: Maxim,
+    turns: Sequence[Labelled],
+    scores: Floats,
+    groups: Any,
+    names: Sequence[str],
     seed: int,
-) -> _Fitted:  # fmt: skip
+) -> _Fitted:
     """Fit one maxim on the turns that have its label."""
     given = [turn.labels.get(maxim) for turn in turns]
     known = np.array([label is not None for label in given])
@@ -147,8 +157,9 @@ def _fit(
 
 
 def _logits(scores: Floats) -> Floats:
-    return np.array([[np.nan if np.isnan(one) else logit(float(one)) for one in row]
-                     for row in scores])  # fmt: skip
+    return np.array(
+        [[np.nan if np.isnan(one) else logit(float(one)) for one in row] for row in scores]
+    )
 
 
 class _Fit:
@@ -179,7 +190,8 @@ class _Fit:
             majority[test] = float(truth[train].mean() >= 0.5)
         sure = np.abs(jury[-1] - 0.5)
         return {
-            "turns": len(truth), "debates": len(set(self.groups.tolist())),
+            "turns": len(truth),
+            "debates": len(set(self.groups.tolist())),
             "yes": round(float(truth.mean()), 4),
             "jury": _measures(jury[-1], truth),
             "equal weights": _measures(filled.mean(axis=1), truth),
@@ -189,11 +201,15 @@ class _Fit:
             "jurors": {name: _measures(filled[:, at], truth) for at, name in enumerate(names)},
             "first jurors": [_measures(one, truth) for one in jury],
             "abstention": [
-                {"margin": margin, "decided": round(float(kept.mean()), 4),
-                 **_measures(jury[-1][kept], truth[kept])}
-                for margin in MARGINS if (kept := sure >= margin).any()
+                {
+                    "margin": margin,
+                    "decided": round(float(kept.mean()), 4),
+                    **_measures(jury[-1][kept], truth[kept]),
+                }
+                for margin in MARGINS
+                if (kept := sure >= margin).any()
             ],
-        }  # fmt: skip
+        }
 
     def _shifted(self, count: int) -> Floats:
         """Return held-out scores whose threshold, from the other debates, is 0.5."""

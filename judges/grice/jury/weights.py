@@ -33,9 +33,10 @@ class Weights(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         wrong = [
-            name for name, found in [("means", self.means), *(("sums", one) for one in self.sums)]
+            name
+            for name, found in [("means", self.means), *(("sums", one) for one in self.sums)]
             if set(found) != set(Maxim)
-        ]  # fmt: skip
+        ]
         if wrong:
             raise ValueError(f"{wrong[0]}: expected the four maxims")
         if not self.members or len(self.sums) != len(self.members):

@@ -188,9 +188,11 @@ class _SinaiJudge:
         guidance, missing = await self._guidance()
         prompt, values = Prompt.load(__package__, "turn"), {**guidance, **case}
         answer, chances = await self.model.ask_scored(
-            prompt.messages(**values), _answer(self._evidence), step="sinai.turn",
+            prompt.messages(**values),
+            _answer(self._evidence),
+            step="sinai.turn",
             shorten=drop_oldest(prompt, "before", values),
-        )  # fmt: skip
+        )
         return _verdicts(answer, dict(chances)) | missing
 
     async def _of_debate(self, debate: Debate) -> list[dict[Maxim, Verdict]]:
@@ -231,9 +233,11 @@ class _SinaiJudge:
             name, values["examples"] = "fsl", self._examples[maxim]
         prompt = Prompt.load(__package__, name)
         likely = await self.model.ask_choice(
-            prompt.messages(**values), ("yes", "no"), step=f"sinai.{name}",
+            prompt.messages(**values),
+            ("yes", "no"),
+            step=f"sinai.{name}",
             shorten=drop_oldest(prompt, "before", values),
-        )  # fmt: skip
+        )
         return Verdict(score=likely["yes"], rationale=f"{name}: yes with {likely['yes']:.2f}")
 
     async def _guidance(self) -> tuple[dict[str, Any], dict[Maxim, Verdict]]:
@@ -253,9 +257,12 @@ class _SinaiJudge:
                 missing[maxim] = _no_verdict(f"the reasons could not be derived: {one}")
         shown, labels = _each_once(self._examples)
         guidance = {
-            "criteria": criteria(), "reasons": reasons, "examples": shown, "labels": labels,
+            "criteria": criteria(),
+            "reasons": reasons,
+            "examples": shown,
+            "labels": labels,
             "evidence": self._evidence,
-        }  # fmt: skip
+        }
         return guidance, missing
 
     async def _reasons_on(self, maxim: Maxim) -> Reasons:

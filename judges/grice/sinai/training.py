@@ -33,9 +33,14 @@ class _Candidate:
 
 
 def train_examples(
-    debates: Path, labels: Path, out: Path, *, count: int = 5, seed: int = 0,
+    debates: Path,
+    labels: Path,
+    out: Path,
+    *,
+    count: int = 5,
+    seed: int = 0,
     rules: str = "grounded",
-) -> Mapping[str, Any]:  # fmt: skip
+) -> Mapping[str, Any]:
     """Select examples, write them to a file, and return their numbers.
 
     Args:

@@ -39,9 +39,15 @@ _SIGNS: Final = {
     ".": ". :",
 }
 _WORDS: Final = {
-    "and": "and", "or": "or", "xor": "xor", "not": "not", "implies": "implies", "iff": "iff",
-    "forall": "all", "exists": "some",
-}  # fmt: skip
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+    "not": "not",
+    "implies": "implies",
+    "iff": "iff",
+    "forall": "all",
+    "exists": "some",
+}
 _MEANING: Final = {sign: kind for kind, signs in _SIGNS.items() for sign in signs.split()}
 _SIGN: Final = re.compile(
     "|".join(

@@ -168,9 +168,12 @@ class _Problem:
         if isinstance(formula, Binary):
             left, right = self._formula(formula.left, things), self._formula(formula.right, things)
             joins = {
-                "and": z3.And, "or": z3.Or, "xor": z3.Xor, "implies": z3.Implies,
+                "and": z3.And,
+                "or": z3.Or,
+                "xor": z3.Xor,
+                "implies": z3.Implies,
                 "iff": lambda one, other: one == other,
-            }  # fmt: skip
+            }
             return joins[formula.by](left, right)
         thing = self._new_thing(formula.variable)
         part = self._formula(formula.part, {**things, formula.variable: thing})

@@ -159,8 +159,10 @@ def _computed(
         _verify(network, outputs, batch)
     log.info(
         "cached the outputs of %d frozen layers for %d texts: %.0f MB",
-        len(layers), len(texts), outputs.states.nbytes / 1e6,
-    )  # fmt: skip
+        len(layers),
+        len(texts),
+        outputs.states.nbytes / 1e6,
+    )
     return outputs
 
 

@@ -140,9 +140,14 @@ def _fit(model: Any, job: Job[Recipe]) -> int:
     network = Network(model, recipe.longest, recipe.half_precision)
     network.cache_frozen(layers_below(model, parts), texts, job.folder.root)
     fit(
-        model, parts, plan, lambda batch, step: loss(network, batch, step, recipe), recipe,
-        job.folder, job.progress,
-    )  # fmt: skip
+        model,
+        parts,
+        plan,
+        lambda batch, step: loss(network, batch, step, recipe),
+        recipe,
+        job.folder,
+        job.progress,
+    )
     return len(plan)
 
 

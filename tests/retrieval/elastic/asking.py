@@ -27,6 +27,9 @@ def asked(server: Server, path: str, body: Any = None, method: str = "GET") -> A
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
-        env={**os.environ, **environment}, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-m", "touche_rad", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=120,
+    )

@@ -14,14 +14,44 @@ def certificates(folder: Path, *, days: int = 2, names: str = LOOPBACK) -> None:
     A CA and a key that are there are used again. Fewer days than none give an expired certificate.
     """
     if not (folder / "ca.crt").exists():
-        _openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key",
-                 "-out", "ca.crt", "-days", "2", "-subj", "/CN=CA of a test")  # fmt: skip
+        _openssl(
+            folder,
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.crt",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=CA of a test",
+        )
     if not (folder / "server.key").exists():
         _openssl(folder, "genrsa", "-out", "server.key", "2048")
     _openssl(folder, "req", "-new", "-key", "server.key", "-out", "server.csr", "-subj", "/CN=test")
     (folder / "names").write_text(f"subjectAltName={names}\n")
-    _openssl(folder, "x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
-             "-CAcreateserial", "-days", str(days), "-extfile", "names", "-out", "server.crt")  # fmt: skip
+    _openssl(
+        folder,
+        "x509",
+        "-req",
+        "-in",
+        "server.csr",
+        "-CA",
+        "ca.crt",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-days",
+        str(days),
+        "-extfile",
+        "names",
+        "-out",
+        "server.crt",
+    )
 
 
 def _openssl(folder: Path, *words: str) -> None:

@@ -204,14 +204,18 @@ def _configure(
     for name in ("data", "logs", "tmp"):
         (place / name).mkdir()
     told = {
-        "node.name": f"node-{node}", "cluster.name": place.parent.name, "network.host": "127.0.0.1",
-        "http.port": http[node], "transport.port": transport[node],
-        "path.data": place / "data", "path.logs": place / "logs",
+        "node.name": f"node-{node}",
+        "cluster.name": place.parent.name,
+        "network.host": "127.0.0.1",
+        "http.port": http[node],
+        "transport.port": transport[node],
+        "path.data": place / "data",
+        "path.logs": place / "logs",
         "xpack.security.enabled": str(secured).lower(),
         "resource.reload.interval.high": f"{RELOAD:g}s",
         "cluster.routing.allocation.disk.threshold_enabled": "false",
         "http.max_content_length": LARGEST,
-    }  # fmt: skip
+    }
     if len(http) == 1:
         told["discovery.type"] = "single-node"
     else:
@@ -242,9 +246,13 @@ def _configure(
 def _environment(place: Path) -> dict[str, str]:
     java = Path(os.path.realpath(shutil.which("java") or "java")).parent.parent
     return {
-        "PATH": os.environ["PATH"], "HOME": str(place), "ES_PATH_CONF": str(place / "config"),
-        "ES_JAVA_HOME": str(java), "ES_JAVA_OPTS": JAVA, "ES_TMPDIR": str(place / "tmp"),
-    }  # fmt: skip
+        "PATH": os.environ["PATH"],
+        "HOME": str(place),
+        "ES_PATH_CONF": str(place / "config"),
+        "ES_JAVA_HOME": str(java),
+        "ES_JAVA_OPTS": JAVA,
+        "ES_TMPDIR": str(place / "tmp"),
+    }
 
 
 def _start(home: Path, place: Path, *, secured: bool) -> subprocess.Popen[bytes]:
@@ -256,8 +264,12 @@ def _start(home: Path, place: Path, *, secured: bool) -> subprocess.Popen[bytes]
     with (place / "logs/out").open("wb") as out:
         return subprocess.Popen(
             ["/bin/sh", "-c", WITH_ITS_STARTER, str(home / "bin/elasticsearch")],
-            stdout=out, stderr=out, stdin=subprocess.PIPE, start_new_session=True, **own,
-        )  # fmt: skip
+            stdout=out,
+            stderr=out,
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            **own,
+        )
 
 
 def _add_users(home: Path, place: Path, own: dict[str, Any]) -> None:

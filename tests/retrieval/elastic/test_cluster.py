@@ -75,8 +75,11 @@ def _ids(index: ElasticArguments, query: str) -> list[str]:
 def _ran(*words: str) -> subprocess.CompletedProcess[str]:
     ran = subprocess.run(
         [sys.executable, "-m", "touche_rad", *words],
-        capture_output=True, text=True, env=dict(os.environ), timeout=300,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+        timeout=300,
+    )
     assert PASSWORD not in ran.stdout + ran.stderr
     return ran
 
@@ -173,8 +176,9 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
 
 
 def _answered_from_the_spare_index(location: str, spare: Path) -> None:
-    ran = _ran("respond", "--say", "Zoos are cruel.", "--json", "-i", location,
-               "--spare-index", str(spare))  # fmt: skip
+    ran = _ran(
+        "respond", "--say", "Zoos are cruel.", "--json", "-i", location, "--spare-index", str(spare)
+    )
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["arguments"]
     assert "the spare index is used" in ran.stderr

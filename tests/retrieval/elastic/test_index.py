@@ -58,8 +58,10 @@ def test_every_argument_is_there_as_it_was(demo: ElasticArguments, local: PisaAr
 def test_both_homes_give_the_same(demo: ElasticArguments, local: PisaArguments, field: str) -> None:
     queries = [one.attacks for one in local.arguments()][:200]
     here, there = local.search_all(field, queries, 10), demo.search_all(field, queries, 10)
-    first = sum(one[:1] == other[:1] or one[0].argument == other[0].argument
-                for one, other in zip(here, there, strict=True))  # fmt: skip
+    first = sum(
+        one[:1] == other[:1] or one[0].argument == other[0].argument
+        for one, other in zip(here, there, strict=True)
+    )
     shared = sum(
         len({hit.argument.id for hit in one} & {hit.argument.id for hit in other})
         for one, other in zip(here, there, strict=True)
@@ -338,8 +340,16 @@ def test_any_query_is_searched_on_the_official_index(
 
 def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
-    ran = run("respond", str(DEMO.with_name("debates.jsonl")), "-d", "grounded",
-               "-i", demo.location, "-o", str(out))  # fmt: skip
+    ran = run(
+        "respond",
+        str(DEMO.with_name("debates.jsonl")),
+        "-d",
+        "grounded",
+        "-i",
+        demo.location,
+        "-o",
+        str(out),
+    )
     assert ran.returncode == 0, ran.stderr
     answers = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(answers) == 60

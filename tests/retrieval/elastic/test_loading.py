@@ -211,13 +211,15 @@ def test_requests_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("argument", "told"),
-    [(Argument(id="", text="x"), "an argument has no id: Elasticsearch needs ids of 1 to 512"),
-     (Argument(id="i" * 513, text="x"), "…' has 513 bytes: Elasticsearch allows 1 to 512"),
-     (Argument(id="ü" * 257, text="x"), "…' has 514 bytes: Elasticsearch allows 1 to 512"),
-     (Argument(id="?", text="other"), r"two different arguments have the id '\?'$"),
-     (Argument(id="\ud800", text="x"), r"have the id '\?' \('\\ud800' is sent as this id\)")],
+    [
+        (Argument(id="", text="x"), "an argument has no id: Elasticsearch needs ids of 1 to 512"),
+        (Argument(id="i" * 513, text="x"), "…' has 513 bytes: Elasticsearch allows 1 to 512"),
+        (Argument(id="ü" * 257, text="x"), "…' has 514 bytes: Elasticsearch allows 1 to 512"),
+        (Argument(id="?", text="other"), r"two different arguments have the id '\?'$"),
+        (Argument(id="\ud800", text="x"), r"have the id '\?' \('\\ud800' is sent as this id\)"),
+    ],
     ids=["empty", "long", "long in bytes", "twice", "the same when sent"],
-)  # fmt: skip
+)
 def test_ids_that_the_server_cannot_have_are_told(
     server: Server, location: str, argument: Argument, told: str
 ) -> None:

@@ -39,9 +39,12 @@ DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.j
 
 def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     ran = subprocess.run(
-        [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
-        env={**os.environ, **environment}, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-m", "touche_rad", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
     for secret in (PASSWORD, READER_PASSWORD, LOADER_PASSWORD, "no pass-word of anybody"):
         assert secret not in ran.stdout + ran.stderr
     return ran
@@ -363,10 +366,12 @@ def test_of_a_search_given_up_the_whole_time_and_the_tries_are_told(
 
 @pytest.mark.parametrize(
     ("kind", "status", "told"),
-    [("search_phase_execution_exception", 502, "not available (red): see _cluster/health"),
-     ("node_not_connected_exception", 502, "not available (red): see _cluster/health"),
-     ("illegal_argument_exception", 502, "error 502: busy")],
-)  # fmt: skip
+    [
+        ("search_phase_execution_exception", 502, "not available (red): see _cluster/health"),
+        ("node_not_connected_exception", 502, "not available (red): see _cluster/health"),
+        ("illegal_argument_exception", 502, "error 502: busy"),
+    ],
+)
 def test_what_a_lost_part_gives_is_red(
     recorder: _Recorder, tmp_path: Path, kind: str, status: int, told: str
 ) -> None:

@@ -40,9 +40,12 @@ def own_cluster() -> Iterator[None]:
 
 @pytest.mark.services
 def test_workers_load_the_index_of_one_process_also_if_one_dies(
-    server: Server, location: str, own_cluster: None, tmp_path: Path,
+    server: Server,
+    location: str,
+    own_cluster: None,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     from retrieval.elastic import loading, spreading
     from touche_rad import files
 

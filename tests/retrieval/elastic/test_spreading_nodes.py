@@ -41,18 +41,42 @@ def test_a_killed_node_loses_no_debate_and_changes_no_byte(nodes: Server, tmp_pa
     write_debates(tmp_path / "debates.jsonl")
     location = f"elasticsearch:{','.join(nodes.urls)}/demo"
     loaded = touche_rad_process(
-        "index", demo_file("arguments.jsonl"), "--to", location, "-O", "shards=3", "-O",
-        "replicas=1", "-q", cwd=tmp_path,
-    )  # fmt: skip
+        "index",
+        demo_file("arguments.jsonl"),
+        "--to",
+        location,
+        "-O",
+        "shards=3",
+        "-O",
+        "replicas=1",
+        "-q",
+        cwd=tmp_path,
+    )
     assert loaded.code == 0, loaded.err
     words = ("respond", "debates.jsonl", "-d", "verbatim", "-i", location)
     whole = touche_rad_process(*words, "-o", "plain.jsonl", "-q", cwd=tmp_path)
     assert whole.code == 0, whole.err
     run = subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", *words, "-o", "ray.jsonl", "--strict", "--engine",
-         "ray", "--actors", "2", "--workers", "2"],
-        cwd=tmp_path, env=dict(os.environ), stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "touche_rad",
+            *words,
+            "-o",
+            "ray.jsonl",
+            "--strict",
+            "--engine",
+            "ray",
+            "--actors",
+            "2",
+            "--workers",
+            "2",
+        ],
+        cwd=tmp_path,
+        env=dict(os.environ),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     journal, kept = tmp_path / "ray.jsonl.part", 0
     while kept < COUNT // 10:
         assert run.poll() is None, run.stderr and run.stderr.read()

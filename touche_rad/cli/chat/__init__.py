@@ -29,12 +29,23 @@ HISTORY: Final = "chat-history"
     "chat -i demo -d sinai -m http://localhost:8000/v1#llama",
 )
 @opt.options(
-    opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
+    opt.DEBATER,
+    opt.JUDGE,
+    opt.plugin_options("debater", "judge"),
     opt.flag("--resume", "Go on with the last chat that was not saved."),
-    click.option("--history/--no-history", default=True, show_default=True,
-                 help="Keep typed lines and unfinished chats in the user's state folder."),
-    opt.MAX_WORDS, opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.DEADLINE, opt.SEED,
-)  # fmt: skip
+    click.option(
+        "--history/--no-history",
+        default=True,
+        show_default=True,
+        help="Keep typed lines and unfinished chats in the user's state folder.",
+    ),
+    opt.MAX_WORDS,
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.DEADLINE,
+    opt.SEED,
+)
 @click.pass_context
 def chat_command(ctx: click.Context, /, **given: Any) -> int:
     """Debate with a debater in the terminal.
@@ -83,9 +94,12 @@ def _chat(session: Session, view: View, state: StateFile, resumed: dict[str, Any
     with asyncio.Runner() as runner:
         states = iter([state])
         chat = Chat(
-            session, view, reader,
-            lambda: next(states, None) or store.StateFile(enabled=keep), runner.run,
-        )  # fmt: skip
+            session,
+            view,
+            reader,
+            lambda: next(states, None) or store.StateFile(enabled=keep),
+            runner.run,
+        )
         try:
             _open(chat, resumed)
             _loop(chat, reader)

@@ -43,9 +43,13 @@ class Chat:
     """Executes messages and commands on a session, and prints the results."""
 
     def __init__(
-        self, session: Session, view: View, reader: Reader, new_state: Callable[[], StateFile],
+        self,
+        session: Session,
+        view: View,
+        reader: Reader,
+        new_state: Callable[[], StateFile],
         run: Callable[[Coroutine[Any, Any, Any]], Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make a chat.
 
         Args:
@@ -61,13 +65,19 @@ class Chat:
         self.saved = True
         """Whether the debate is empty or saved as it is."""
         self._with_arguments: dict[str, Callable[[str], None]] = {
-            "explain": self._explain, "sources": self._sources, "as": self._as,
-            "judge": self._judge_by, "load": self._load,
-        }  # fmt: skip
+            "explain": self._explain,
+            "sources": self._sources,
+            "as": self._as,
+            "judge": self._judge_by,
+            "load": self._load,
+        }
         self._without_arguments: dict[str, Callable[[], None]] = {
-            "undo": self._undo, "retry": self._retry, "new": self._new, "help": self._help,
+            "undo": self._undo,
+            "retry": self._retry,
+            "new": self._new,
+            "help": self._help,
             "quit": self._quit,
-        }  # fmt: skip
+        }
 
     def execute(self, line: str) -> None:
         """Answer a message, or execute a command.

@@ -36,9 +36,7 @@ class Reader:
 
     def _prepare(self, readline: Any, complete: Callable[[str], Iterable[str]]) -> None:
         self._libedit = "libedit" in (readline.__doc__ or "")
-        readline.parse_and_bind(
-            "bind ^I rl_complete" if self._libedit else "tab: complete"
-        )  # fmt: skip
+        readline.parse_and_bind("bind ^I rl_complete" if self._libedit else "tab: complete")
         if not self._libedit:
             readline.parse_and_bind("set enable-bracketed-paste on")
         readline.set_completer_delims("")

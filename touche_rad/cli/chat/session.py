@@ -166,9 +166,7 @@ class Session:
         if self._judge is None:
             raise UserError("there is no judge: /judge NAME")
         meter = _Meter(self.model)
-        self.verdicts = await judge_view(
-            self._judge, self.debate, deadline=self.given["deadline"]
-        )  # fmt: skip
+        self.verdicts = await judge_view(self._judge, self.debate, deadline=self.given["deadline"])
         return meter.spent()
 
     def start(self, debate: Debate) -> None:

@@ -86,9 +86,12 @@ class StateFile:
         from touche_rad import files
 
         state = {
-            "format": _FORMAT, "debater": debater, "judge": judge, "pending": pending,
+            "format": _FORMAT,
+            "debater": debater,
+            "judge": judge,
+            "pending": pending,
             "debate": json.loads(files.simulation_line(debate)),
-        }  # fmt: skip
+        }
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with files.atomic_write(self.path) as stream:

@@ -74,9 +74,12 @@ class View:
 
         spinner = "line" if self.console.options.ascii_only else "dots"
         with Progress(
-            SpinnerColumn(spinner), TextColumn("{task.description}"), TimeElapsedColumn(),
-            console=self.console, transient=True,
-        ) as progress:  # fmt: skip
+            SpinnerColumn(spinner),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+        ) as progress:
             progress.add_task(f"{plain(who)} is working (Ctrl-C stops it)", total=None)
             with _without_echo():
                 yield
@@ -114,9 +117,10 @@ class View:
         from touche_rad.evidence.highlights import supporting_spans
 
         uses = [
-            (at, one) for at, one in enumerate(sentences, 1)
+            (at, one)
+            for at, one in enumerate(sentences, 1)
             if one.source == number and one.supported
-        ]  # fmt: skip
+        ]
         shown = Text(text, "dim")
         for _, one in uses:
             for start, end in supporting_spans(one.text, text):

@@ -68,16 +68,19 @@ def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contes
         raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
     own = folder / "gold" / path.name
     gold = _read(own) if own.is_file() else common_gold.get(path.stem)
-    return validate_record(Contest, {
-        "id": path.stem,
-        "motion": require_text(*require_field(record, "motion")),
-        "info": optional_text(record, "info_slide"),
-        "sides": {name: sides[name] for name in dict.fromkeys([*order, *sides])},
-        "speeches": [
-            {"speaker": who, "text": text} for who, text in zip(order, texts, strict=True)
-        ],
-        "gold": _gold(gold if isinstance(gold, dict) else {"general": gold}, sides),
-    })  # fmt: skip
+    return validate_record(
+        Contest,
+        {
+            "id": path.stem,
+            "motion": require_text(*require_field(record, "motion")),
+            "info": optional_text(record, "info_slide"),
+            "sides": {name: sides[name] for name in dict.fromkeys([*order, *sides])},
+            "speeches": [
+                {"speaker": who, "text": text} for who, text in zip(order, texts, strict=True)
+            ],
+            "gold": _gold(gold if isinstance(gold, dict) else {"general": gold}, sides),
+        },
+    )
 
 
 def _sides(record: dict[str, Any]) -> dict[str, str]:

@@ -25,9 +25,13 @@ from touche_rad.files.records import (
 )
 
 _SIDES: Final[Mapping[str, Side]] = {
-    "pro": "pro", "con": "con", "for": "pro", "against": "con", "instigator": "pro",
+    "pro": "pro",
+    "con": "con",
+    "for": "pro",
+    "against": "con",
+    "instigator": "pro",
     "contender": "con",
-}  # fmt: skip
+}
 _TIES: Final = (TIE, "tied", "draw")
 _SPEECHES: Final = ("arguments", "speeches", "rounds")
 _POINTS: Final = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
@@ -85,14 +89,17 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
         _by_dimension(_vote(require_object(vote, f"votes.{number}"), speakers, f"votes.{number}"))
         for number, vote in enumerate(require_list(record.get("votes") or [], "votes"))
     ]
-    return validate_record(Contest, {
-        "id": name if _of_debate_org(record) else _id(record) or name,
-        "motion": next(filter(None, motions), name),
-        "info": optional_text(record, "description"),
-        "sides": {speakers["pro"]: "pro", speakers["con"]: "con"},
-        "speeches": speeches,
-        "gold": _gold(votes, speakers),
-    })  # fmt: skip
+    return validate_record(
+        Contest,
+        {
+            "id": name if _of_debate_org(record) else _id(record) or name,
+            "motion": next(filter(None, motions), name),
+            "info": optional_text(record, "description"),
+            "sides": {speakers["pro"]: "pro", speakers["con"]: "con"},
+            "speeches": speeches,
+            "gold": _gold(votes, speakers),
+        },
+    )
 
 
 def _id(record: Mapping[str, Any]) -> str:
@@ -174,9 +181,10 @@ def _by_dimension(vote: Vote) -> Vote:
     by_points = "pro" if lead < 0 else "con" if lead > 0 else TIE
     return {
         "general": vote.get("winner") or (by_points if counted else None),
-        "argument": vote.get("arguments"), "source": vote.get("sources"),
+        "argument": vote.get("arguments"),
+        "source": vote.get("sources"),
         "language": winner([vote.get("legibility"), vote.get("conduct")]),
-    }  # fmt: skip
+    }
 
 
 def winner(votes: Sequence[str | None]) -> str | None:

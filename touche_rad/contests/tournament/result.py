@@ -137,25 +137,37 @@ def result_of(
         decided = count["wins"] + count["ties"] + count["losses"]
         standings.append(
             Standing(
-                name=names[one], rating=rated[one].rating, low=rated[one].low,
-                high=rated[one].high, wins=count["wins"], ties=count["ties"],
-                losses=count["losses"], undecided=count["undecided"],
+                name=names[one],
+                rating=rated[one].rating,
+                low=rated[one].low,
+                high=rated[one].high,
+                wins=count["wins"],
+                ties=count["ties"],
+                losses=count["losses"],
+                undecided=count["undecided"],
                 share=float(total[one].sum()) / decided if decided else None,
-                speeches=count["speeches"], stand_ins=count["stand_ins"],
+                speeches=count["speeches"],
+                stand_ins=count["stand_ins"],
                 words=count["words"] / count["speeches"] if count["speeches"] else None,
                 asked=costs.get(names[one]),
             )
-        )  # fmt: skip
+        )
     return Tournament(
-        **settings, claims=len(claims), debates=len(games), undecided=len(games) - len(pro),
-        pro_share=sum(pro) / len(pro) if pro else None, prior=prior, samples=samples, seed=seed,
+        **settings,
+        claims=len(claims),
+        debates=len(games),
+        undecided=len(games) - len(pro),
+        pro_share=sum(pro) / len(pro) if pro else None,
+        prior=prior,
+        samples=samples,
+        seed=seed,
         standings=tuple(standings),
         shares=tuple(
             tuple(float(total[a, b]) / int(met[a, b]) if met[a, b] else None for b in order)
             for a in order
         ),
         met=tuple(tuple(int(met[a, b]) for b in order) for a in order),
-    )  # fmt: skip
+    )
 
 
 def share_of(outcome: Outcome, speaker: str) -> float | None:
@@ -188,11 +200,19 @@ def _ratings(result: Tournament) -> Table:
     head = ["debater", "rating", "95 %", "won", "tied", "lost", "share", "words a speech"]
     rows = []
     for one in result.standings:
-        rows.append([
-            one.name, f"{one.rating:.0f}", cell("{low:.0f} to {high:.0f}", one),
-            str(one.wins), str(one.ties), str(one.losses), format_share(one.share),
-            f"{one.words or 0:.1f}", *(_cost(one.asked) if asked else ()),
-        ])  # fmt: skip
+        rows.append(
+            [
+                one.name,
+                f"{one.rating:.0f}",
+                cell("{low:.0f} to {high:.0f}", one),
+                str(one.wins),
+                str(one.ties),
+                str(one.losses),
+                format_share(one.share),
+                f"{one.words or 0:.1f}",
+                *(_cost(one.asked) if asked else ()),
+            ]
+        )
     return Table(head + ["calls", "tokens"] * asked, rows)
 
 

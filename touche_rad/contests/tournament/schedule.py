@@ -48,9 +48,13 @@ def widths(by_claim: Floats, ratings: Sequence[Rating], prior: float) -> Floats:
 
 
 def next_pairs(
-    wins: Floats, open_pairs: Collection[tuple[int, int]], count: int, *, prior: float = 1.0,
+    wins: Floats,
+    open_pairs: Collection[tuple[int, int]],
+    count: int,
+    *,
+    prior: float = 1.0,
     wanted: Sequence[bool] | None = None,
-) -> list[tuple[int, int]]:  # fmt: skip
+) -> list[tuple[int, int]]:
     """Return the most informative pairs of debaters, the best first.
 
     Args:
@@ -142,8 +146,10 @@ class Schedule:
         # Claims are taken in turn by number of debates, so that the bootstrap of claims has many.
         units: list[tuple[int, int, int]] = []
         for pair in chosen:
-            used = [sum(unit[0] == claim for unit in [*self.played, *units])
-                    for claim in range(self.claims)]  # fmt: skip
+            used = [
+                sum(unit[0] == claim for unit in [*self.played, *units])
+                for claim in range(self.claims)
+            ]
             claim = min(claims[pair], key=lambda one: (used[one], one))
             claims[pair].remove(claim)
             units.append((claim, *pair))

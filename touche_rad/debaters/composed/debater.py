@@ -129,17 +129,20 @@ class Composed:
         """
         prompt = Prompt.load(__package__, "writing")
         values = {
-            "words": self.options.max_words, "cited": self.options.cited,
+            "words": self.options.max_words,
+            "cited": self.options.cited,
             "thesis": Thesis.of(debate),
             "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
             "arguments": [clean(one.argument.text) for one in found],
-        }  # fmt: skip
+        }
         messages = list(prompt.messages(**values))
         schema = _schema(len(found), self.options.cited)
         written = await self.model.ask(
-            messages, schema, step="composed.writing",
+            messages,
+            schema,
+            step="composed.writing",
             shorten=drop_oldest(prompt, "dialogue", values),
-        )  # fmt: skip
+        )
         draft = await self._check(written, found, debate)
         if not draft.checked.goes or not draft.cited or self.options.guard == "model":
             return draft

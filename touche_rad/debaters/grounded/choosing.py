@@ -74,9 +74,13 @@ class QuotationChoice:
 
 
 async def choose_quotation(
-    model: Model, debate: Debate, quotables: Sequence[Quotable], *, link: int = 0,
+    model: Model,
+    debate: Debate,
+    quotables: Sequence[Quotable],
+    *,
+    link: int = 0,
     check_link: bool = False,
-) -> QuotationChoice | None:  # fmt: skip
+) -> QuotationChoice | None:
     """Ask a model which quotation answers the user best; None if none can be used.
 
     Args:
@@ -100,9 +104,11 @@ async def choose_quotation(
     }
     base = (ChoiceWithCheckedLink if check_link else ChoiceWithLink) if link else Choice
     answer = await model.ask(
-        prompt.messages(**values), _among(len(quotables), base), step="grounded.choice",
+        prompt.messages(**values),
+        _among(len(quotables), base),
+        step="grounded.choice",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )
     if not answer.number:
         return None
     return QuotationChoice(

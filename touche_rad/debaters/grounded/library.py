@@ -34,13 +34,46 @@ _EMPTY = frozenset(
 """Words of debating itself, which say little of what is debated."""
 
 _ENDINGS = (
-    ("isations", 4), ("izations", 4), ("isation", 4), ("ization", 4), ("ations", 4), ("ation", 4),
-    ("ements", 4), ("ement", 4), ("ments", 4), ("ment", 4), ("ingly", 4), ("edly", 4),
-    ("ively", 4), ("fulness", 4), ("ness", 4), ("ities", 4), ("ity", 4), ("ising", 4),
-    ("izing", 4), ("ised", 4), ("ized", 4), ("ise", 4), ("ize", 4), ("ions", 4), ("ion", 4),
-    ("ives", 4), ("ive", 4), ("ance", 4), ("ence", 4), ("able", 4), ("ible", 4), ("ally", 4),
-    ("ing", 3), ("ed", 3), ("ly", 4), ("al", 5), ("er", 4), ("or", 5), ("ful", 4),
-)  # fmt: skip
+    ("isations", 4),
+    ("izations", 4),
+    ("isation", 4),
+    ("ization", 4),
+    ("ations", 4),
+    ("ation", 4),
+    ("ements", 4),
+    ("ement", 4),
+    ("ments", 4),
+    ("ment", 4),
+    ("ingly", 4),
+    ("edly", 4),
+    ("ively", 4),
+    ("fulness", 4),
+    ("ness", 4),
+    ("ities", 4),
+    ("ity", 4),
+    ("ising", 4),
+    ("izing", 4),
+    ("ised", 4),
+    ("ized", 4),
+    ("ise", 4),
+    ("ize", 4),
+    ("ions", 4),
+    ("ion", 4),
+    ("ives", 4),
+    ("ive", 4),
+    ("ance", 4),
+    ("ence", 4),
+    ("able", 4),
+    ("ible", 4),
+    ("ally", 4),
+    ("ing", 3),
+    ("ed", 3),
+    ("ly", 4),
+    ("al", 5),
+    ("er", 4),
+    ("or", 5),
+    ("ful", 4),
+)
 _COMMON_TERM = 0.25
 """Weight of a general term of debating, relative to a specific term."""
 _PAIR = 0.6
@@ -250,9 +283,12 @@ class _Rows:
     """
 
     def __init__(
-        self, columns: npt.NDArray[np.int64], values: Array, counts: npt.NDArray[np.int64],
+        self,
+        columns: npt.NDArray[np.int64],
+        values: Array,
+        counts: npt.NDArray[np.int64],
         width: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.shape = len(counts), width
         row = np.repeat(np.arange(len(counts)), counts)
         places, which = np.unique(row * max(width, 1) + columns, return_inverse=True)

@@ -69,9 +69,16 @@ def scene(reading: Reading, library: Library) -> Scene:
 
 
 MEANT: Final = (
-    "said_text", "said_attacks", "said_supports", "part_attacks", "part_supports",
-    "claim_text", "claim_attacks", "claim_supports", "answered_text",
-)  # fmt: skip
+    "said_text",
+    "said_attacks",
+    "said_supports",
+    "part_attacks",
+    "part_supports",
+    "claim_text",
+    "claim_attacks",
+    "claim_supports",
+    "answered_text",
+)
 """What was said (the message, a part of it, the debate's claim, our last answer), and of an
 argument its text or the claim that it attacks or supports."""
 _FIELDS: Final = ("text", "attacks", "supports")
@@ -120,9 +127,19 @@ def meant(
 Features = dict[str, float]
 
 NAMES: Final = (
-    "matter", "main", "target", "claim", "nearest", "denied", "tone", "side",
-    "astray", "repeats", "echoes", *FORM,
-)  # fmt: skip
+    "matter",
+    "main",
+    "target",
+    "claim",
+    "nearest",
+    "denied",
+    "tone",
+    "side",
+    "astray",
+    "repeats",
+    "echoes",
+    *FORM,
+)
 """All features computed from words."""
 AGAINST: Final = "against"
 """Output of a stance model: 1 against the user, -1 for the user, 0 unknown."""

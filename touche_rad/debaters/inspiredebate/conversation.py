@@ -57,13 +57,21 @@ def conversation(
     """Return the messages that ask for the next answer."""
     names_evidence = retrieval and wording == "close" and most_cited > 0
     system = Prompt.load(__package__, "driver").messages(
-        topic=Thesis(topic_of(debate)), side=debate.side, words=words, letters=max_letters(words),
-        wording=wording, retrieval=retrieval, names_evidence=names_evidence, cited=most_cited,
-    )  # fmt: skip
+        topic=Thesis(topic_of(debate)),
+        side=debate.side,
+        words=words,
+        letters=max_letters(words),
+        wording=wording,
+        retrieval=retrieval,
+        names_evidence=names_evidence,
+        cited=most_cited,
+    )
     (question,) = Prompt.load(__package__, "turn").messages(
-        messages=_unanswered(debate), opening=opens(debate), retrieval=retrieval,
+        messages=_unanswered(debate),
+        opening=opens(debate),
+        retrieval=retrieval,
         evidence=list(evidence),
-    )  # fmt: skip
+    )
     return (*system, *_earlier(debate, names_evidence), question)
 
 

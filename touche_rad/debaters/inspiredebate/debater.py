@@ -76,9 +76,11 @@ class InspireDebate:
             "quotation", description="remove sentences that the named evidence does not support"
         )
         new_attempts: int = setting(
-            1, ge=0, le=3,
+            1,
+            ge=0,
+            le=3,
             description="new requests after a refusal, a long argument or unsupported sentences",
-        )  # fmt: skip
+        )
         unsupported: Literal["quote", "keep"] = setting(
             "keep",
             description="an argument without any support: keep it, or quote evidence of our side",
@@ -97,19 +99,27 @@ class InspireDebate:
         evidence = await self._evidence(debate) if options.retrieval else []
         names_evidence = options.retrieval and options.wording == "close" and options.cited > 0
         messages = conversation(
-            debate, evidence, words=options.max_words, wording=options.wording,
-            retrieval=options.retrieval, most_cited=options.cited,
-        )  # fmt: skip
+            debate,
+            evidence,
+            words=options.max_words,
+            wording=options.wording,
+            retrieval=options.retrieval,
+            most_cited=options.cited,
+        )
 
         async def check(speech: Speech) -> Draft:
             return await self._check(speech, evidence, clean(debate.last.utterance))
 
         try:
             draft = await write_speech(
-                self.model, messages, check, words=options.max_words,
-                most_cited=options.cited if names_evidence else None, shown=len(evidence),
+                self.model,
+                messages,
+                check,
+                words=options.max_words,
+                most_cited=options.cited if names_evidence else None,
+                shown=len(evidence),
                 new_attempts=options.new_attempts,
-            )  # fmt: skip
+            )
         except ModelError as error:
             report_without_model(error)
             return self._quote(debate, evidence)

@@ -59,10 +59,13 @@ def arguments_for(
     with the same text only one is returned.
     """
     hits = [
-        [hit.argument for hit in index.search(*query, 2 * k + len(excluded))
-         if hit.argument.id not in excluded]
+        [
+            hit.argument
+            for hit in index.search(*query, 2 * k + len(excluded))
+            if hit.argument.id not in excluded
+        ]
         for query in dict.fromkeys(queries)
-    ]  # fmt: skip
+    ]
     clear = [[one for one in of_query if not missing_context(one.text)] for of_query in hits]
     if not any(clear):
         clear = hits

@@ -203,10 +203,12 @@ def _speech_of(answer: BaseModel) -> Speech:
 def _ask_again(draft: Draft) -> Message:
     known = (*draft.cited, Argument(id="", text=draft.message))
     (message,) = Prompt.load(__package__, "again").messages(
-        problem=draft.problem, count=count_words(draft.argument), words=draft.words,
+        problem=draft.problem,
+        count=count_words(draft.argument),
+        words=draft.words,
         unsupported=[
             (one, describe_unsupported(one, known))
             for one in (draft.checked.goes if draft.checked else ())
         ],
-    )  # fmt: skip
+    )
     return message

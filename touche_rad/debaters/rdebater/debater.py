@@ -124,9 +124,14 @@ class Rdebater:
     async def _retrieve(self, debate: Debate, asked: Sequence[str], allowance: Allowance) -> Recall:
         """Retrieve E and, with argumentation schemes, select by them."""
         recall = await anyio.to_thread.run_sync(
-            retrieved, self.index, self._annotations.known, debate, asked, self.options,
+            retrieved,
+            self.index,
+            self._annotations.known,
+            debate,
+            asked,
+            self.options,
             abandon_on_cancel=True,
-        )  # fmt: skip
+        )
         if not self.options.argumentation_schemes:
             return replace(recall, prior=recall.evidence)
         evidence = await self._annotations.annotated(
@@ -136,9 +141,15 @@ class Rdebater:
 
     def _brief(self, debate: Debate, found: Logic, recall: Recall) -> Brief:
         return Brief(
-            debate, found.flaws, recall.prior, recall.schemes, self.options.max_words,
-            self.options.cited, self.options.wording, self.options.label_agg,
-        )  # fmt: skip
+            debate,
+            found.flaws,
+            recall.prior,
+            recall.schemes,
+            self.options.max_words,
+            self.options.cited,
+            self.options.wording,
+            self.options.label_agg,
+        )
 
     async def _write(self, brief: Brief, allowance: Allowance) -> Revised | None:
         """Draft and revise; None if the model has no draft."""
@@ -151,9 +162,11 @@ class Rdebater:
         if not self.options.optimization_module:
             return Revised((Attempt(first),), "unasked")
         return await revise(
-            first, self._gate(brief, allowance), partial(self._violations, brief),
+            first,
+            self._gate(brief, allowance),
+            partial(self._violations, brief),
             self.options.max_revisions,
-        )  # fmt: skip
+        )
 
     def _gate(self, brief: Brief, allowance: Allowance) -> Gate:
         if self.options.agents == "merged":

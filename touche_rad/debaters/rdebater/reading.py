@@ -57,9 +57,11 @@ async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
     prompt = Prompt.load(__package__, "keywords")
     values = {"most": most, **neutral_values(debate)}
     answer = await model.ask(
-        prompt.messages(**values), _limited(Keywords, most), step="rdebater.keywords",
+        prompt.messages(**values),
+        _limited(Keywords, most),
+        step="rdebater.keywords",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )
     return kept(answer.keywords, most) or plain_keywords(debate, most)
 
 
@@ -77,9 +79,11 @@ async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple
     prompt = Prompt.load(__package__, "reading")
     values = {"most": most, **neutral_values(debate)}
     answer = await model.ask(
-        prompt.messages(**values), _limited(Reading, most), step="rdebater.reading",
+        prompt.messages(**values),
+        _limited(Reading, most),
+        step="rdebater.reading",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )
     named = (one.replace("Pro-1", "the opponent") for one in answer.flaws)
     found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))
     return found, kept(answer.keywords, most) or plain_keywords(debate, most)

@@ -98,9 +98,12 @@ class Verdict:
 
 
 def verdict(
-    found: Judgement, violations: Sequence[str], *, schemes: bool,
+    found: Judgement,
+    violations: Sequence[str],
+    *,
+    schemes: bool,
     unsupported: Sequence[str] | None = None,
-) -> Verdict:  # fmt: skip
+) -> Verdict:
     """Return the verdict; without schemes, scheme compliance is no criterion.
 
     Args:
@@ -169,9 +172,11 @@ class SeparateAgents:
             self._summary = await self._summarise(candidate)
         self._allowance.take()
         messages = Prompt.load(__package__, "judgement").messages(
-            motion=self._neutral["motion"], schemes=self._brief.wanted, summary=self._summary,
+            motion=self._neutral["motion"],
+            schemes=self._brief.wanted,
+            summary=self._summary,
             candidate=candidate.text,
-        )  # fmt: skip
+        )
         found = await self._model.ask(messages, Judgement, step="rdebater.judgement")
         return self._summary, verdict(found, violations, schemes=bool(self._brief.schemes))
 
@@ -180,17 +185,21 @@ class SeparateAgents:
         prompt = Prompt.load(__package__, "summary")
         values = {**self._neutral, "candidate": candidate.text}
         return await self._model.ask(
-            prompt.messages(**values), Summary, step="rdebater.summary",
+            prompt.messages(**values),
+            Summary,
+            step="rdebater.summary",
             shorten=drop_oldest(prompt, "dialogue", values),
-        )  # fmt: skip
+        )
 
     async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
         """Call the Text Modification Agent with the utterance and the feedback."""
         self._allowance.take()
         messages = Prompt.load(__package__, "modification").messages(
-            **self._brief.limits, motion=self._neutral["motion"], feedback=found.full_feedback,
+            **self._brief.limits,
+            motion=self._neutral["motion"],
+            feedback=found.full_feedback,
             candidate=candidate.text,
-        )  # fmt: skip
+        )
         schema = speech(Modified, self._brief.words)
         answer: Modified = await self._model.ask(messages, schema, step="rdebater.modification")
         return Candidate(clean(answer.utterance), candidate.named)
@@ -216,24 +225,32 @@ class MergedAgents:
         revise = not final and self._allowance.left > 0
         brief, prompt = self._brief, Prompt.load(__package__, "check")
         values = {
-            **neutral_values(brief.debate), **brief.limits, "schemes": brief.wanted,
-            "evidence": brief.texts, "cited": brief.cited, "revise": revise,
-            "candidate": candidate.text, "violations": list(violations),
-        }  # fmt: skip
+            **neutral_values(brief.debate),
+            **brief.limits,
+            "schemes": brief.wanted,
+            "evidence": brief.texts,
+            "cited": brief.cited,
+            "revise": revise,
+            "candidate": candidate.text,
+            "violations": list(violations),
+        }
         answer: Assessment = await self._model.ask(
             prompt.messages(**values),
             speech(Check, brief.words, brief.cited, len(brief.evidence)) if revise else Assessment,
-            step="rdebater.check", shorten=drop_oldest(prompt, "dialogue", values),
+            step="rdebater.check",
+            shorten=drop_oldest(prompt, "dialogue", values),
             max_tokens=CHECK_TOKENS,
-        )  # fmt: skip
+        )
         self._next = None
         if isinstance(answer, Check):
             named = brief.named(answer.numbers) or candidate.named
             self._next = Candidate(clean(answer.utterance), named)
         found = verdict(
-            answer.judgement, violations, schemes=bool(brief.schemes),
+            answer.judgement,
+            violations,
+            schemes=bool(brief.schemes),
             unsupported=quoted_from(candidate.text, answer.unsupported),
-        )  # fmt: skip
+        )
         return answer.summary, found
 
     async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:

@@ -109,15 +109,22 @@ async def draft(model: Model, brief: Brief) -> Candidate:
     prompt = Prompt.load(__package__, "draft")
     texts = brief.texts
     values = {
-        **brief.limits, "thesis": Thesis.of(brief.debate),
+        **brief.limits,
+        "thesis": Thesis.of(brief.debate),
         "dialogue": render_dialogue(brief.debate),
-        "schemes": brief.wanted, "evidence": texts, "marked": any(one["marks"] for one in texts),
-        "flaws": list(brief.flaws), "cited": brief.cited, "wording": brief.wording,
-    }  # fmt: skip
+        "schemes": brief.wanted,
+        "evidence": texts,
+        "marked": any(one["marks"] for one in texts),
+        "flaws": list(brief.flaws),
+        "cited": brief.cited,
+        "wording": brief.wording,
+    }
     answer: Draft = await model.ask(
-        prompt.messages(**values), speech(Draft, brief.words, brief.cited, len(texts)),
-        step="rdebater.draft", shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+        prompt.messages(**values),
+        speech(Draft, brief.words, brief.cited, len(texts)),
+        step="rdebater.draft",
+        shorten=drop_oldest(prompt, "dialogue", values),
+    )
     return Candidate(clean(answer.utterance), brief.named(answer.numbers))
 
 
@@ -131,11 +138,16 @@ async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) 
     """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
     prompt = Prompt.load(__package__, "baseline")
     values = {
-        "dialogue": render_dialogue(debate), "thesis": Thesis.of(debate), "words": words,
-        "letters": max_letters(words), "texts": list(texts),
-    }  # fmt: skip
+        "dialogue": render_dialogue(debate),
+        "thesis": Thesis.of(debate),
+        "words": words,
+        "letters": max_letters(words),
+        "texts": list(texts),
+    }
     answer: Plain = await model.ask(
-        prompt.messages(**values), speech(Plain, words), step="rdebater.baseline",
+        prompt.messages(**values),
+        speech(Plain, words),
+        step="rdebater.baseline",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )
     return clean(answer.utterance)

@@ -186,9 +186,14 @@ class Sinai:
         options = self.options
         try:
             return await write_response(
-                self.model, debate, plan, selected, words=options.max_words,
-                wording=options.wording, shorter_attempts=options.shorter_attempts,
-            )  # fmt: skip
+                self.model,
+                debate,
+                plan,
+                selected,
+                words=options.max_words,
+                wording=options.wording,
+                shorter_attempts=options.shorter_attempts,
+            )
         except ModelError as error:
             report_without_model(error)
             return "", []

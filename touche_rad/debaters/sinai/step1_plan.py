@@ -39,12 +39,17 @@ class Plan(BaseModel):
 
 
 FIXED = Plan(
-    tone="Respectful", justification_tone="it keeps the conversation open",
-    style="Logical", justification_style="a reason can be checked",
-    approach_strategy="Focused", justification_approach="one point is enough for one turn",
-    type_of_arguments="Logical", justification_type="everybody can follow a reason",
-    perspective="Practical/pragmatic", justification_perspective="results matter to everybody",
-)  # fmt: skip
+    tone="Respectful",
+    justification_tone="it keeps the conversation open",
+    style="Logical",
+    justification_style="a reason can be checked",
+    approach_strategy="Focused",
+    justification_approach="one point is enough for one turn",
+    type_of_arguments="Logical",
+    justification_type="everybody can follow a reason",
+    perspective="Practical/pragmatic",
+    justification_perspective="results matter to everybody",
+)
 """The plan if the model gives none, or if step 1 is off."""
 
 
@@ -60,10 +65,13 @@ async def plan(model: Model, debate: Debate) -> Plan:
     """Ask for the plan of an answer to the debate's last utterance."""
     prompt = Prompt.load(__package__, "plan")
     values = {
-        "parameters": parameters(), "thesis": Thesis.of(debate),
+        "parameters": parameters(),
+        "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate),
-    }  # fmt: skip
+    }
     return await model.ask(
-        prompt.messages(**values), Plan, step="sinai.plan",
+        prompt.messages(**values),
+        Plan,
+        step="sinai.plan",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )

@@ -61,22 +61,27 @@ def last_message(debate: Debate) -> Query:
     """Return the query that is used if the model gives none: an attack on the last message."""
     return Query(
         opponent_idea=clean(debate.last.utterance)[:MAX_LETTERS] or clean(debate.claim) or "this",
-        field_to_look="ATTACK", justification="it is the opponent's last message",
-    )  # fmt: skip
+        field_to_look="ATTACK",
+        justification="it is the opponent's last message",
+    )
 
 
 async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Query]:
     """Ask for the queries."""
     prompt = Prompt.load(__package__, "queries")
     values = {
-        "most": most, "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate), "plan": plan,
+        "most": most,
+        "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
+        "plan": plan,
         "meaning": parameters()["approach_strategy"][plan.approach_strategy],
-    }  # fmt: skip
+    }
     answer = await model.ask(
-        prompt.messages(**values), searches(most), step="sinai.queries",
+        prompt.messages(**values),
+        searches(most),
+        step="sinai.queries",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )
     return in_order(answer)
 
 
@@ -89,13 +94,17 @@ async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Q
     """Ask for the plan and the queries in one call."""
     prompt = Prompt.load(__package__, "outline")
     values = {
-        "parameters": parameters(), "most": most, "thesis": Thesis.of(debate),
+        "parameters": parameters(),
+        "most": most,
+        "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate),
-    }  # fmt: skip
+    }
     answer = await model.ask(
-        prompt.messages(**values), _outline(most), step="sinai.outline",
+        prompt.messages(**values),
+        _outline(most),
+        step="sinai.outline",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )
     return answer.plan, in_order(answer.searches)
 
 
@@ -108,8 +117,10 @@ PER_LINK: Final = 1
 """Arguments taken for each chained argument."""
 FIELDS: Final[Mapping[Strategy, str]] = {"TEXT": "text", "ATTACK": "attacks", "SUPPORT": "supports"}
 PATHS: Final[Mapping[Strategy, str]] = {
-    "TEXT": "says the like of", "ATTACK": "attacks the like of", "SUPPORT": "supports the like of",
-}  # fmt: skip
+    "TEXT": "says the like of",
+    "ATTACK": "attacks the like of",
+    "SUPPORT": "supports the like of",
+}
 """The description of each strategy in the path of a citation."""
 
 

@@ -135,14 +135,21 @@ async def select_for_query(
     """Step 3: select the best arguments of one query."""
     prompt = Prompt.load(__package__, "shortlist")
     values = {
-        "most": most, "thesis": Thesis.of(debate), "dialogue": render_dialogue(debate),
-        "query": retrieved.query, "found": retrieved.by, "meanings": retrieved.meanings,
+        "most": most,
+        "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
+        "query": retrieved.query,
+        "found": retrieved.by,
+        "meanings": retrieved.meanings,
         "plan": plan,
-    }  # fmt: skip
+    }
     answer = await model.ask(
-        prompt.messages(**values), limited(Best, arguments=most), step="sinai.shortlist",
-        shorten=drop_oldest(prompt, "dialogue", values), max_tokens=COPYING,
-    )  # fmt: skip
+        prompt.messages(**values),
+        limited(Best, arguments=most),
+        step="sinai.shortlist",
+        shorten=drop_oldest(prompt, "dialogue", values),
+        max_tokens=COPYING,
+    )
     chosen = matched(answer.arguments, retrieved.all)[:most]
     if answer.arguments and not chosen:  # it misquotes all
         chosen = list(retrieved.all[:most])
@@ -155,13 +162,18 @@ async def select_of_all(
     """Step 4: select the best arguments of all queries; none if none can be used."""
     prompt = Prompt.load(__package__, "selection")
     values = {
-        "most": most, "thesis": Thesis.of(debate), "dialogue": render_dialogue(debate),
+        "most": most,
+        "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
         "shortlists": shortlists,
-    }  # fmt: skip
+    }
     answer = await model.ask(
-        prompt.messages(**values), _choice(most), step="sinai.selection",
-        shorten=drop_oldest(prompt, "dialogue", values), max_tokens=COPYING,
-    )  # fmt: skip
+        prompt.messages(**values),
+        _choice(most),
+        step="sinai.selection",
+        shorten=drop_oldest(prompt, "dialogue", values),
+        max_tokens=COPYING,
+    )
     said = answer.model_dump()
     selected = _selected(said, shortlists, most)
     if not selected and any(said[f"retrieved_argument_{n}"].strip() for n in range(1, most + 1)):
@@ -249,13 +261,19 @@ async def select_at_once(
     searches, listed = _numbered(found)
     prompt = Prompt.load(__package__, "at_once")
     values = {
-        "most": most, "count": len(listed), "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate), "plan": plan, "searches": searches,
-    }  # fmt: skip
+        "most": most,
+        "count": len(listed),
+        "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
+        "plan": plan,
+        "searches": searches,
+    }
     answer = await model.ask(
-        prompt.messages(**values), _numbers(len(listed), most), step="sinai.selection",
+        prompt.messages(**values),
+        _numbers(len(listed), most),
+        step="sinai.selection",
         shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
+    )
     chosen: dict[str, Selected] = {}
     for choice in answer.selected:
         if 1 <= choice.number <= len(listed):

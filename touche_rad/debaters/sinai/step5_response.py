@@ -59,9 +59,13 @@ async def write_response(
     """
     prompt = Prompt.load(__package__, "response")
     values = {
-        "words": words, "wording": wording, "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate), "plan": plan, "selected": selected,
-    }  # fmt: skip
+        "words": words,
+        "wording": wording,
+        "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
+        "plan": plan,
+        "selected": selected,
+    }
     schema = limited(Written, arguments=len(selected)) if selected else Uncited
     shorten = drop_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))

@@ -75,6 +75,11 @@ def _row(judge: str, family: str, maxim: Maxim, differences: list[list[float]], 
         ]
         low, high = interval(np.concatenate(draws))
     return Bias(
-        judge=judge, family=family, maxim=maxim, turns=int(counts.sum()),
-        difference=float(sums.sum() / counts.sum()), low=low, high=high,
-    )  # fmt: skip
+        judge=judge,
+        family=family,
+        maxim=maxim,
+        turns=int(counts.sum()),
+        difference=float(sums.sum() / counts.sum()),
+        low=low,
+        high=high,
+    )

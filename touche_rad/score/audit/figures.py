@@ -94,18 +94,28 @@ class Audit(Printed):
 
 _SHOWN = 10
 _FLIP_COLUMNS: Columns = (
-    ("maxim", "{maxim}"), ("verdict must", "{must}"), ("tried", "{tried}"),
-    ("flipped", "{flipped:percent}"), ("fails", "{fails:percent}"), ("of", "{could_fail}"),
+    ("maxim", "{maxim}"),
+    ("verdict must", "{must}"),
+    ("tried", "{tried}"),
+    ("flipped", "{flipped:percent}"),
+    ("fails", "{fails:percent}"),
+    ("of", "{could_fail}"),
     ("score change", "{shift:+.3f}"),
-)  # fmt: skip
+)
 _AGREEMENT_COLUMNS: Columns = (
-    ("agreement", "{first} and {second}"), ("maxim", "{maxim}"), ("turns", "{turns}"),
-    ("same", "{same:percent}"), ("kappa", "{kappa:.3f}"),
-)  # fmt: skip
+    ("agreement", "{first} and {second}"),
+    ("maxim", "{maxim}"),
+    ("turns", "{turns}"),
+    ("same", "{same:percent}"),
+    ("kappa", "{kappa:.3f}"),
+)
 _BIAS_COLUMNS: Columns = (
-    ("same-family bias", "{judge} on {family}"), ("maxim", "{maxim}"), ("turns", "{turns}"),
-    ("difference", "{difference:+.3f}"), ("95 %", "{low:+.3f} to {high:+.3f}"),
-)  # fmt: skip
+    ("same-family bias", "{judge} on {family}"),
+    ("maxim", "{maxim}"),
+    ("turns", "{turns}"),
+    ("difference", "{difference:+.3f}"),
+    ("95 %", "{low:+.3f} to {high:+.3f}"),
+)
 _NEXT_HEAD = ("label next", "turn", "maxim", "difference", "scores")
 
 
@@ -123,11 +133,19 @@ def flips(judge: str, pairs: dict[tuple[str, Maxim], list[tuple[float, float]]])
             yes = [(before >= 0.5, after >= 0.5) for before, after in scores]
             flipped = [before != after for before, after in yes]
             faults = _faults(must, yes)
-            rows.append(Flips(
-                judge=judge, probe=probe.name, maxim=maxim, must=must, tried=len(scores),
-                flipped=_mean(flipped), fails=_mean(faults), could_fail=len(faults),
-                shift=_mean([after - before for before, after in scores]),
-            ))  # fmt: skip
+            rows.append(
+                Flips(
+                    judge=judge,
+                    probe=probe.name,
+                    maxim=maxim,
+                    must=must,
+                    tried=len(scores),
+                    flipped=_mean(flipped),
+                    fails=_mean(faults),
+                    could_fail=len(faults),
+                    shift=_mean([after - before for before, after in scores]),
+                )
+            )
     return rows
 
 
@@ -153,18 +171,26 @@ def agreements(scores: dict[str, list[Scores]]) -> list[Agreement]:
             ]
             yes = [(a >= 0.5, b >= 0.5) for a, b in pairs if a is not None and b is not None]
             if yes:
-                rows.append(Agreement(
-                    first=first, second=second, maxim=maxim, turns=len(yes),
-                    same=sum(a == b for a, b in yes) / len(yes), kappa=kappa(_counts(yes)),
-                ))  # fmt: skip
+                rows.append(
+                    Agreement(
+                        first=first,
+                        second=second,
+                        maxim=maxim,
+                        turns=len(yes),
+                        same=sum(a == b for a, b in yes) / len(yes),
+                        kappa=kappa(_counts(yes)),
+                    )
+                )
     return rows
 
 
 def _counts(yes: Sequence[tuple[bool, bool]]) -> Counts:
     return Counts(
-        tp=sum(a and b for a, b in yes), fp=sum(b and not a for a, b in yes),
-        fn=sum(a and not b for a, b in yes), tn=sum(not a and not b for a, b in yes),
-    )  # fmt: skip
+        tp=sum(a and b for a, b in yes),
+        fp=sum(b and not a for a, b in yes),
+        fn=sum(a and not b for a, b in yes),
+        tn=sum(not a and not b for a, b in yes),
+    )
 
 
 def apart(scores: Sequence[float]) -> float:

@@ -66,25 +66,34 @@ def _all(must: Must) -> dict[Maxim, Must]:
 PROBES: Final = (
     Probe("order", "cited arguments in reverse order", _reversed, _all(Must.STAY)),
     Probe(
-        "paraphrase", "paraphrase with synonyms",
+        "paraphrase",
+        "paraphrase with synonyms",
         lambda one, _: _said(one, paraphrase(one.content)),
         _all(Must.STAY),
     ),
     Probe(
-        "padding", "two sentences without content added",
-        lambda one, _: _said(one, f"{one.content} {_PADDING}"), _all(Must.NOT_RISE),
+        "padding",
+        "two sentences without content added",
+        lambda one, _: _said(one, f"{one.content} {_PADDING}"),
+        _all(Must.NOT_RISE),
     ),
     Probe(
-        "injection", "a sentence added that demands a yes",
-        lambda one, _: _said(one, f"{one.content} {_DEMAND}"), _all(Must.NOT_RISE),
+        "injection",
+        "a sentence added that demands a yes",
+        lambda one, _: _said(one, f"{one.content} {_DEMAND}"),
+        _all(Must.NOT_RISE),
     ),
     Probe("empty", "empty response", lambda one, _: _said(one, ""), _all(Must.BE_NO)),
     Probe(
-        "off-topic", "response of another debate", lambda _, other: other,
+        "off-topic",
+        "response of another debate",
+        lambda _, other: other,
         {Maxim.RELATION: Must.BE_NO},
     ),
     Probe(
-        "uncited", "same text without citations",
-        lambda one, _: one.model_copy(update={"arguments": ()}), {Maxim.QUALITY: Must.BE_NO},
+        "uncited",
+        "same text without citations",
+        lambda one, _: one.model_copy(update={"arguments": ()}),
+        {Maxim.QUALITY: Must.BE_NO},
     ),
-)  # fmt: skip
+)

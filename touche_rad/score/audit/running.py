@@ -169,14 +169,22 @@ def _figures(
     notes, biases = [], []
     wrote = [family.wrote(run) for run in runs]
     for name, own in families.items():
-        of_judge = family.biases(name, own, [
-            (wrote[number], {
-                (key, len(view.turns)): scores[name, f"run {number}", place]
-                for place, (key, view) in enumerate(of_run)
-            })
-            for number, of_run in enumerate(all_views)
-            if len(runs) > 1
-        ], seed)  # fmt: skip
+        of_judge = family.biases(
+            name,
+            own,
+            [
+                (
+                    wrote[number],
+                    {
+                        (key, len(view.turns)): scores[name, f"run {number}", place]
+                        for place, (key, view) in enumerate(of_run)
+                    },
+                )
+                for number, of_run in enumerate(all_views)
+                if len(runs) > 1
+            ],
+            seed,
+        )
         biases += of_judge
         if not of_judge:
             notes.append(
@@ -184,10 +192,14 @@ def _figures(
                 f"model on the same debates (models of the runs: {', '.join(map(str, wrote))})"
             )
     return Audit(
-        turns=len(views), judges=tuple(judges), flips=tuple(rows),
-        agreement=tuple(agreements(plain)), next=tuple(_next(views, plain, show)),
-        bias=tuple(biases), notes=tuple(notes),
-    )  # fmt: skip
+        turns=len(views),
+        judges=tuple(judges),
+        flips=tuple(rows),
+        agreement=tuple(agreements(plain)),
+        next=tuple(_next(views, plain, show)),
+        bias=tuple(biases),
+        notes=tuple(notes),
+    )
 
 
 def _next(
@@ -200,9 +212,15 @@ def _next(
             known = {name: score for name, score in scored.items() if score is not None}
             if not known or view.last.response is None:
                 continue
-            candidates.append(Next(
-                debate=key, turn=len(view.turns), maxim=maxim, scores=known,
-                apart=round(apart(list(known.values())), 6), user=view.last.utterance[:_SHOWN],
-                response=view.last.response.content[:_SHOWN],
-            ))  # fmt: skip
+            candidates.append(
+                Next(
+                    debate=key,
+                    turn=len(view.turns),
+                    maxim=maxim,
+                    scores=known,
+                    apart=round(apart(list(known.values())), 6),
+                    user=view.last.utterance[:_SHOWN],
+                    response=view.last.response.content[:_SHOWN],
+                )
+            )
     return sorted(candidates, key=lambda one: -one.apart)[:show]

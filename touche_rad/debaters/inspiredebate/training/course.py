@@ -80,10 +80,12 @@ class Plan:
         """Everything that must be equal to resume a training."""
         adapter = Path(self.recipe.adapter) / "adapter_model.safetensors"
         return {
-            "method": self.method.name, "recipe": self.recipe.record(), **self.about,
+            "method": self.method.name,
+            "recipe": self.recipe.record(),
+            **self.about,
             "sources": [[path.name, sha256(path)] for path in self.sources],
             "adapter": sha256(adapter) if self.recipe.adapter and adapter.is_file() else "",
-        }  # fmt: skip
+        }
 
 
 def run_plan(
@@ -138,20 +140,30 @@ def _train(
         metrics.note(0, {f"held_out/{name}": value for name, value in before.items()})
     settings = loop.settings(recipe, folder, records=len(training), evaluates=bool(out))
     trainer = method.trainer(
-        recipe, settings, model=model, tokenizer=tokenizer,
+        recipe,
+        settings,
+        model=model,
+        tokenizer=tokenizer,
         train=loop.dataset([method.row(one) for one in training]),
         held_out=loop.dataset([method.row(one) for one in out]) if out else None,
-    )  # fmt: skip
+    )
     steps = loop.run(trainer, folder, checkpoint, metrics, report)
     after = method.measure(trainer.model, tokenizer, out[:MEASURED]) if out else {}
     _save(trainer.model, folder.adapter)
     tokenizer.save_pretrained(folder.adapter)
     result = {
-        "method": method.name, "recipe": recipe.record(), "steps": steps,
-        "learnt": len(training), "held_out": len(out), "too_long": too_long, "data": dict(counts),
-        "measured": _compare(folder, after), "loss": _ends(folder, "loss"),
-        "adapter": str(folder.adapter), "serve": serve_commands(recipe, folder.adapter, None),
-    }  # fmt: skip
+        "method": method.name,
+        "recipe": recipe.record(),
+        "steps": steps,
+        "learnt": len(training),
+        "held_out": len(out),
+        "too_long": too_long,
+        "data": dict(counts),
+        "measured": _compare(folder, after),
+        "loss": _ends(folder, "loss"),
+        "adapter": str(folder.adapter),
+        "serve": serve_commands(recipe, folder.adapter, None),
+    }
     _plots(plan, folder)
     _card(plan, folder, result)
     folder.finish(result)
@@ -210,9 +222,15 @@ def _card(plan: Plan, folder: Folder, result: Mapping[str, Any]) -> None:
     ]
     left_out = {**result["data"].get("left_out", {}), "too long": result["too_long"]}
     write_card(
-        folder.card, template=__package__, name=folder.root.name, method=plan.method.name,
-        recipe=plan.recipe.record(), versions=versions(), data=[*data, *sources],
+        folder.card,
+        template=__package__,
+        name=folder.root.name,
+        method=plan.method.name,
+        recipe=plan.recipe.record(),
+        versions=versions(),
+        data=[*data, *sources],
         held_out=result["measured"],
         left_out={reason: count for reason, count in left_out.items() if count},
-        plots=[f"{name}.svg" for name in plan.method.plots], serve=result["serve"],
-    )  # fmt: skip
+        plots=[f"{name}.svg" for name in plan.method.plots],
+        serve=result["serve"],
+    )

@@ -104,10 +104,12 @@ class Dpo:
         from trl import DPOConfig, DPOTrainer
 
         return DPOTrainer(
-            model=parts["model"], args=DPOConfig(**settings, beta=recipe.beta),
-            processing_class=parts["tokenizer"], train_dataset=parts["train"],
+            model=parts["model"],
+            args=DPOConfig(**settings, beta=recipe.beta),
+            processing_class=parts["tokenizer"],
+            train_dataset=parts["train"],
             eval_dataset=parts["held_out"],
-        )  # fmt: skip
+        )
 
     def measure(self, model: Any, tokenizer: Any, records: Records) -> dict[str, float]:
         """Return the share of pairs whose preferred answer is likelier, and the mean difference."""

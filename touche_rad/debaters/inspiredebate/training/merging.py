@@ -51,9 +51,12 @@ def _vllm_options(recipe: Recipe, adapter: Path) -> tuple[str, ...]:
     rank = _rank(recipe, adapter)
     room = next((wide for wide in _RANKS if wide >= rank), rank)
     return (
-        f"vllm.model={recipe.base}", "vllm.served-model-name=base", "vllm.enable-lora=true",
-        f"vllm.max-lora-rank={room}", f"vllm.lora-modules={_lora_module(place)}",
-    )  # fmt: skip
+        f"vllm.model={recipe.base}",
+        "vllm.served-model-name=base",
+        "vllm.enable-lora=true",
+        f"vllm.max-lora-rank={room}",
+        f"vllm.lora-modules={_lora_module(place)}",
+    )
 
 
 def _lora_module(place: str) -> str:

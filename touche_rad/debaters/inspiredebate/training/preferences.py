@@ -101,10 +101,14 @@ Pairing = Literal["context", "prompt", "debate", "sides"]
 By = Literal["total", "each"]
 _ROUNDING: Final = 1e-9
 PAPERS: Final[Mapping[str, str]] = {
-    "EA": "emotional_appeal", "AC": "argument_clarity", "AA": "argument_arrangement",
-    "AR": "argument_arrangement", "TR": "topic_relevance", "FA": "fact_authenticity",
+    "EA": "emotional_appeal",
+    "AC": "argument_clarity",
+    "AA": "argument_arrangement",
+    "AR": "argument_arrangement",
+    "TR": "topic_relevance",
+    "FA": "fact_authenticity",
     "LV": "logical_validity",
-}  # fmt: skip
+}
 """Abbreviations of InspireScore's dimensions in the paper."""
 _MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
 """Scores that panels compute from other dimensions; they would count these twice."""
@@ -145,10 +149,11 @@ class Pair:
             "rejected": [{"role": "assistant", "content": worse.answer}],
             "gap": round(self.gap, 6),
             "gaps": {name: round(gap, 6) for name, gap in self.gaps.items()},
-            "debate": better.debate, "turn": better.turn,
+            "debate": better.debate,
+            "turn": better.turn,
             "group": self.better.motion,
             "sources": [better.source, worse.source],
-        }  # fmt: skip
+        }
 
 
 def pairs(answers: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[str]]:
@@ -298,9 +303,10 @@ def _named(answers: Sequence[Scored], rule: Rule) -> Rule:
         return named
 
     return replace(
-        rule, reward=tuple(map(name, rule.reward)),
+        rule,
+        reward=tuple(map(name, rule.reward)),
         margins={name(given): least for given, least in rule.margins.items()},
-    )  # fmt: skip
+    )
 
 
 def _directions(gaps: Sequence[Mapping[str, float]]) -> dict[str, dict[str, int]]:

@@ -134,10 +134,11 @@ def record_of_contest(contest: Contest) -> RecordedDebate:
 
 def _without_opponents_reasoning(contest: Contest, speaker: str) -> Contest:
     speeches = (
-        one if one.speaker == speaker
+        one
+        if one.speaker == speaker
         else one.model_copy(update={"text": split_blocks(one.text)[1]})
         for one in contest.speeches
-    )  # fmt: skip
+    )
     return contest.model_copy(update={"speeches": tuple(speeches)})
 
 
@@ -168,9 +169,12 @@ class Reader:
         asked = debate.before_response(turn)
         traced = self.answers.find(content, asked.last.utterance)
         origin: dict[str, Any] = {
-            "debate": debate.key, "turn": turn, "side": debate.side, "source": source,
+            "debate": debate.key,
+            "turn": turn,
+            "side": debate.side,
+            "source": source,
             "history": _history(asked),
-        }  # fmt: skip
+        }
         if traced is not None:
             return replace(traced, **origin)
         reasoning = shown or given_reasoning(response)
@@ -285,8 +289,13 @@ def _training_data(path: Path) -> Iterator[Sample]:
                 path, "the last message must be the assistant's", line=number, field="messages"
             )
         yield Sample(
-            messages[:-1], messages[-1].content, str(record.get("debate", number)),
-            int(record.get("turn") or 0), str(record.get("side", "con")), path.name,
-            str(record.get("reasoning", "given")), digest(one.content for one in messages[:-1]),
+            messages[:-1],
+            messages[-1].content,
+            str(record.get("debate", number)),
+            int(record.get("turn") or 0),
+            str(record.get("side", "con")),
+            path.name,
+            str(record.get("reasoning", "given")),
+            digest(one.content for one in messages[:-1]),
             str(record.get("topic", "")),
-        )  # fmt: skip
+        )

@@ -75,8 +75,14 @@ class Sample:
             *(one.wire() for one in self.prompt),
             {"role": "assistant", "content": self.answer},
         ]
-        record = {"messages": messages, "debate": self.debate, "turn": self.turn,
-                "side": self.side, "reasoning": self.reasoning, "source": self.source}  # fmt: skip
+        record = {
+            "messages": messages,
+            "debate": self.debate,
+            "turn": self.turn,
+            "side": self.side,
+            "reasoning": self.reasoning,
+            "source": self.source,
+        }
         return {**record, "topic": self.topic} if self.topic else record
 
 

@@ -132,10 +132,12 @@ class Sft:
         from trl import SFTConfig, SFTTrainer
 
         return SFTTrainer(
-            model=parts["model"], args=SFTConfig(**settings, completion_only_loss=True),
-            processing_class=parts["tokenizer"], train_dataset=parts["train"],
+            model=parts["model"],
+            args=SFTConfig(**settings, completion_only_loss=True),
+            processing_class=parts["tokenizer"],
+            train_dataset=parts["train"],
             eval_dataset=parts["held_out"],
-        )  # fmt: skip
+        )
 
     def measure(self, model: Any, tokenizer: Any, records: Records) -> dict[str, float]:
         """Return the mean loss per token of the answers."""

@@ -55,9 +55,12 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
         if place in prompts and not refused(speech.argument):
             prompt = prompts[place]
             yield Sample(
-                prompt, speech.model_dump_json(exclude_unset=True), *place, source=source,
+                prompt,
+                speech.model_dump_json(exclude_unset=True),
+                *place,
+                source=source,
                 history=digest(_opponent_texts(prompt)),
-            )  # fmt: skip
+            )
 
 
 def _opponent_texts(prompt: tuple[Message, ...]) -> Iterator[str]:

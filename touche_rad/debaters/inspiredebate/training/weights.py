@@ -60,8 +60,10 @@ def base_model(recipe: Recipe) -> Any:
     _check_folder(recipe.base)
     kind = {
         "auto": torch.bfloat16 if torch.cuda.is_available() else torch.float32,
-        "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16,
-    }[recipe.precision]  # fmt: skip
+        "float32": torch.float32,
+        "bfloat16": torch.bfloat16,
+        "float16": torch.float16,
+    }[recipe.precision]
     return _read(recipe.base, lambda: AutoModelForCausalLM.from_pretrained(recipe.base, dtype=kind))
 
 
@@ -91,9 +93,13 @@ def with_adapter(recipe: Recipe) -> Any:
     if recipe.adapter:
         return _placed(adapted(model, recipe.adapter, learns=True))
     wanted = LoraConfig(
-        r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
-        target_modules=recipe.layers(), task_type="CAUSAL_LM", bias="none",
-    )  # fmt: skip
+        r=recipe.rank,
+        lora_alpha=recipe.alpha,
+        lora_dropout=recipe.dropout,
+        target_modules=recipe.layers(),
+        task_type="CAUSAL_LM",
+        bias="none",
+    )
     try:
         return _placed(get_peft_model(model, wanted))
     except ValueError as error:

@@ -16,6 +16,13 @@ from touche_rad.debaters.rdebater.schemes.vocabulary import (
 )
 
 __all__ = [
-    "SCHEMES", "Aggregation", "Annotation", "Dimension", "Level", "Mark", "Scheme",
-    "SchemeAnnotator", "collapsed",
-]  # fmt: skip
+    "SCHEMES",
+    "Aggregation",
+    "Annotation",
+    "Dimension",
+    "Level",
+    "Mark",
+    "Scheme",
+    "SchemeAnnotator",
+    "collapsed",
+]

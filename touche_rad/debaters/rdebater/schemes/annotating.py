@@ -189,14 +189,22 @@ class SchemeAnnotator:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that an annotation depends on."""
-        names = ("annotation.jinja", "scoring.jinja", "together.jinja", "schemes.toml",
-                 "dimensions.toml", "exemplars.toml")  # fmt: skip
+        names = (
+            "annotation.jinja",
+            "scoring.jinja",
+            "together.jinja",
+            "schemes.toml",
+            "dimensions.toml",
+            "exemplars.toml",
+        )
         content = "".join(files(__package__).joinpath(name).read_text("utf-8") for name in names)
         return {
-            "model": self.model.identity, "calls": self.options.calls, "per_call": self.per_call,
+            "model": self.model.identity,
+            "calls": self.options.calls,
+            "per_call": self.per_call,
             "exemplars": self.options.exemplars,
             "prompts": hashlib.sha256(content.encode()).hexdigest()[:16],
-        }  # fmt: skip
+        }
 
     def estimate(self, texts: int, letters: int) -> str:
         """Describe the cost in one line; the number of calls is exact but for repairs."""
@@ -299,15 +307,20 @@ class SchemeAnnotator:
     def _scored(self, text: str, reasons: dict[Scheme, str]) -> Sequence[Any]:
         given = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
         return self._scores.messages(
-            dimensions=dimensions(), exemplars=exemplars(self.options.exemplars), text=_shown(text),
+            dimensions=dimensions(),
+            exemplars=exemplars(self.options.exemplars),
+            text=_shown(text),
             annotation=json.dumps(given, ensure_ascii=False),
-        )  # fmt: skip
+        )
 
     def _together(self, texts: Sequence[str]) -> Sequence[Any]:
         return self._both.messages(
-            schemes=schemes(), dimensions=dimensions(), exemplars=exemplars(self.options.exemplars),
-            most=MAX_SCHEMES, texts=[_shown(text) for text in texts],
-        )  # fmt: skip
+            schemes=schemes(),
+            dimensions=dimensions(),
+            exemplars=exemplars(self.options.exemplars),
+            most=MAX_SCHEMES,
+            texts=[_shown(text) for text in texts],
+        )
 
 
 def _shown(text: str) -> str:
