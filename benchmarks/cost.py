@@ -49,7 +49,6 @@ DEFAULTS = {
         "fsl1",
         "analysis5",
         "best",
-        "calibrated",
         "zsl(profile=evidence-quality)",
         "zsl(profile=evidence)",
         "zsl(per=debate)",

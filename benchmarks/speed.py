@@ -105,7 +105,7 @@ def main() -> None:
     serving.set_defaults(run=server)
     judging = commands.add_parser("judge", help="the judges that need no model")
     judging.add_argument("debates", type=Path)
-    judging.add_argument("--judges", nargs="*", default=["always-yes", "grounded", "calibrated"])
+    judging.add_argument("--judges", nargs="*", default=["always-yes", "grounded"])
     judging.add_argument("--turns", type=int, default=200)
     judging.add_argument("--rounds", type=int, default=3)
     judging.set_defaults(run=judge)

@@ -41,7 +41,6 @@ MODULES = {
         "peft",
         "playwright",
         "sentence_transformers",
-        "sklearn",
         "tira",
         "tirex_tracker",
         "torch",

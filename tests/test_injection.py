@@ -239,7 +239,6 @@ def test_there_are_different_texts_of_many_kinds(held_out: bool, count: int, kin
 
 SHORT = [
     Column("judge", "grounded"),
-    Column("judge", "calibrated"),
     Column("judge", "jury"),
     Column("judge", "zsl", "obeys"),
     Column("debater", "grounded"),

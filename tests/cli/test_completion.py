@@ -36,7 +36,7 @@ def _completed(line: str, shell: str = "bash", cwd: Path | None = None) -> list[
         ("touche-rad respond -d sinai -O prof", "open,profile="),
         ("touche-rad respond -d sinai -O profile=pa", "plain,paper"),
         ("touche-rad respond -O model.temp", "open,model.temperature="),
-        ("touche-rad serve -j calibrated -O judge.we", "open,judge.weights="),
+        ("touche-rad serve -j length -O judge.lo", "open,judge.longest="),
         ("touche-rad serve -O ju", "open,judge."),
         ("touche-rad simulate --user model:cur", "plain,curious"),
         ("touche-rad list retr", "plain,retrievers"),

@@ -188,7 +188,7 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
         "/app/start.sh",
         "-q",
         "-j",
-        "calibrated",
+        "zsl",
         "--deadline",
         "280",
         mounts={tmp_path: "/out", ROOT / "tests": "/check/tests:ro"},

@@ -36,8 +36,6 @@ VERBS: Final = (
     "judge",
     "panel",
     "index",
-    "train judge",
-    "train jury",
     "train examples",
 )
 TRAININGS: Final = ("train encoder", "train stance", "train sft", "train dpo")
@@ -60,8 +58,6 @@ def words(verb: str, inputs: tuple[Path, Path, Path], out: Path) -> list[str]:
         "train examples": ("train", "examples", debates, labels, "--count", "1"),
         "judge": ("judge", debates, "-j", "grounded"),
         "panel": ("judge", debates, "-j", "grice"),
-        "train judge": ("train", "judge", debates, labels),
-        "train jury": ("train", "jury", debates, labels, "--of", "length,grounded"),
     }
     return [*map(str, made[verb]), "-o", str(out), "-q"]
 

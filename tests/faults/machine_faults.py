@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.faults import model_places
-from tests.faults.cells import SAME, STOPS, UNPRINTED, Broken, Command, Group, Observe, observe
+from tests.faults.cells import SAME, STOPS, Broken, Command, Group, Observe, observe
 from tests.terminal import Ended
 from touche_rad import cli
 from touche_rad.demo import demo_file
@@ -47,16 +47,12 @@ def small_inputs(folder: Path, count: int = 4) -> tuple[Path, Path, Path]:
 
 def words_of(place: str, folder: Path) -> tuple[list[str], str]:
     """Return the command line of a place without a model, and the name of its output."""
-    debates, labels, claims = small_inputs(folder.parent)
+    debates, _, claims = small_inputs(folder.parent)
     made: dict[str, tuple[list[object], str]] = {
         "debater": (["respond", debates, "-i", "demo", "-d", "verbatim"], "responses.jsonl"),
         "judge": (["judge", debates, "-j", "grounded"], "evaluations.jsonl"),
         "panel": (["judge", debates, "-j", "grice"], "outcomes.jsonl"),
         "simulated user": (["simulate", claims, "-i", "demo", "--turns", "2"], "simulations.jsonl"),
-        "training": (
-            ["train", "jury", debates, labels, "--of", "length,always-yes", "--replace"],
-            "weights.json",
-        ),
     }
     words, output = made[place]
     return [*map(str, words), "-o", str(folder / output)], output
@@ -302,13 +298,8 @@ def observing(folder: Path) -> Iterator[Observe]:
         yield Machine(made).cell
 
 
-_PRINTS_ITS_RESULT: Final = {"standard output is full": {"training": UNPRINTED}}
-"""A training prints scores that are nowhere else."""
 GROUP = Group(
     "The machine",
-    {
-        kind: dict.fromkeys(PLACES, promise) | _PRINTS_ITS_RESULT.get(kind, {})
-        for kind, promise in KINDS.items()
-    },
+    {kind: dict.fromkeys(PLACES, promise) for kind, promise in KINDS.items()},
     observing,
 )

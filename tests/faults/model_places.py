@@ -1,9 +1,8 @@
-"""The places that ask a model: debater, judge, panel, simulated user, training."""
+"""The places that ask a model: debater, judge, panel, simulated user."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ MARK = "Zanzibar"
 """A word of the affected turn, and of no other."""
 DEBATES, TURNS = 2, 2
 LIMITS = ("-O", "model.max_tokens=300")
-PLACES = ("debater", "judge", "panel", "simulated user", "training")
+PLACES = ("debater", "judge", "panel", "simulated user")
 
 
 def command(place: str, folder: Path, model: str, deadline: float = 60) -> Command:
@@ -27,7 +26,6 @@ def command(place: str, folder: Path, model: str, deadline: float = 60) -> Comma
         "judge": _judge,
         "panel": _panel,
         "simulated user": _user,
-        "training": _training,
     }
     return make[place](folder, "-m", model, "-O", f"model.deadline={deadline}", *LIMITS)
 
@@ -140,32 +138,3 @@ def _user(folder: Path, *model: str) -> Command:
         out,
     )
     return Command(folder, _run(*words), out.name, frozenset({"2.2"}), compare_turns)
-
-
-def _training(folder: Path, *model: str) -> Command:
-    out, labels = folder / "weights.json", folder / "labels.jsonl"
-    rows = [json.loads(line)[:TURNS] for line in demo_file("labels.jsonl").open()][:DEBATES]
-    labels.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    words = (
-        "train",
-        "jury",
-        write_debates(folder),
-        labels,
-        "--of",
-        "length,zsl",
-        *model,
-        "--replace",
-        "-o",
-        out,
-    )
-    return Command(
-        folder, _run(*words), out.name, frozenset({"2.2"}), lambda truth, made: {"2.2"}, _trained
-    )
-
-
-def _trained(path: Path, ended: Ended) -> set[str]:
-    """Return the turns that the terminal and the weights name."""
-    how = json.loads(path.read_text())["how"]
-    named = re.findall(r"debate (\d+), turn (\d+)", how)
-    said = re.findall(r"debate (\d+), turn (\d+)", ended.err)
-    return {f"{debate}.{turn}" for debate, turn in named if (debate, turn) in said}

@@ -15,7 +15,7 @@ from tests.faults.cells import Group
 pytestmark = pytest.mark.long
 
 SAMPLE = [
-    (model_faults.GROUP, "connection refused", ("judge", "panel", "training")),
+    (model_faults.GROUP, "connection refused", ("judge", "panel")),
     (model_faults.GROUP, "wrong schema, once", ("judge",)),
     (model_faults.GROUP, "truncated JSON", ("judge",)),
     (model_faults.GROUP, "wrong schema", ("panel",)),
@@ -47,6 +47,6 @@ def test_a_command_with_running_threads_keeps_the_folder_of_the_campaign() -> No
         assert Path(folder).exists()
 
 
-@pytest.mark.parametrize("verb", ["judge", "panel", "index", "train jury"])
+@pytest.mark.parametrize("verb", ["judge", "panel", "index"])
 def test_a_killed_command_goes_on_to_the_same_bytes(verb: str, tmp_path: Path) -> None:
     assert "all files equal" in kills.kill(verb, 3, 1, tmp_path)

@@ -79,23 +79,12 @@ TOURNAMENT: Final[Command] = (
 PART: Final = "run.jsonl.shards/1-of-1/part.json"
 MERGE: Final[Command] = ("merge", "run.jsonl.shards", "-o", "merged.jsonl")
 PLAN: Final[Command] = ("plan", "--run", "run.jsonl")
-WEIGHTS: Final[Command] = (
-    "judge",
-    DEBATES,
-    "-j",
-    "calibrated",
-    "-O",
-    "weights=weights.json",
-    "-o",
-    "out.jsonl",
-)
 VERIFY: Final[Command] = ("edition", "verify", "edition")
 REPORTS: Final[Command] = ("export", "simulations", "reports/runs/debates.jsonl", "-o", "o.jsonl")
 
 READERS: Final[dict[str, Command]] = {
     PART: MERGE,
     "run.jsonl.status.json": PLAN,
-    "weights.json": WEIGHTS,
     "tour/tournament.json": TOURNAMENT,
     "tour/ratings.json": ("report", "tour", "-o", "tour.html"),
     "edition/results/record.json": VERIFY,

@@ -83,12 +83,6 @@ def index_folder(place: Path, index: Path) -> Ended:
     return touche_rad("respond", "--say", "Zoos are bad.", "-i", place / "index")
 
 
-def weights(place: Path, index: Path) -> Ended:
-    made = write(place / "weights.json", {"format": NEWER})
-    words = ("judge", DEBATES, "-j", "calibrated", "-O", f"weights={made}")
-    return touche_rad(*words, "-o", place / "run.jsonl")
-
-
 def contests(place: Path, index: Path) -> Ended:
     made = set_format(write(place / "contests.jsonl", _first(demo_file("contests.jsonl"))))
     return touche_rad("report", made, "-o", place / "report.html")
@@ -113,7 +107,6 @@ READERS: list[Callable[[Path, Path], Ended]] = [
     cache,
     cache_export,
     index_folder,
-    weights,
     contests,
     outcomes,
 ]

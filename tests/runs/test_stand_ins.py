@@ -219,20 +219,6 @@ def test_a_fault_of_the_machine_stops_a_run_and_the_same_command_continues(
     assert out.read_text().count("I disagree.") == 2
 
 
-@pytest.mark.services  # learning weights needs scikit-learn
-def test_a_fault_of_the_machine_stops_a_training_without_an_output(
-    tmp_path: Path, buggy: Path
-) -> None:
-    buggy.write_text(BUGGY.replace('ZeroDivisionError("a bug of the judge")', "MemoryError()"))
-    out, inputs = tmp_path / "jury.json", [demo_file("debates.jsonl"), demo_file("labels.jsonl")]
-    ended = touche_rad(
-        "--plugin", buggy, "train", "jury", *inputs, "--of", "length,buggy-judge", "-o", out
-    )
-    assert ended.code == 1
-    assert "stopped at a fault of the machine: judge buggy-judge failed: MemoryError" in ended.err
-    assert not out.exists()
-
-
 def test_one_answer_on_the_screen_says_above_it_who_stands_in(
     buggy: Path, index: tuple[str, str]
 ) -> None:

@@ -41,7 +41,7 @@ def url(model: Scripted, demo_index_path: Path) -> Iterator[str]:
         "-i",
         str(demo_index_path),
         "-j",
-        "calibrated",
+        "zsl",
         "-m",
         f"{model.url}#tiny",
         "--deadline",

@@ -17,7 +17,7 @@ from touche_rad.errors import OptionError, UserError
 
 _FOLDER: Final = opt.path_argument("folder", "NAME")
 _DEBATERS: Final = ("grounded", "verbatim")
-_JUDGES: Final = ("grounded", "calibrated", "length")
+_JUDGES: Final = ("grounded", "length")
 _BASELINES: Final = ("verbatim", "length")
 """Entries of the defaults that are baselines."""
 

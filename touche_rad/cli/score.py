@@ -28,7 +28,6 @@ _FOR_LABELS: Final = (
     "exclude",
     "details",
     "correct",
-    "leave_out_abstained",
 )
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
 _WIDEST: Final = 200
@@ -69,9 +68,6 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
     opt.file("--debates", "Labelled debates in the labels' order, to match runs by id and text."),
     opt.flag("--by-place", "Match lines to labels by their order only."),
     opt.file("--exclude", "Leave out the turns that this file uses as examples.", "EXAMPLES"),
-    opt.flag(
-        "--leave-out-abstained", "Leave out the verdicts on which a judge abstains, for all runs."
-    ),
     opt.flag(
         "--correct",
         "TRUTH labels some turns only: estimate the share of yes and F1 on "
@@ -166,7 +162,6 @@ def _score(
         strict=given["strict"],
         debates=given["debates"],
         by_place=given["by_place"],
-        leave_out_abstained=given["leave_out_abstained"],
     )
     with progress("scoring", quiet=given["quiet"] or len(runs) == 1) as report:
         return score(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from touche_rad.cli import help_text, prepare
+from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.fine_tune import FINE_TUNING
@@ -17,7 +17,6 @@ from touche_rad.cli.train_options import (
     choice,
     number,
     print_result,
-    print_scores,
     replace_training,
 )
 
@@ -154,100 +153,6 @@ _LABELLED: Final = (
     opt.path_argument("debates", "DEBATES"),
     opt.path_argument("labels", "LABELS"),
 )
-
-
-@_subcommand(
-    "judge",
-    "train judge touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o weights.json",
-    "train judge debates.jsonl labels.jsonl -o weights.json -m URL#MODEL",
-    "train judge debates.jsonl labels.jsonl -o fsl1.json -m URL#MODEL --asks fsl1",
-)
-@opt.options(
-    *_LABELLED,
-    opt.output("Weights to write.", required=True),
-    opt.REPLACE,
-    click.option(
-        "--asks",
-        default="zsl",
-        show_default=True,
-        metavar="JUDGE",
-        help="Judge that asks the model, if there is a model.",
-    ),
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.plugin_options(None),
-    opt.SEED,
-    opt.QUIET,
-    opt.JSON,
-)
-def judge(debates: Path, labels: Path, **given: Any) -> None:
-    """Fit the judge "calibrated" to labelled debates, cross-validated by debate.
-
-    DEBATES and LABELS correspond line by line. With -m, the model's verdict is a feature too. The
-    printed scores are from held-out debates. Use the weights with -j 'calibrated(weights=FILE)'.
-    """
-    _train_judge("judge", "calibrated", debates, labels, given, asks=given["asks"])
-
-
-def _train_judge(
-    name: str, judge: str, debates: Path, labels: Path, given: Mapping[str, Any], **settings: Any
-) -> None:
-    """Learn the weights of a judge."""
-    from touche_rad.cli.fit_report import judge_lines, jury_lines
-    from touche_rad.cli.own_output import own_output
-    from touche_rad.plugins import trainer
-
-    out, quiet = given["output"], given["quiet"]
-    model = prepare.open_model(given, out) if prepare.names_model(given) else None
-    settings["seed"] = given["seed"]
-    with (
-        own_output(
-            f"train {name}", out, [debates, labels], settings, replace=given["replace"], model=model
-        ),
-        progress("judging", quiet=quiet) as report,
-    ):
-        result = trainer(name)(debates, labels, out, model=model, report=report, **settings)
-    if given["as_json"]:
-        print_result(result, quiet=quiet)
-    else:
-        print_scores("\n".join(judge_lines(result) if name == "judge" else jury_lines(result)))
-    say(f"written: {out}", quiet=quiet)
-    judged = ["judge", debates, "-j", judge, "-O", f"weights={out}", "-o", "run.jsonl"]
-    next_step(judged, quiet=quiet)
-
-
-@_subcommand(
-    "jury",
-    "train jury touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o jury.json",
-    "train jury debates.jsonl labels.jsonl --of grounded,zsl -o jury.json -m URL#MODEL",
-    "train jury debates.jsonl labels.jsonl --of 'grounded,length(longest=50)' -o jury.json",
-)
-@opt.options(
-    *_LABELLED,
-    opt.output("Weights to write.", required=True),
-    opt.REPLACE,
-    click.option(
-        "--of",
-        default="grounded,length",
-        show_default=True,
-        metavar="JUDGE,...",
-        help="Judges of the jury, the cheapest first.",
-    ),
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.plugin_options(None),
-    opt.SEED,
-    opt.QUIET,
-    opt.JSON,
-)
-def jury(debates: Path, labels: Path, **given: Any) -> None:
-    """Learn the weights of the judge "jury" from labelled debates, cross-validated by debate.
-
-    DEBATES and LABELS correspond line by line. The printed scores are from held-out debates: the
-    jury beside equal weights, its best judge, always-yes and the commoner label. Use the weights
-    with -j 'jury(weights=FILE)'.
-    """
-    _train_judge("jury", "jury", debates, labels, given, of=given["of"])
 
 
 @_subcommand(

@@ -21,7 +21,6 @@ from touche_rad.plugins.contracts import (
     JudgesAll,
     Meaning,
     Panel,
-    PlansRun,
     Retriever,
     VectorsWanted,
 )
@@ -73,7 +72,6 @@ __all__ = [
     "Meaning",
     "Options",
     "Panel",
-    "PlansRun",
     "Plugin",
     "Profile",
     "Retriever",

@@ -253,19 +253,6 @@ class JudgesAll(Protocol):
 
 
 @runtime_checkable
-class PlansRun(Protocol):
-    """A judge that reads all responses of a file before it judges the first one."""
-
-    async def plan(self, debates: Iterable[Sequence[Debate]]) -> None:
-        """Prepare to judge a file.
-
-        Args:
-            debates: For each debate the views that `judge` will get, one per response.
-        """
-        ...
-
-
-@runtime_checkable
 class Panel(Protocol):
     """Judges a whole debate of speeches. `judge` may be async."""
 

@@ -33,7 +33,7 @@ from touche_rad.models.context import (
     deadline_in,
     name_of,
 )
-from touche_rad.plugins import Judge, JudgesAll, PlansRun
+from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn, run_work
 from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
@@ -226,22 +226,10 @@ async def judge(
     def read(bad: files.BadLines) -> Iterator[tuple[Debate, Sequence[Debate]]]:
         return files.read_views(source, bad, keep_lost=True)
 
-    plans: list[asyncio.Task[None]] = []
-
-    async def prepared() -> None:
-        """Let a judge that plans read the whole file first, once."""
-        if not isinstance(judge, PlansRun):
-            return
-        if not plans:
-            whole = (views for _, views in files.read_views(source, files.BadLines(skip=True)))
-            plans.append(asyncio.ensure_future(judge.plan(whole)))
-        await asyncio.shield(plans[0])
-
     async def do(item: tuple[Debate, Sequence[Debate]]) -> Done:
         debate, views = item
         if not debate.turns and not debate.wire:
             return _lost(await anyio.to_thread.run_sync(turns_if_equal))
-        await prepared()
         turns = await _judge_whole(judge, views, deadline)
         return _done(debate, turns or await asyncio.gather(*map(cached.judge, views)))
 

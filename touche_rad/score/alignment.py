@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,6 @@ def turns_by_words(row: Row, spoken: Sequence[int], known: Sequence[str]) -> dic
 
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
 Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
-Votes = Mapping[tuple[int, int], Mapping[Maxim, Mapping[str, float | None]]]
-"""The votes of a judge's members by debate and turn, where it has members."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,6 @@ class Alignment:
     """Whether the official scorer accepts the run."""
     lost: int = 0
     """Labelled debates without any verdict in the run."""
-    votes: Votes = field(default_factory=dict)
-    abstained: frozenset[tuple[int, int, Maxim]] = frozenset()
-    """The verdicts on which the judge abstains, by debate, turn and maxim."""
 
 
 def align_strict(path: Path, truth: Path, labels: Labelled) -> Alignment:
@@ -83,8 +78,6 @@ class Aligner:
         self.reference = reference
         self.skip = skip
         self.problems: list[Problem] = []
-        self._votes: dict[tuple[int, int], Mapping[Maxim, Mapping[str, float | None]]] = {}
-        self._abstained: set[tuple[int, int, Maxim]] = set()
 
     def align(self) -> Alignment:
         """Find the labels of each line, and return the scores in the labels' shape."""
@@ -105,8 +98,6 @@ class Aligner:
             tuple(self.problems),
             self._is_official(),
             lost,
-            self._votes,
-            frozenset(self._abstained),
         )
 
     def _is_official(self) -> bool:
@@ -230,10 +221,6 @@ class Aligner:
             return {}
         for maxim, read in given.items():
             self._note_verdict(maxim, read, labels.get(maxim) is not None, where)
-            if read.abstained:
-                self._abstained.add((position, turn, maxim))
-        if any(read.votes for read in given.values()):
-            self._votes[position, turn] = {maxim: read.votes for maxim, read in given.items()}
         return {maxim: read.score for maxim, read in given.items()}
 
     def _note_verdict(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,9 +51,6 @@ class Read:
     score: float | None
     trouble: ProblemKind | None = None
     said: str = ""
-    votes: Mapping[str, float | None] = field(default_factory=dict)
-    """The scores of the judge's members, if it combines other judges."""
-    abstained: bool = False
 
 
 class Talk(NamedTuple):
@@ -233,13 +230,4 @@ def _verdict(given: object) -> Read:
         number,
         ProblemKind.ODD_SCORE if odd else None,
         repr(score)[:40] if odd else "",
-        _votes(verdict.get("votes")),
-        verdict.get("abstained") is True,
     )
-
-
-def _votes(given: object) -> Mapping[str, float | None]:
-    return {
-        str(name): float(score) if isinstance(score, int | float) else None
-        for name, score in _object(given).items()
-    }

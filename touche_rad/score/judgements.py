@@ -23,7 +23,6 @@ from touche_rad.score.exclusion import exclude as exclude_turns
 from touche_rad.score.exclusion import known_turns
 from touche_rad.score.figures import Draws, baseline_scores, measure
 from touche_rad.score.health import health
-from touche_rad.score.jurors import juror_rows, without_abstained
 from touche_rad.score.matching import Reference, Run, check_places, find_reference
 from touche_rad.score.naming import baseline_names, names
 from touche_rad.score.reports import JudgementReport
@@ -59,8 +58,6 @@ class Policy:
     """The labelled debates in the labels' order."""
     by_place: bool = False
     """Match by place only, whatever the words are."""
-    leave_out_abstained: bool = False
-    """Leave out the verdicts on which any judge abstains, for all runs."""
 
 
 DEFAULT_POLICY = Policy()
@@ -113,8 +110,6 @@ def score_judgements(
     known = labels
     if policy.missing == "skip":
         labels = without_missing(labels, list(scores.values()))
-    if policy.leave_out_abstained:
-        labels = without_abstained(labels, aligned)
     rows, figures = measure(
         labels, scores | {BASELINE: baseline_scores(labels)}, Draws(samples, seed)
     )
@@ -128,9 +123,6 @@ def score_judgements(
         policy="strict" if policy.strict else policy.missing,
         matched_by=str(source) if source else None,
         official=all(alignment.official for alignment in aligned),
-        abstained={tag: len(one.abstained) for tag, one in by_tag.items() if one.abstained},
-        abstained_left_out=policy.leave_out_abstained,
-        jurors=juror_rows(by_tag, labels),
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,
@@ -161,8 +153,6 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
             "--strict cannot be used with --exclude, --debates or --by-place: the official scorer "
             "scores all turns by their places"
         )
-    if policy.strict and policy.leave_out_abstained:
-        raise UserError("--strict and --leave-out-abstained cannot be used together")
     if policy.strict and policy.missing != "no":
         raise UserError("--strict and --missing cannot be used together: --strict refuses the run")
     if policy.by_place and policy.debates is not None:

@@ -11,7 +11,6 @@ from touche_rad.score.result import (
     Comparison,
     Health,
     JudgementRow,
-    JurorRow,
     LabelRow,
     Problem,
 )
@@ -40,13 +39,6 @@ _LABEL_COLUMNS: Columns = (
     ("no", "{no}"),
     ("unknown", "{unknown}"),
 )
-_JUROR_COLUMNS: Columns = (
-    ("judge and its members", "{run}: {juror}"),
-    ("turns", "{turns}"),
-    ("saved", "{saved:.0%}"),
-    ("mean F1", "{f1:.4f}"),
-    ("judge's F1 there", "{judge_f1:.4f}"),
-)
 _COMPARISON_COLUMNS: Columns = (
     ("runs", "{run} – {against}"),
     ("measure", "{measure}"),
@@ -74,11 +66,6 @@ def _by_maxim(rows: Sequence[JudgementRow]) -> Table:
 def comparison_table(rows: Sequence[Comparison]) -> Part:
     """Return the table of paired differences; its last column is Holm-corrected over all rows."""
     return table(_COMPARISON_COLUMNS, rows)
-
-
-def juror_table(rows: Sequence[JurorRow]) -> Part:
-    """Return the table of all members."""
-    return table(_JUROR_COLUMNS, rows)
 
 
 def health_lines(health: Mapping[str, Health]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from touche_rad.debate import Maxim
 from touche_rad.score.printing import (
     comparison_table,
     health_lines,
-    juror_table,
     measures,
     problem_counts,
     problem_lines,
@@ -23,7 +22,6 @@ from touche_rad.score.result import (
     Comparison,
     Health,
     JudgementRow,
-    JurorRow,
     LabelRow,
     Missing,
     Problem,
@@ -98,12 +96,6 @@ class JudgementReport(Report):
     lost: Mapping[str, int] = Field(default_factory=dict)
     """Labelled debates without any verdict, by run."""
     health: dict[str, Health] = Field(default_factory=dict)
-    abstained: Mapping[str, int] = Field(default_factory=dict)
-    """Verdicts on which the judge abstains, by run."""
-    abstained_left_out: bool = False
-    """Whether these verdicts are left out for all runs."""
-    jurors: tuple[JurorRow, ...] = ()
-    """The members of judges that combine other judges."""
     labels: Any = Field(exclude=True, repr=False)
     scores: Any = Field(exclude=True, repr=False)
     """The labels, and the aligned scores of each run, for the exports."""
@@ -187,14 +179,12 @@ def _judgements(report: JudgementReport) -> Iterator[Part]:
     yield _head(report)
     if len(report.runs) == 1:
         yield from measures(report.label_rows, report.rows)
-        yield juror_table(report.jurors)
         yield comparison_table(report.comparisons)
         yield health_lines(report.health)
         yield problem_lines(report.problems)
     else:
         yield _board(report)
         yield _notes(report)
-        yield juror_table(report.jurors)
         yield comparison_table(report.comparisons)
         yield problem_counts(report.problems)
 
@@ -223,10 +213,6 @@ def _head(report: JudgementReport) -> Iterator[str]:
         else ("; the official scorer would give at least one run no score")
     )
     yield f"{_POLICIES[report.policy]}{same}"
-    if report.abstained:
-        what = "left out for all runs" if report.abstained_left_out else "counted"
-        numbers = ", ".join(f"{run} {number}" for run, number in report.abstained.items())
-        yield f"verdicts on which a judge abstains are {what}: {numbers}"
     yield _drawn(report, "debates")
 
 

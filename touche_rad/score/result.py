@@ -90,21 +90,6 @@ class JudgementRow(Item):
     tn: int
 
 
-class JurorRow(Item):
-    """A member of a judge, on the labelled turns on which it was asked."""
-
-    run: str
-    juror: str
-    turns: int
-    """Turns with a label on which the member was asked."""
-    saved: float
-    """The share of turns on which it was not asked."""
-    f1: float | None
-    """The member's mean F1 over the maxims, on these turns."""
-    judge_f1: float | None
-    """The judge's mean F1 on the same turns."""
-
-
 class LabelRow(Item):
     """How often each label was given on a maxim."""
 

@@ -1,0 +1,112 @@
+"""The judge `jury`: several judges vote at the same time, and their scores are averaged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import ClassVar, Final
+
+import anyio
+from pydantic import Field
+
+from touche_rad.debate import Debate, Maxim, Verdict
+from touche_rad.errors import OptionError, UserError
+from touche_rad.models.context import current_context
+from touche_rad.plugins import Judge, JudgesAll, Services, find, parse_plugin, split_plugins
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.runs.judging import ViewVerdicts, judge_turns
+
+VOTES: Final = "votes"
+"""The field of a verdict with the score of each member; null if the member failed."""
+
+Votes = Mapping[str, Mapping[Maxim, float] | None]
+"""The scores of each member; None if it failed."""
+
+
+class Jury:
+    """Averages the scores of several judges."""
+
+    uses: ClassVar = ("model",)
+
+    class Options(PluginOptions):
+        """Options."""
+
+        of: str = Field(
+            "grounded,length",
+            description="judges, separated by commas: NAME or NAME(KEY=VALUE,...)",
+        )
+
+    def __init__(self, options: Options, services: Services) -> None:
+        names = split_plugins(options.of)
+        twice = [name for name in names if names.count(name) > 1]
+        if twice or not names:
+            problem = f"{twice[0]} is named twice" if twice else "of: name at least one judge"
+            raise OptionError(f"judge jury: {problem}")
+        self._members = {name: _make(name, services) for name in names}
+
+    async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+        """Judge the last response."""
+        return (await self._verdicts([debate]))[0]
+
+    async def judge_all(self, debate: Debate) -> Sequence[Mapping[Maxim, Verdict]] | None:
+        """Judge all responses at once, if one of the members can."""
+        if not any(isinstance(member, JudgesAll) for member in self._members.values()):
+            return None
+        return await self._verdicts([debate.view(turn) for turn in range(len(debate.turns))])
+
+    async def _verdicts(self, views: Sequence[Debate]) -> list[dict[Maxim, Verdict]]:
+        by_member: dict[str, Sequence[ViewVerdicts]] = {}
+
+        async def ask(name: str) -> None:
+            by_member[name] = await judge_turns(self._members[name], views, deadline=_time_left())
+
+        async with anyio.create_task_group() as group:
+            for name in self._members:
+                group.start_soon(ask, name)
+        return [
+            _mean({name: _scores(by_member[name][turn]) for name in self._members})
+            for turn in range(len(views))
+        ]
+
+
+def _make(text: str, services: Services) -> Judge:
+    name, options = parse_plugin(text)
+    if name == "jury":
+        raise OptionError("judge jury: of: a jury cannot contain a jury; name other judges")
+    plugin = find("judge", name)
+    missing = plugin.missing(index=services.index is not None, model=services.model is not None)
+    if missing:
+        raise UserError(f"judge jury: judge {name} needs {' and '.join(missing)}")
+    member: Judge = plugin.make(services, options)
+    return member
+
+
+def _scores(given: ViewVerdicts) -> dict[Maxim, float] | None:
+    """Return a member's scores, or None if it left out any."""
+    if given.unscored:
+        return None
+    return {maxim: float(given.verdicts[maxim].score or 0.0) for maxim in Maxim}
+
+
+def _mean(votes: Votes) -> dict[Maxim, Verdict]:
+    return {maxim: _verdict(votes, maxim) for maxim in Maxim}
+
+
+def _verdict(votes: Votes, maxim: Maxim) -> Verdict:
+    scores = {name: of[maxim] if of else None for name, of in votes.items()}
+    extra = {VOTES: {name: None if one is None else round(one, 6) for name, one in scores.items()}}
+    valid = [score for score in scores.values() if score is not None]
+    if not valid:
+        return Verdict(score=None, rationale="no judge of the jury gave a verdict", extra=extra)
+    rationale = "; ".join(
+        f"{name} {'gave no verdict' if score is None else format(score, '.2f')}"
+        for name, score in scores.items()
+    )
+    return Verdict(score=fmean(valid), rationale=rationale, extra=extra)
+
+
+def _time_left() -> float | None:
+    """Return the time that is left for the verdict, for each try of a member."""
+    end = current_context().deadline
+    return None if end is None else max(0.1, end - time.monotonic())
