@@ -13,7 +13,13 @@ ROOT = Path(__file__).parent.parent
 VOCABULARY = ("contest", "debate", "errors", "text")
 LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),
-    ("touche_rad.files", "touche_rad.models", "touche_rad.evidence", "touche_rad.plots"),
+    (
+        "touche_rad.files",
+        "touche_rad.calls",
+        "touche_rad.models",
+        "touche_rad.evidence",
+        "touche_rad.plots",
+    ),
     ("touche_rad.plugins",),
     ("touche_rad.training", "touche_rad.users", "touche_rad.demo", "touche_rad.pages"),
     ("touche_rad.runs",),

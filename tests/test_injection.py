@@ -15,11 +15,11 @@ from benchmarks.injection import Column
 from benchmarks.injection_texts import injections
 from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.test_hostile_texts import LENGTH, UNITS
+from touche_rad.calls import current_context
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.demo import demo_file
 from touche_rad.evidence.orders import orders_in, without_orders
-from touche_rad.models.context import current_context
 from touche_rad.models.prompts import LEFT_OUT, Prompt, render_dialogue
 from touche_rad.plugins import Services
 from touche_rad.runs.answering import LAST_RESORT, Answerer

@@ -37,10 +37,10 @@ from judges.debgraph.graph import MOTION, SceneGraph
 from judges.grice.sinai.judge import criteria
 from judges.inspirescore import InspireScore
 from judges.inspirescore.aggregation import mean
+from touche_rad.calls import Calls
 from touche_rad.contest import SYSTEM, USER, Contest, Outcome, Speech, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.models import ModelError
-from touche_rad.models.context import Calls
 from touche_rad.models.prompts import Ours
 from touche_rad.plugins import ArgumentIndex, Services, find
 from touche_rad.plugins import Options as PluginOptions

@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 import anyio
 from pydantic import Field
 
+from touche_rad.calls import current_context
 from touche_rad.debate import Debate, Maxim, Verdict
 from touche_rad.errors import OptionError, UserError
-from touche_rad.models.context import current_context
 from touche_rad.plugins import Judge, JudgesAll, Services, find, parse_plugin, split_plugins
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.judging import ViewVerdicts, judge_turns

@@ -25,9 +25,9 @@ from retrieval.index.statements import ROLES
 from retrieval.index.store import digest
 from retrieval.links import Link, alike
 from touche_rad import files, plugins
+from touche_rad.calls import run_sync
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-from touche_rad.models.context import run_sync
 from touche_rad.plugins import (
     Annotations,
     Annotator,

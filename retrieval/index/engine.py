@@ -27,7 +27,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from touche_rad.models.context import completed
+from touche_rad.calls import completed
 
 Found = list[list[tuple[float, int]]]
 Search = Callable[[Sequence[str], int], Found]

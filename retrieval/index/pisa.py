@@ -13,10 +13,10 @@ from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, FILE, Store, digest, read_manifest
 from retrieval.links import Link, alike
+from touche_rad.calls import completed, run_sync
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.models.context import completed, run_sync
 from touche_rad.plugins import (
     Annotations,
     Annotator,

@@ -22,10 +22,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
+from touche_rad.calls import completed
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import sha256_of
-from touche_rad.models.context import completed
 
 FILE = "manifest.json"
 FORMAT = 4

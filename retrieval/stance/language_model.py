@@ -10,9 +10,9 @@ import anyio
 from pydantic import BaseModel, Field, create_model
 
 from retrieval.stance.contract import Stance
+from touche_rad.calls import run_sync
 from touche_rad.debate import Argument
 from touche_rad.models import Model, Prompt
-from touche_rad.models.context import run_sync
 from touche_rad.models.endpoint import parse_address
 
 _SURE: Final = 0.9

@@ -17,11 +17,11 @@ from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.nli import always, taught
 from tests.profiles import with_settings
+from touche_rad.calls import call_context
 from touche_rad.debate import Argument
 from touche_rad.debaters.grounded.guard import ByNli
 from touche_rad.errors import OptionError, UserError
 from touche_rad.evidence.guard import Checked, Guard
-from touche_rad.models.context import call_context
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 

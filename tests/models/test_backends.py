@@ -17,12 +17,12 @@ from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.models.tiny import tiny_model
 from tests.terminal import touche_rad
+from touche_rad.calls import call_context
 from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Message, Model, sending
 from touche_rad.models import errors as faults
 from touche_rad.models import pool as pool_module
-from touche_rad.models.context import call_context
 from touche_rad.models.model import Settings, open_backend
 
 ASKED = [Message("user", "Say something fine.")]

@@ -14,9 +14,9 @@ import pytest
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
 from touche_rad import plugins
+from touche_rad.calls import context as calls
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
-from touche_rad.models import context as calls
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
 from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_chain

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
+from touche_rad.calls import CallContext, current_context
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
-from touche_rad.models.context import CallContext, current_context
 from touche_rad.users import RuleUser, Speaker, parse_user
 from touche_rad.users.simulator import Utterance
 

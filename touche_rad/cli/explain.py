@@ -55,7 +55,7 @@ async def explain(name: str, debater: Debater, debate: Debate, response: Respons
     Raises:
         UserError: The debater has no method `explain`.
     """
-    from touche_rad.models.context import Calls, call_context
+    from touche_rad.calls import Calls, call_context
     from touche_rad.plugins import ExplainedCandidate, Explains
 
     if not isinstance(debater, Explains):

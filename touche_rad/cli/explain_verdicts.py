@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.text import Text
 
+from touche_rad.calls import Calls
 from touche_rad.cli import prepare
 from touche_rad.cli.explain import MAX_LINES, counting, feature_line
 from touche_rad.cli.screen import bar, open_console, plain, shorten
 from touche_rad.errors import UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
-from touche_rad.models.context import Calls
 from touche_rad.plugins import ExplainsVerdicts
 from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.text import redact_data

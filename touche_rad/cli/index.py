@@ -221,7 +221,7 @@ class _Builder:
 
     def annotate(self, annotator: Annotator, of: Path | None, *, only_cost: bool) -> None:
         """Print the cost of the annotation and, unless `only_cost`, annotate."""
-        from touche_rad.models.context import run_sync
+        from touche_rad.calls import run_sync
         from touche_rad.plugins import index_backend_of
 
         backend = index_backend_of(self.place)

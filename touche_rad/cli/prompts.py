@@ -143,10 +143,10 @@ def _play(
 ) -> list[Request]:
     import anyio
 
+    from touche_rad.calls import call_context
     from touche_rad.cli import prepare
     from touche_rad.demo import demo_file
     from touche_rad.models import Model
-    from touche_rad.models.context import call_context
     from touche_rad.models.examples import Examples
     from touche_rad.plugins import Services
 
@@ -172,9 +172,9 @@ async def _answer_or_judge(
     plugin: Plugin, options: dict[str, str], services: Services, debate: Debate
 ) -> None:
     """Let the plugin process the debate; a step that does not accept its example ends the play."""
+    from touche_rad.calls import Calls
     from touche_rad.contest import to_contest
     from touche_rad.models import ModelError
-    from touche_rad.models.context import Calls
     from touche_rad.plugins import JudgesAll
 
     made, call = plugin.make(services, options), Calls()

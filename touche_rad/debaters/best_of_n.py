@@ -10,9 +10,7 @@ from typing import ClassVar, Final
 import anyio
 from pydantic import Field, field_validator
 
-from touche_rad.debate import NOTHING_FOUND, Debate, Response
-from touche_rad.errors import OptionError, UserError, WorkError
-from touche_rad.models.context import (
+from touche_rad.calls import (
     Calls,
     ModelUse,
     call_context,
@@ -20,6 +18,8 @@ from touche_rad.models.context import (
     name_of,
     report_without_model,
 )
+from touche_rad.debate import NOTHING_FOUND, Debate, Response
+from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import (
     Debater,
     ExplainedCandidate,

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from touche_rad.calls import run_sync
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
 from touche_rad.evidence.highlights import supported_sentences
 from touche_rad.exchange.reports import view_of
 from touche_rad.models import Model
-from touche_rad.models.context import run_sync
 from touche_rad.models.model import open_backend
 from touche_rad.plugins import Services, find, parse_plugin
 from touche_rad.plugins.registry import Plugin

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import anyio
 
-from touche_rad.models.context import current_context
+from touche_rad.calls import current_context
 from touche_rad.models.endpoint import Endpoint
 from touche_rad.models.errors import (
     BadReply,

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import anyio
 
+from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.context import current_context
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.text import clean, is_negation, words
 

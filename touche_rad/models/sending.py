@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
+from touche_rad.calls import call_context
 from touche_rad.models.cache import Cache, Row, request_lock
-from touche_rad.models.context import call_context
 from touche_rad.models.endpoint import NONE, Backend
 from touche_rad.models.errors import (
     BadRequest,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.models.context import CallContext, current_context
+from touche_rad.calls import CallContext, current_context
 from touche_rad.models.errors import ModelError, OverBudget, PromptTooLong
 from touche_rad.models.prompts import Message
 from touche_rad.text import redact

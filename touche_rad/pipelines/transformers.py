@@ -8,10 +8,10 @@ from typing import Any, Final
 import pandas as pd
 import pyterrier as pt
 
+from touche_rad.calls import run_sync
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.models import Model
-from touche_rad.models.context import run_sync
 from touche_rad.pipelines.frames import context_of
 from touche_rad.plugins import ArgumentIndex, Kind, Services, find, open_index, parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain

@@ -42,8 +42,8 @@ from pydantic import (
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
+from touche_rad.calls import call_context
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.models.context import call_context
 from touche_rad.models.prompts import Prompt
 
 _SETTING: Final[JsonDict] = {"setting": True}

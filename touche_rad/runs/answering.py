@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context, is_async
 from touche_rad.debate import (
     MOST_CHARACTERS,
     NOTHING_FOUND,
@@ -27,7 +28,6 @@ from touche_rad.debate import (
 )
 from touche_rad.errors import ToucheRadError, WorkError, text_of
 from touche_rad.evidence.orders import without_orders
-from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context, is_async
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, words

@@ -22,9 +22,7 @@ import anyio
 from pydantic import ValidationError
 
 from touche_rad import files
-from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
-from touche_rad.files.outputs import Status
-from touche_rad.models.context import (
+from touche_rad.calls import (
     Calls,
     CallTimeout,
     ModelUse,
@@ -33,6 +31,8 @@ from touche_rad.models.context import (
     deadline_in,
     name_of,
 )
+from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
+from touche_rad.files.outputs import Status
 from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn, run_work

@@ -12,11 +12,7 @@ from typing import Any
 import anyio
 
 from touche_rad import files
-from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.files.contests import Judgement
-from touche_rad.files.outputs import Status
-from touche_rad.files.records import dump, parse
-from touche_rad.models.context import (
+from touche_rad.calls import (
     Calls,
     ModelUse,
     call_context,
@@ -24,6 +20,10 @@ from touche_rad.models.context import (
     deadline_in,
     name_of,
 )
+from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.files.contests import Judgement
+from touche_rad.files.outputs import Status
+from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
 from touche_rad.runs.journal import Done
 from touche_rad.runs.judging import VERDICTS

@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from touche_rad.calls import current_context
 from touche_rad.errors import WorkError, text_of
 from touche_rad.files.outputs import total_of
 from touche_rad.models import ModelError
-from touche_rad.models.context import current_context
 from touche_rad.text import printable, redact
 
 log = logging.getLogger("touche_rad")

@@ -18,11 +18,11 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from pydantic import Field
 
+from touche_rad.calls import Calls, call_context
 from touche_rad.debate import Debate
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.records import FieldError, check_depth, whole_characters
 from touche_rad.files.simulations import parse_simulation, system_response
-from touche_rad.models.context import Calls, call_context
 from touche_rad.pages.marks import marked_answer
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
 from touche_rad.plugins import Explains, Judge

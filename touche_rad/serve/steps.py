@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from touche_rad.calls import call_context, current_context
 from touche_rad.debate import Hit
-from touche_rad.models.context import call_context, current_context
 from touche_rad.plugins import ArgumentIndex
 
 _WATCHED: Final = "_touche_rad_watched"

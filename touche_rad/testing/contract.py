@@ -11,12 +11,12 @@ import anyio
 from pydantic import ValidationError
 
 from touche_rad import files
+from touche_rad.calls import Calls
 from touche_rad.contest import Outcome, to_contest
 from touche_rad.debate import Debate, Hit, Maxim, Response, Turn, Verdict
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import WorkError
 from touche_rad.models import Model
-from touche_rad.models.context import Calls
 from touche_rad.models.examples import Examples
 from touche_rad.plugins import (
     ArgumentIndex,

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad import files
+from touche_rad.calls import run_sync
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines
-from touche_rad.models.context import run_sync
 from touche_rad.plugins import Judge
 from touche_rad.runs.judging import judge
 from touche_rad.score import Policy, health, score_judgements

@@ -18,10 +18,10 @@ import anyio
 import httpx
 from pydantic import Field
 
+from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.models.clients import certificates
-from touche_rad.models.context import current_context
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,

@@ -9,8 +9,8 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import anyio
 
+from touche_rad.calls import Calls, call_context, deadline_in
 from touche_rad.debate import Debate
-from touche_rad.models.context import Calls, call_context, deadline_in
 from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.rules import RuleUser
 

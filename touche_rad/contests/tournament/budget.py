@@ -10,9 +10,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from touche_rad.calls import CallContext, current_context
 from touche_rad.contests.two_sides import Game
 from touche_rad.models import Model
-from touche_rad.models.context import CallContext, current_context
 from touche_rad.models.errors import ModelError, OverBudget
 from touche_rad.models.usage import Cost, Usage
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 import anyio
 from pydantic import BaseModel, Field, create_model
 
+from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.choosing import MAX_LETTERS, Quotable
@@ -33,7 +34,6 @@ from touche_rad.evidence.guard import (
 from touche_rad.evidence.orders import sentences_to_judge
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
-from touche_rad.models.context import report_without_model
 from touche_rad.models.output import Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Services

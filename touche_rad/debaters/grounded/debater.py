@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 from pydantic import Field
 
+from touche_rad.calls import report_without_model
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded.choosing import (
     STANCES,
@@ -36,7 +37,6 @@ from touche_rad.evidence.orders import without_orders
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.repetition import Earlier
 from touche_rad.models import Model, ModelError
-from touche_rad.models.context import report_without_model
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words

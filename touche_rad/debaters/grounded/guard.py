@@ -10,9 +10,9 @@ from typing import Annotated, Final, Literal
 import anyio
 from pydantic import BaseModel, Field, create_model
 
+from touche_rad.calls import Calls, current_context
 from touche_rad.errors import UserError
 from touche_rad.models import Model, Prompt
-from touche_rad.models.context import Calls, current_context
 from touche_rad.models.output import Line
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]

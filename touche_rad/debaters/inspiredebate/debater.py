@@ -8,6 +8,7 @@ import anyio
 from pydantic import Field
 
 from retrieval.web import web_search
+from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.inspiredebate import evidence as search
 from touche_rad.debaters.inspiredebate.conversation import (
@@ -35,7 +36,6 @@ from touche_rad.debaters.inspiredebate.speech import (
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import Checked, Guard
 from touche_rad.models import ModelError
-from touche_rad.models.context import report_without_model
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, count_words, cut_to_words, sentences

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 import anyio
 
+from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.rdebater.annotations import SchemeAnnotations
 from touche_rad.debaters.rdebater.citing import cited, distortions, supported
@@ -29,7 +30,6 @@ from touche_rad.debaters.rdebater.turn import Allowance, opponent_texts
 from touche_rad.debaters.rdebater.writing import Brief, Candidate, draft, plain
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
-from touche_rad.models.context import report_without_model
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import anyio
 from pydantic import Field
 
+from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.sinai.step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai.step2_search import (
@@ -33,7 +34,6 @@ from touche_rad.debaters.sinai.step3_4_selection import (
 from touche_rad.debaters.sinai.step5_response import Wording, write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
-from touche_rad.models.context import report_without_model
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, cut_to_words

@@ -25,8 +25,8 @@ from typing import Any, Final, TypeGuard, TypeVar
 
 import anyio
 
+from touche_rad.calls.threads import Threads
 from touche_rad.errors import NO_TEXT, text_of
-from touche_rad.models.threads import Threads
 
 T = TypeVar("T")
 
