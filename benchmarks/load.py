@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
+import httpx2
 import numpy as np
 
 UTTERANCES = (
@@ -88,7 +88,7 @@ async def measure(url: str, server: int, given: argparse.Namespace) -> None:
     times: list[float] = []
     refused, lost = await play(url, given.debates, given.turns, times)
     seconds, during = time.monotonic() - begun, state(server)
-    stand_ins = httpx.get(f"{url}/health", timeout=60).json().get("stand_ins", "?")
+    stand_ins = httpx2.get(f"{url}/health", timeout=60).json().get("stand_ins", "?")
     low, middle, high = np.percentile(times, (10, 50, 99)) if times else (0.0, 0.0, 0.0)
     print("| debates | answers | a second | p10 | p50 | p99 | fallback | refused | lost |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -106,11 +106,11 @@ async def measure(url: str, server: int, given: argparse.Namespace) -> None:
 
 async def ready(url: str) -> None:
     """Wait until the server answers."""
-    async with httpx.AsyncClient() as client:
+    async with httpx2.AsyncClient() as client:
         for _ in range(600):
             try:
                 await client.get(f"{url}/health", timeout=5)
-            except httpx.HTTPError:
+            except httpx2.HTTPError:
                 await asyncio.sleep(0.1)
             else:
                 return
@@ -119,7 +119,7 @@ async def ready(url: str) -> None:
 
 async def play(url: str, debates: int, turns: int, times: list[float]) -> tuple[int, int]:
     """Play all debates at once; return the number of refused and of lost requests."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     refused = lost = 0
 
     async def debate(number: int) -> None:
@@ -131,14 +131,14 @@ async def play(url: str, debates: int, turns: int, times: list[float]) -> tuple[
             try:
                 answered = await client.post(url, json={"messages": messages})
                 content = answered.json()["content"]
-            except (httpx.HTTPError, ValueError, KeyError):
+            except (httpx2.HTTPError, ValueError, KeyError):
                 lost += 1
                 return
             refused += answered.status_code == 503
             times.append(time.monotonic() - begun)
             messages.append({"role": "assistant", "content": content})
 
-    async with httpx.AsyncClient(limits=limits, timeout=httpx.Timeout(300)) as client:
+    async with httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(300)) as client:
         await asyncio.gather(*map(debate, range(debates)))
     return refused, lost
 
@@ -146,7 +146,7 @@ async def play(url: str, debates: int, turns: int, times: list[float]) -> tuple[
 async def soak(url: str, server: int, turns: int, full: int, plots: Path | None) -> None:
     """Answer and judge so many messages; print memory, descriptors and latency in tenths."""
     rows: list[Sample] = []
-    async with httpx.AsyncClient(timeout=httpx.Timeout(300)) as client:
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(300)) as client:
 
         async def turn(number: int) -> float:
             message = UTTERANCES[0].format(" ".join(DIGITS[int(one)] for one in str(number)))

@@ -23,10 +23,10 @@ from threading import Thread
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 
 from benchmarks.reliability import lines
-from touche_rad.models.clients import Clients
+from touche_rad.models.client import Client
 from touche_rad.models.vllm import Vllm
 
 
@@ -39,10 +39,10 @@ class Recorder(ThreadingHTTPServer):
     def __init__(self, url: str) -> None:
         super().__init__(("127.0.0.1", 0), Passing)
         self.bodies: list[bytes] = []
-        self.client = httpx.Client(
+        self.client = httpx2.Client(
             base_url=url.removesuffix("/v1"),
             timeout=600,
-            limits=httpx.Limits(max_connections=None),
+            limits=httpx2.Limits(max_connections=None),
         )
 
 
@@ -61,7 +61,7 @@ class Passing(BaseHTTPRequestHandler):
         headers = {"Content-Type": "application/json"}
         self._answer(self.server.client.post(self.path, content=body, headers=headers))
 
-    def _answer(self, reply: httpx.Response) -> None:
+    def _answer(self, reply: httpx2.Response) -> None:
         self.send_response(reply.status_code)
         self.send_header("Content-Type", reply.headers.get("Content-Type", "application/json"))
         self.send_header("Content-Length", str(len(reply.content)))
@@ -102,15 +102,12 @@ def judged(debates: Path, judge: str, url: str, model: str, at_once: int, cpus: 
 
 
 async def sent(url: str, bodies: list[bytes], at_once: int) -> float:
-    """Send all bodies, so many at once; return the seconds.
-
-    The client is ours, because one by httpx would take ten times the processor time.
-    """
-    limit, clients = anyio.Semaphore(at_once), Clients()
+    """Send all bodies, so many at once; return the seconds."""
+    limit, client = anyio.Semaphore(at_once), Client()
 
     async def one(body: bytes) -> None:
         async with limit:
-            reply = await clients.send("POST", f"{url}/chat/completions", body)
+            reply = await client.send("POST", f"{url}/chat/completions", body)
             json.loads(reply.json()["choices"][0]["message"]["content"])
 
     begun = time.perf_counter()
@@ -118,7 +115,7 @@ async def sent(url: str, bodies: list[bytes], at_once: int) -> float:
         for body in bodies:
             group.start_soon(one, body)
     seconds = time.perf_counter() - begun
-    await clients.close()
+    await client.close()
     return seconds
 
 

@@ -17,7 +17,7 @@ from threading import Thread
 from typing import Any, Literal
 
 import anyio
-import httpx
+import httpx2
 from pydantic import BaseModel, Field
 
 from touche_rad.models import Message, Model
@@ -55,7 +55,9 @@ def body(name: str, messages: Sequence[Message], settings: Settings) -> dict[str
 
 async def raw(url: str, name: str, asked: Sequence[Sequence[Message]], at_once: int) -> float:
     limit = anyio.Semaphore(at_once)
-    async with httpx.AsyncClient(timeout=600, limits=httpx.Limits(max_connections=None)) as client:
+    async with httpx2.AsyncClient(
+        timeout=600, limits=httpx2.Limits(max_connections=None)
+    ) as client:
 
         async def one(messages: Sequence[Message]) -> None:
             async with limit:
@@ -145,7 +147,7 @@ async def beside_nothing(count: int) -> None:
     await ours(model, prompts(50, "Warm"))
     seconds = await ours(model, prompts(count, "Ours"))
     print(
-        f"a call where the server costs nothing: httpx {1000 * plain / count:.2f} ms, "
+        f"a call where the server costs nothing: httpx2 {1000 * plain / count:.2f} ms, "
         f"ours {1000 * seconds / count:.2f} ms, {seconds / plain:.2f} times"
     )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

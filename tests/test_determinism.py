@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from unittest.mock import patch
 
 import anyio
-import httpx
+import httpx2
 import pytest
 
 from tests.models import scripted
@@ -253,9 +253,9 @@ _CHECKS: Final[dict[Kind, Callable[..., Awaitable[None]]]] = {
 
 
 @asynccontextmanager
-async def _client(answerer: Answerer, judge: Any) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app=create_app(answerer, judge))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+async def _client(answerer: Answerer, judge: Any) -> AsyncIterator[httpx2.AsyncClient]:
+    transport = httpx2.ASGITransport(app=create_app(answerer, judge))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         yield client
 
 

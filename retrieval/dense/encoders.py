@@ -7,8 +7,6 @@ import json
 import os
 import random
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
+from touche_rad.models.client import certificates
+from touche_rad.text import KEY
 
 BATCH = 64
 TRIES = 5
@@ -58,18 +58,22 @@ class Endpoint:
 
     def _post(self, body: bytes) -> Any:
         headers = {"Content-Type": "application/json"}
-        key = os.environ.get("OPENAI_API_KEY", "")
+        key = os.environ.get(KEY, "")
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        request = urllib.request.Request(self._address, body, headers)
+        import httpx2
+
+        verify = certificates()
         for left in reversed(range(TRIES)):
             try:
-                with urllib.request.urlopen(request, timeout=SECONDS) as reply:
-                    return json.loads(reply.read())
-            except urllib.error.HTTPError as error:
-                if error.code not in _LATER or not left:
-                    raise WorkError(f"{self._address} answered {error.code}") from None
-            except (OSError, ValueError) as error:
+                reply = httpx2.post(
+                    self._address, content=body, headers=headers, timeout=SECONDS, verify=verify
+                )
+                if reply.status_code == httpx2.codes.OK:
+                    return reply.json()
+                if reply.status_code not in _LATER or not left:
+                    raise WorkError(f"{self._address} answered {reply.status_code}")
+            except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
                 if not left:
                     raise WorkError(f"{self._address}: {error}") from None
             time.sleep(min(8.0, 0.25 * 2 ** (TRIES - 1 - left)) * random.uniform(0.5, 1.0))

@@ -5,16 +5,15 @@ Its settings must list `json` under `search.formats`; most public servers do not
 
 from __future__ import annotations
 
-import json
-import ssl
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import anyio
-import httpx
 
 from retrieval.web.search import Page, SearchFailed, page_of, plain
 from touche_rad.errors import UserError
+from touche_rad.models.client import Client, NoReply, Reply, TooLarge
 
 SECONDS: Final = 10.0
 LARGEST: Final = 2_000_000
@@ -28,8 +27,12 @@ class SearXNG:
 
     def __init__(self, address: str, seconds: float = SECONDS) -> None:
         """Take the address, such as http://localhost:8080; no request is sent."""
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        try:
+            parts = urlsplit(address)
+            valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # such as a port that is no number
+            valid = False
+        if not valid or "@" in parts.netloc:
             raise UserError(f"web search {address!r}: expected http://HOST:PORT without a password")
         self._address = address.rstrip("/").removesuffix("/search") + "/search"
         self._seconds = seconds
@@ -46,34 +49,24 @@ class SearXNG:
             return []
         try:
             with anyio.fail_after(self._seconds):
-                reply = await self._request(words)
+                sent = {"q": words, "format": "json"}
+                async with Client() as client:
+                    reply = await client.send("GET", self._address, params=sent, largest=LARGEST)
         except TimeoutError:
             why = f"no answer within {self._seconds:.3g} s"
-        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            why = plain(str(error), 200) or type(error).__name__
+        except NoReply as error:
+            why = plain(str(error), 200)
+        except TooLarge:
+            why = f"the reply is larger than {LARGEST} bytes"
         else:
-            return self._pages(reply)[:k]
+            if reply.status == HTTPStatus.OK:
+                return self._pages(reply)[:k]
+            why = _status(reply.status)
         raise SearchFailed(f"{self.place}: {why}")
 
-    async def _request(self, words: str) -> bytes:
-        sent = {"q": words, "format": "json"}
-        tls = self._address.startswith("https:")  # loading certificates takes time
-        async with (
-            httpx.AsyncClient(follow_redirects=False, timeout=None, verify=tls) as client,
-            client.stream("GET", self._address, params=sent) as reply,
-        ):
-            if reply.status_code != httpx.codes.OK:
-                raise SearchFailed(f"{self.place}: {_status(reply.status_code)}")
-            body = bytearray()
-            async for part in reply.aiter_bytes():
-                body += part
-                if len(body) > LARGEST:
-                    raise SearchFailed(f"{self.place}: the reply is larger than {LARGEST} bytes")
-        return bytes(body)
-
-    def _pages(self, reply: bytes) -> list[Page]:
+    def _pages(self, reply: Reply) -> list[Page]:
         try:
-            content: Any = json.loads(reply)
+            content: Any = reply.json()
         except (ValueError, RecursionError):
             raise SearchFailed(f"{self.place}: the reply is not JSON") from None
         results = content.get("results") if isinstance(content, dict) else None
@@ -97,7 +90,7 @@ def _web_address(url: Any) -> str:
 
 
 def _status(status: int) -> str:
-    if status == httpx.codes.FORBIDDEN:
+    if status == HTTPStatus.FORBIDDEN:
         return "403: add json to search.formats in its settings"
     if status in (301, 302, 307, 308):
         return f"{status}: redirected; use the address that the server redirects to"

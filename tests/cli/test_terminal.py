@@ -285,19 +285,6 @@ def test_a_run_names_the_plugins_that_it_loads_from_the_current_folder(tmp_path:
     assert "plugins of touche-rad.toml are loaded: mine.py" in ended.err
 
 
-def test_doctor_says_where_a_cache_lies_on_a_network_file_system(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mounts = tmp_path / "mounts"
-    mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/home {tmp_path} nfs4 rw 0 0\n")
-    assert "cache" not in {one["what"] for one in json.loads(touche_rad("doctor", "--json").out)}
-    monkeypatch.setattr("touche_rad.models.cache.MOUNTS", mounts)
-    ended = touche_rad("doctor", "--cache", tmp_path / "cache", "--json")
-    cache = next(one for one in json.loads(ended.out) if one["what"] == "cache")
-    assert not cache["ok"]
-    assert "network file system (nfs4)" in cache["found"]
-
-
 def test_doctor_prints_no_control_characters(tmp_path: Path) -> None:
     ended = touche_rad("doctor", "-i", "no\x1b]0;title\x07\x1b[2J\x9b31m", cwd=tmp_path)
     assert not set("\x1b\x07\x9b") & set(ended.out + ended.err)

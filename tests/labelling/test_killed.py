@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.conftest import repeats
@@ -38,7 +38,7 @@ def test_no_acknowledged_answer_is_lost_by_kills(tmp_path: Path) -> None:
             timer = threading.Timer(chance.uniform(0.0, 0.05), os.kill, (process, signal.SIGKILL))
             rest = chance.randint(0, 6)  # answers until the timer starts
             try:
-                with httpx.Client(base_url=address) as client:
+                with httpx2.Client(base_url=address) as client:
                     queue = client.get("queue").json()["places"]
                     for debate, turn in queue:
                         _check(
@@ -57,7 +57,7 @@ def test_no_acknowledged_answer_is_lost_by_kills(tmp_path: Path) -> None:
                         known[key] = label
                         del unsure[key]
                         acknowledged += 1
-            except httpx.HTTPError:
+            except httpx2.HTTPError:
                 pass  # killed
             timer.join()
     assert acknowledged > KILLS

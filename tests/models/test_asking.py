@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 import ssl
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -177,6 +177,69 @@ def test_what_lasts_is_told_at_once(server: Scripted, fault: str) -> None:
     assert len(server.asked) == 1
 
 
+def test_a_retry_waits_as_long_as_the_server_asks_for(server: Scripted) -> None:
+    server.script = [fails(429, Retry_After="0.6")]
+    begun = time.monotonic()
+    assert _ask(server) == Fine(words="fine", score=1)
+    assert time.monotonic() - begun >= 0.6
+    server.script = [fails(429, Retry_After="30")]
+    with pytest.raises(faults.Busy):
+        _ask(server, deadline=5)
+    assert time.monotonic() - begun < 5, "a call does not wait beyond its deadline"
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_no_more_calls_are_open_than_allowed(server: Scripted, at_once: int) -> None:
+    lock, count, most = threading.Lock(), 0, 0
+
+    def answer(handler: Any) -> None:
+        nonlocal count, most
+        with lock:
+            count += 1
+            most = max(most, count)
+        time.sleep(0.05)
+        with lock:
+            count -= 1
+        content(OK)(handler)
+
+    server.always = answer
+
+    async def run() -> list[Any]:
+        model = Model(Address(server.url, "tiny"), at_once=at_once, deadline=0.5)
+        jobs = [lambda n=n: model.ask([Message("user", f"Text {n}.")], Fine) for n in range(15)]
+        found = await model.ask_all(jobs)
+        await model.close()
+        return found
+
+    assert anyio.run(run) == [Fine(words="fine", score=1)] * 15, "waiting for a place has no limit"
+    assert most == at_once
+
+
+def test_a_key_that_http_does_not_allow_is_not_shown(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "se\ncret")
+    with pytest.raises(faults.Unreachable) as caught:
+        _ask(server)
+    assert "cret" not in str(caught.value)
+    assert not server.asked
+
+
+def test_a_reply_that_is_too_large_is_refused(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.always = content("x" * (17 * 2**20))
+    with pytest.raises(faults.BadReply, match="larger than"):
+        _ask(server)
+
+
+def test_a_redirect_is_not_followed(server: Scripted) -> None:
+    server.always = fails(307, Location=f"{server.url}/elsewhere")
+    with pytest.raises(faults.BadRequest, match="307"):
+        _ask(server)
+    assert len(server.asked) == 1
+
+
 @pytest.mark.parametrize("fault", [scripted.silent, scripted.dripping])
 def test_nothing_hangs_past_its_deadline(server: Scripted, fault: Any) -> None:
     server.always = fault
@@ -197,7 +260,7 @@ def test_loading_certificates_does_not_count_against_the_time_limit(
 
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
-    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))  # httpx sends the requests
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
     server.always = content(OK)
     assert _ask(server, deadline=2).words == "fine"
     assert _ask(server, deadline=2).words == "fine"
@@ -558,64 +621,6 @@ def test_one_token_is_a_verdict(server: Scripted) -> None:
     )
 
 
-def test_answers_of_different_length_do_not_slow_a_run_down() -> None:
-    limiter, chance = sending.Limiter(256), random.Random(0)
-    for _ in range(200):
-        limiter.answered(chance.lognormvariate(0, 0.5))
-    assert limiter.limit > 100, "it doubles with each round of answers"
-    reached = limiter.limit
-    for _ in range(200):
-        limiter.answered(5 * chance.lognormvariate(0, 0.5))
-    assert limiter.limit < reached + 20, "a server whose answers take longer gets no more calls"
-    limiter.busy()
-    assert limiter.limit < reached
-    before = limiter.limit
-    for _ in range(20):
-        limiter.answered(0.1)
-    assert before < limiter.limit < before + 2, "after that it grows slowly"
-
-
-def test_short_and_long_answers_of_a_plugin_let_the_limit_grow() -> None:
-    limiter = sending.Limiter(256)
-    for tokens in (5, 300, 40) * 70:
-        limiter.answered(0.5 + 0.02 * tokens, tokens)
-    assert limiter.limit > 100
-
-
-def test_a_quick_server_soon_gets_many_calls() -> None:
-    limiter = sending.Limiter(256)
-    for _ in range(4 + 16 + 64):
-        limiter.answered(0.5, 100, allowed=120)
-    assert limiter.limit == 256, "four times as many after each round"
-
-
-def test_calls_that_would_be_late_one_after_the_other_are_not_made() -> None:
-    limiter = sending.Limiter(256)
-    for _ in range(4):
-        limiter.answered(30, 100, allowed=120)
-    assert sending.FIRST < limiter.limit * 30 / sending.FIRST < 120
-
-
-def test_refused_calls_of_one_burst_lower_the_limit_once() -> None:
-    limiter = sending.Limiter(256, first=64)
-    sent = time.monotonic()
-    for _ in range(50):
-        limiter.busy(sent)
-    assert limiter.limit == 32
-    limiter.busy(time.monotonic() + 1)
-    assert limiter.limit == 16
-
-
-def test_a_slow_server_gets_no_more_calls_than_it_answers_in_time() -> None:
-    limiter = sending.Limiter(256)
-    for _ in range(50):
-        limiter.answered(50, 100, allowed=120)
-    assert limiter.limit == sending.FIRST
-    for _ in range(3):
-        limiter.late()
-    assert limiter.limit == sending.FIRST, "calls that are late are not made one at a time"
-
-
 def test_where_the_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse_address("http://h:1/v1/#m") == Address("http://h:1/v1", "m")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://e:2/v1")
@@ -631,3 +636,5 @@ def test_where_the_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
         parse_address("http://h:1/v1")
     with pytest.raises(UserError, match="user name or password"):
         parse_address("http://user:secret@h:1/v1#m")
+    with pytest.raises(UserError, match="Port out of range"):
+        parse_address("http://h:99999/v1#m")

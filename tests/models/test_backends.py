@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +15,10 @@ from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.models.tiny import tiny_model
 from tests.terminal import touche_rad
-from touche_rad.calls import call_context
 from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
-from touche_rad.models import Message, Model, sending
+from touche_rad.models import Message, Model, endpoints, sending
 from touche_rad.models import errors as faults
-from touche_rad.models import pool as pool_module
 from touche_rad.models.model import Settings, open_backend
 
 ASKED = [Message("user", "Say something fine.")]
@@ -45,146 +41,63 @@ async def _asked(model: Model, count: int) -> list[Any]:
     return await model.ask_all([one(number) for number in range(count)])
 
 
-def test_several_servers_share_the_work(servers: tuple[Scripted, Scripted]) -> None:
+async def _used(given: str, count: int, **more: Any) -> tuple[Model, list[Any]]:
+    model = Model(open_backend(given), **more)
+    try:
+        return model, await _asked(model, count)
+    finally:
+        await model.close()
+
+
+def test_several_servers_answer_in_turn(servers: tuple[Scripted, Scripted]) -> None:
     one, other = servers
-
-    async def run() -> list[Any]:
-        model = Model(open_backend(f"{one.url},{other.url}#tiny"))
-        try:
-            return await _asked(model, 60)
-        finally:
-            await model.close()
-
-    assert all(isinstance(found, Fine) for found in anyio.run(run))
-    assert len(one.asked) + len(other.asked) == 60
-    assert min(len(one.asked), len(other.asked)) >= 15
+    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 60))
+    assert all(isinstance(answer, Fine) for answer in found)
+    assert len(one.asked) == len(other.asked) == 30
+    counts = model.usage.record()["endpoints"]
+    assert counts == {server.url: {"calls": 30, "failures": 0} for server in servers}
 
 
-def test_a_dead_server_is_left_out_until_it_answers_again(
+def test_a_dead_server_is_skipped_until_it_answers_again(
     servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = servers
-    monkeypatch.setattr(pool_module, "FIRST_PAUSE", 0.2)
-    monkeypatch.setattr(pool_module, "LONGEST_PAUSE", 0.2)
+    monkeypatch.setattr(endpoints, "FIRST_PAUSE", 0.2)
+    monkeypatch.setattr(endpoints, "LONGEST_PAUSE", 0.2)
     alive = one.always
 
     async def run() -> tuple[int, int, int]:
-        model = Model(open_backend(f"{one.url},{other.url}#tiny"))
+        model = Model(open_backend(f"{one.url},{other.url}#tiny"), at_once=4)
         one.always = scripted.reset
         assert all(isinstance(found, Fine) for found in await _asked(model, 40))
         dead, served = len(one.asked), len(other.asked)
         one.always = alive
         await anyio.sleep(0.3)
-        await _asked(model, 1)  # one call tries it again
         assert all(isinstance(found, Fine) for found in await _asked(model, 40))
         await model.close()
+        counts = model.usage.record()["endpoints"]
+        assert counts[one.url]["failures"] == dead
         return dead, served, len(one.asked)
 
     dead, served, after = anyio.run(run)
     assert served == 40
     assert dead < 20, "one that died is not tried for every call"
-    assert after - dead >= 10, "it was taken back"
+    assert after - dead == 20, "it is used again"
 
 
-async def _debates(model: Model, debates: int, turns: int) -> list[Any]:
-    """Ask several times in each debate."""
-
-    async def one(debate: int, turn: int) -> Fine:
-        with call_context(debate=f"debate {debate}", turn=turn):
-            return await model.ask([Message("user", f"debate {debate}, turn {turn}")], Fine)
-
-    return await model.ask_all(
-        [partial(one, debate, turn) for turn in range(turns) for debate in range(debates)]
-    )
-
-
-def _debates_at(server: Scripted) -> set[str]:
-    return {asked["messages"][0]["content"].partition(",")[0] for asked in server.asked}
-
-
-async def _used(given: str, debates: int, turns: int, **more: Any) -> tuple[Model, list[Any]]:
-    model = Model(open_backend(given), **more)
-    try:
-        return model, await _debates(model, debates, turns)
-    finally:
-        await model.close()
-
-
-def test_the_calls_of_a_debate_go_to_one_endpoint(servers: tuple[Scripted, Scripted]) -> None:
-    one, other = servers
-    given = f"{one.url}#tiny,{other.url}#tiny"
-    model, found = anyio.run(lambda: _used(given, 30, 4, at_once=4))
-    assert [answer for answer in found if not isinstance(answer, Fine)] == []
-    assert not _debates_at(one) & _debates_at(other)
-    assert min(len(_debates_at(one)), len(_debates_at(other))) >= 5
-    before = _debates_at(one)
-    anyio.run(lambda: _used(f"{other.url},{one.url}#tiny", 30, 4, at_once=4))
-    assert _debates_at(one) == before, "another process, another order of the addresses"
-    counts = model.usage.record()["endpoints"]
-    assert sum(place["calls"] for place in counts.values()) == 120
-    assert all(place["failures"] == 0 for place in counts.values())
-
-
-def test_an_endpoint_with_many_open_calls_gets_no_more(servers: tuple[Scripted, Scripted]) -> None:
-    one, other = servers
-    together = threading.Barrier(40)
-
-    def after_all(handler: scripted.Handler) -> None:
-        together.wait(20)
-        scripted.content('{"words": "fine"}')(handler)
-
-    one.always = other.always = after_all
-
-    async def run() -> None:
-        pool: Any = open_backend(f"{one.url},{other.url}#tiny")
-        with call_context(debate="one debate"):
-            async with anyio.create_task_group() as group:
-                for _ in range(40):
-                    group.start_soon(pool.complete, {"messages": []}, 20.0)
-        await pool.close()
-
-    anyio.run(run)
-    assert min(len(one.asked), len(other.asked)) >= 10
-
-
-def test_an_endpoint_dies_in_the_middle_of_a_run(servers: tuple[Scripted, Scripted]) -> None:
-    one, other = servers
-    alive = one.always
-    one.script = [alive] * 10
-    one.always = scripted.reset
-    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 20, 5))
-    assert [answer for answer in found if not isinstance(answer, Fine)] == []
-    counts = model.usage.record()["endpoints"]
-    assert counts[other.url] == {"calls": 90, "failures": 0}
-    assert counts[one.url]["calls"] - counts[one.url]["failures"] == 10
-    assert counts[one.url]["failures"] < 60, "it is left out after the first failures"
-
-
-def test_an_endpoint_without_power_loses_no_call(
-    servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
+def test_a_server_that_nobody_listens_at_costs_no_call(
+    servers: tuple[Scripted, Scripted],
 ) -> None:
-    one, other = servers
-    monkeypatch.setattr(pool_module, "_PATIENCE", 0.1)
-    stop = threading.Event()
-
-    def hangs(handler: scripted.Handler) -> None:
-        stop.wait(20)
-        handler.close_connection = True
-
-    one.script = [one.always] * 10
-    one.always = hangs
-    try:
-        _, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 20, 3, deadline=8.0))
-    finally:
-        stop.set()
+    one, _ = servers
+    model, found = anyio.run(lambda: _used(f"http://127.0.0.1:9/v1,{one.url}#tiny", 20))
     assert [answer for answer in found if not isinstance(answer, Fine)] == []
-    assert len(other.asked) == 50
+    assert model.usage.total.retries == 0, "the next server got the call at once"
 
 
 def test_an_endpoint_without_the_model_is_left_out(servers: tuple[Scripted, Scripted]) -> None:
     one, other = servers
     one.always = fails(404)
-    _, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 20, 2))
+    _, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 40))
     assert [answer for answer in found if not isinstance(answer, Fine)] == []
     assert len(other.asked) == 40
 
@@ -194,7 +107,7 @@ def test_a_refused_request_is_no_failure_of_its_endpoint(
 ) -> None:
     one, other = servers
     one.always = other.always = fails(400)
-    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 4, 1))
+    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 4))
     assert {type(error) for error in found} == {faults.BadRequest}
     counts = model.usage.record()["endpoints"]
     assert sum(place["failures"] for place in counts.values()) == 0
@@ -331,7 +244,6 @@ def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str
         ("http://x/v1,,http://y/v1#m", "single commas"),
         ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"),
         ("vllm:", "no model is named"),
-        ("vllm-offline:", "-m vllm-offline:FOLDER"),
         ("vllm:/no/such/folder", "there is no such folder"),
         ("hf:/no/such", "this folder does not exist"),
         ("scripted:/no/such", "cannot be read"),

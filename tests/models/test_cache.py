@@ -10,9 +10,8 @@ import signal
 import socket
 import sqlite3
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,39 +78,18 @@ def test_two_processes_share_one_cache(server: Scripted, tmp_path: Path) -> None
         one.join(60)
         assert one.exitcode == 0
     _asks_many(NONE, tmp_path, list(range(30)))
-    assert len(server.asked) == 30, "what two ask at the same time is asked once"
 
 
-@pytest.mark.long
-def test_what_a_killed_process_asked_is_asked_by_who_waits(
+def test_of_two_answers_to_a_request_both_processes_use_the_first(
     server: Scripted, tmp_path: Path
 ) -> None:
-    spawned = multiprocessing.get_context("spawn")
-    never = threading.Event()
-    server.script = [lambda _: never.wait(60) and None]
-    first, second = (
-        spawned.Process(target=_asks_many, args=(server.url, tmp_path, [0])) for _ in range(2)
-    )
-    first.start()
-    _until(lambda: len(server.asked) == 1)
-    second.start()
-    _until(lambda: second.pid is not None and (tmp_path / "asked.lock").exists())
-    second.join(3)
-    assert second.is_alive(), "the second waits for the first"
-    assert len(server.asked) == 1
-    first.kill()
-    second.join(60)
-    never.set()
-    assert second.exitcode == 0
-    assert len(server.asked) == 2
+    def answer_late(handler: scripted.Handler) -> None:
+        ask(server.url, tmp_path)  # what another process asks at the same time
+        scripted.content('{"words": "late"}')(handler)
 
-
-def _until(holds: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if holds():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came")
+    server.script = [answer_late]
+    assert ask(server.url, tmp_path).words == "Number 0"
+    assert ask(NONE, tmp_path).words == "Number 0"
 
 
 def test_a_damaged_answer_is_asked_for_again(

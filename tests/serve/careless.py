@@ -1,6 +1,6 @@
 """A client as careless as the official one, and a model behind the server that fails now and then.
 
-It needs nothing but the standard library and httpx, so that it runs inside the image as well:
+It needs nothing but the standard library and httpx2, so that it runs inside the image as well:
 `python -m tests.serve.careless DEBATES FOLDER COMMAND...` starts COMMAND with `-m URL#tiny`, plays
 DEBATES debates all at once, evaluates them, and writes both files to FOLDER.
 """
@@ -22,7 +22,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.models import scripted
 from tests.models.scripted import Handler, Scripted, fails, raw, reply
@@ -72,8 +72,8 @@ def wait_for(url: str, ended: Callable[[], int | None]) -> None:
     end = time.monotonic() + 120
     while True:
         try:
-            httpx.get(f"{url}/health", timeout=5).raise_for_status()
-        except httpx.HTTPError:
+            httpx2.get(f"{url}/health", timeout=5).raise_for_status()
+        except httpx2.HTTPError:
             assert ended() is None, "the server ended"
             assert time.monotonic() < end, "the server does not answer"
             time.sleep(0.1)
@@ -81,7 +81,7 @@ def wait_for(url: str, ended: Callable[[], int | None]) -> None:
             return
 
 
-async def played(client: httpx.AsyncClient, url: str, number: int) -> dict[str, Any]:
+async def played(client: httpx2.AsyncClient, url: str, number: int) -> dict[str, Any]:
     """Play one debate as the official client does; whatever goes wrong loses it."""
     messages: list[dict[str, Any]] = []
     turns = []
@@ -95,13 +95,13 @@ async def played(client: httpx.AsyncClient, url: str, number: int) -> dict[str, 
             messages.append({"role": "assistant", "content": answer["content"]})
             turn = {"utterance": answer["content"], "response": answer, "milliseconds": 1}
             turns.append({"utterance": said, "systemResponse": turn})
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError):
         return {}
     configuration = {"topic": {"description": f"Case {number}"}, "maxTurns": TURNS}
     return {"simulation": {"configuration": configuration, "userTurns": turns}}
 
 
-async def evaluated(client: httpx.AsyncClient, url: str, row: dict[str, Any]) -> dict[str, Any]:
+async def evaluated(client: httpx2.AsyncClient, url: str, row: dict[str, Any]) -> dict[str, Any]:
     """Evaluate one debate; here one bad reply ends everything."""
     turns = []
     for turn in range(TURNS):
@@ -127,12 +127,12 @@ async def everything(url: str, debates: int) -> tuple[list[dict[str, Any]], list
     Each debate has connections of its own: one pool of thousands spends its time on looking
     through them.
     """
-    limits = httpx.Limits(max_connections=None, keepalive_expiry=4)
+    limits = httpx2.Limits(max_connections=None, keepalive_expiry=4)
     certificates = ssl.create_default_context()
     async with AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(
-                httpx.AsyncClient(limits=limits, timeout=httpx.Timeout(300), verify=certificates)
+                httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(300), verify=certificates)
             )
             for _ in range(debates)
         ]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -133,8 +133,8 @@ def test_above_the_bound_and_only_there_a_client_is_asked_to_come_back() -> None
     app = create_app(Answerer([("plain", plain)]), plain, limits=Limits(requests=2))
 
     async def ask() -> None:
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             waiting = [asyncio.create_task(client.post("/", json=ASKED)) for _ in range(2)]
             await asyncio.to_thread(plain.started.wait, 10)
             refused = await client.post("/", json=ASKED)
@@ -253,7 +253,7 @@ def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serv
     server, port = serve()
     with _half_sent(port), ThreadPoolExecutor(20) as pool:
         url = f"http://127.0.0.1:{port}"
-        clients = [httpx.Client(base_url=url, timeout=60) for _ in range(20)]
+        clients = [httpx2.Client(base_url=url, timeout=60) for _ in range(20)]
         for client in clients:  # the connections are open before the requests are sent
             client.get("/health")
         asked = [pool.submit(client.post, "/", json=ASKED) for client in clients]
@@ -261,7 +261,7 @@ def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serv
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, -signal.SIGTERM)
         answers = [one.exception() or one.result() for one in asked]
-    bodies = [one.json() for one in answers if isinstance(one, httpx.Response)]
+    bodies = [one.json() for one in answers if isinstance(one, httpx2.Response)]
     assert len(bodies) > 10, answers
     assert all(body["content"] for body in bodies)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.serve.careless import wait_for
@@ -74,7 +74,7 @@ def _answers(url: str, count: int) -> list[bytes]:
     """Ask over connections of their own, which the kernel spreads over the processes."""
     said = [f"Zoos harm animal number {number}." for number in range(count)]
     bodies = [{"messages": [{"role": "user", "content": one}]} for one in said]
-    return [httpx.post(url, json=body, timeout=60).raise_for_status().content for body in bodies]
+    return [httpx2.post(url, json=body, timeout=60).raise_for_status().content for body in bodies]
 
 
 def test_they_answer_like_one_process_and_end_with_it(served: Callable[..., Server]) -> None:

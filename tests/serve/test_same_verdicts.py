@@ -11,7 +11,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.models import scripted
@@ -123,8 +123,8 @@ def assert_same(name: str, rows: list[dict[str, Any]], server: Scripted, folder:
         model = Model(Address(server.url, "tiny"), deadline=30)
         judge = find("judge", name).make(Services(model=model))
         app = create_app(Answerer([]), judge)
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             for row, (_, views) in zip(rows, files.read_views(source), strict=True):
                 for view in views:
                     verdicts = await verdicts_for(judge, view)

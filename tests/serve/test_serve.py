@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -264,7 +264,7 @@ def test_the_four_calls_on_one_turn_are_one_computation_at_any_load() -> None:
     scripted = Scripted()
     app = create_app(Answerer([("scripted", scripted)]), scripted)
 
-    async def debate(client: httpx.AsyncClient, number: int) -> None:
+    async def debate(client: httpx2.AsyncClient, number: int) -> None:
         for turn in range(3):
             asked = _question(3, userTurnIndex=turn)
             asked["simulation"]["userTurns"][0]["utterance"] = f"debate {number}"
@@ -273,8 +273,8 @@ def test_the_four_calls_on_one_turn_are_one_computation_at_any_load() -> None:
                 assert response.json()["explanation"] == maxim
 
     async def evaluate() -> None:
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             await asyncio.gather(*(debate(client, number) for number in range(20)))
 
     asyncio.run(evaluate())
@@ -293,9 +293,9 @@ def test_equal_questions_at_the_same_moment_are_one_computation() -> None:
     slow = Slow()
     app = create_app(Answerer([("slow", slow)]), slow)
 
-    async def ask() -> list[httpx.Response]:
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+    async def ask() -> list[httpx2.Response]:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             calls = [
                 asyncio.create_task(client.post(f"/{maxim}", json=_question(userTurnIndex=0)))
                 for maxim in Maxim

@@ -29,7 +29,7 @@ def run_checks(given: prepare.Given) -> list[Check]:
     checks = [*_machine(), *_packages(), *_index(given["index"]), *_plugins(with_model)]
     if with_model:
         checks += _model(given)
-    return [*checks, *_cache(given["cache"]), *_tira()]
+    return [*checks, *_tira()]
 
 
 def _check(what: str, ok: bool, found: str, fix: str = "", *, optional: bool = False) -> Check:
@@ -69,20 +69,8 @@ def _index(place: str | None) -> Iterator[Check]:
     yield _check("index", found, state, "index a collection with arguments")
 
 
-def _cache(folder: Path | None) -> Iterator[Check]:
-    if folder is None:
-        return
-    from touche_rad.models.cache import network_file_system
-
-    network = network_file_system(folder)
-    where = f"{folder} is on a network file system ({network}), without SQLite's WAL mode: "
-    found = f"{where}only one machine may write it at a time" if network else f"{folder} is local"
-    fix = "use a local folder, or --shard or --engine ray, whose processes have their own caches"
-    yield _check("cache", not network, found, fix, optional=True)
-
-
 def _model(given: prepare.Given) -> list[Check]:
-    """Check what plugins need of a model; with `vllm:` and `vllm-offline:`, it is started."""
+    """Check what plugins need of a model; with `vllm:`, it is started."""
     import anyio
 
     from touche_rad.models.checks import checks, graphics

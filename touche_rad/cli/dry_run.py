@@ -16,8 +16,8 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import ToucheRadError, UserError
 from touche_rad.models.dry_run import LENGTHS, Answers
 from touche_rad.models.endpoint import Address, Endpoint
+from touche_rad.models.endpoints import Endpoints
 from touche_rad.models.errors import BadRequest, ModelError
-from touche_rad.models.pool import Pool
 from touche_rad.runs.estimate import (
     Choose,
     Estimate,
@@ -161,12 +161,14 @@ def rate_of(given: Given, bodies: Sequence[Mapping[str, Any]]) -> Rate | str:
     found = open_backend(given["model"], vllm=given["options"].get("vllm", {}))
     if isinstance(found, Address) and found.real:
         found = Endpoint(found)
-    if not isinstance(found, Endpoint | Pool):
+    if not isinstance(found, Endpoint | Endpoints):
         return "hours are unknown: only a server (-m URL#MODEL) is measured; give --rate"
     return anyio.run(_measure, found, bodies)
 
 
-async def _measure(backend: Endpoint | Pool, bodies: Sequence[Mapping[str, Any]]) -> Rate | str:
+async def _measure(
+    backend: Endpoint | Endpoints, bodies: Sequence[Mapping[str, Any]]
+) -> Rate | str:
     """Send two requests of the run, one after the other."""
     shortest = sorted(bodies, key=lambda body: len(json.dumps(body["messages"])))
     chosen = [shortest[len(shortest) // 3], shortest[2 * len(shortest) // 3]][: len(bodies)]
@@ -193,7 +195,7 @@ async def _measure(backend: Endpoint | Pool, bodies: Sequence[Mapping[str, Any]]
 
 
 async def _timed(
-    backend: Endpoint | Pool, body: Mapping[str, Any]
+    backend: Endpoint | Endpoints, body: Mapping[str, Any]
 ) -> tuple[float, Mapping[str, Any]]:
     import time
 

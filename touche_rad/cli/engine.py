@@ -76,12 +76,9 @@ def new_pool(given: Given, models: Iterable[str]) -> Pool:
     if any(model.startswith("vllm:") for model in named):
         raise OptionError(
             "--engine ray: each worker would start a vLLM server of its own: start the servers "
-            "first, and name them with -m URL#MODEL, or use -m vllm-offline:MODEL"
+            "first, and name them with -m URL#MODEL"
         )
-    pool = Pool(given["actors"], lambda line: say(line, quiet=given["quiet"]))
-    if any(model.startswith("vllm-offline:") for model in named):
-        pool.cards = _cards(given)
-    return pool
+    return Pool(given["actors"], lambda line: say(line, quiet=given["quiet"]))
 
 
 def in_worker(given: Given) -> dict[str, Any]:
@@ -110,13 +107,6 @@ def setup_of(opener: Callable[[Path], Opened], services: Services, trace: Path |
         tuple(IMPORTED),
         {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
     )
-
-
-def _cards(given: Given) -> int:
-    """Return the cards that each worker needs for a vLLM engine of its own."""
-    options = given["options"].get("vllm", {})
-    sizes = (options.get(name, "1") for name in ("tensor_parallel_size", "tensor-parallel-size"))
-    return max(int(size) if size.isdigit() else 1 for size in sizes)
 
 
 def _open(

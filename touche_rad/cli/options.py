@@ -272,8 +272,8 @@ DEADLINE: Final = seconds(
 )
 WORKERS: Final = integer(
     "--workers",
-    "Number of debates processed in parallel. [default: 4; 64 with a model, unless --deadline or "
-    "--engine ray is given]",
+    "Number of debates processed and model calls open in parallel. [default: 4; 64 with a model, "
+    "unless --deadline or --engine ray is given]",
     most=10_000,
     envvar="TOUCHE_RAD_WORKERS",
 )
@@ -355,7 +355,7 @@ MODEL: Final = click.option(
     envvar="TOUCHE_RAD_MODEL",
     metavar="MODEL",
     help="Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-    "vllm:MODEL to start one, vllm-offline:MODEL, hf:MODEL, or scripted:FILE. "
+    "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. "
     "[default: OPENAI_BASE_URL and "
     "OPENAI_MODEL]",
 )

@@ -247,6 +247,8 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
         with suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
     settings, limits = model_settings(options.get("model", {}), seed)
+    if given.get("workers"):
+        limits.setdefault("at_once", given["workers"])
     cache, behind = given.get("cache"), None
     own = given.get("shard") is not None or given.get("in_worker", False)
     if own and cache is not None and out is not None:

@@ -1,23 +1,18 @@
-"""The cache of answers: one SQLite file shared by processes, and locks on equal requests."""
+"""The cache of answers: one SQLite file, which several processes of a machine may share."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-import os
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
-
-import anyio
 
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.text import redact, redact_line
@@ -35,6 +30,7 @@ CREATE TABLE IF NOT EXISTS answers (
   digest TEXT NOT NULL, version INTEGER NOT NULL, kept REAL NOT NULL
 ) WITHOUT ROWID
 """
+_SELECT: Final = "SELECT answer, digest FROM answers WHERE key = ?"
 _COLUMNS: Final = ("key", "model", "asked", "answer", "digest", "version", "kept")
 
 
@@ -81,7 +77,7 @@ class Cache:
                 refuse_newer(f"--cache {folder}", {"format": found}, VERSION)
                 if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     database.execute(f"PRAGMA user_version={VERSION}")
-                database.execute(f"PRAGMA journal_mode={_journal_mode(folder)}")
+                database.execute("PRAGMA journal_mode=WAL")
                 database.execute(_TABLE)
                 have = {row[1] for row in database.execute("PRAGMA table_info(answers)")}
         except (OSError, sqlite3.Error) as error:
@@ -94,8 +90,7 @@ class Cache:
         database = getattr(self._local, "database", None)
         if database is None:
             database = sqlite3.connect(self.folder / CACHE_FILE, timeout=WAIT, isolation_level=None)
-            if _journal_mode(self.folder) == "WAL":  # only a power cut can lose the last answers
-                database.execute("PRAGMA synchronous=NORMAL")
+            database.execute("PRAGMA synchronous=NORMAL")  # a power cut can lose the last answers
             self._local.database = database
         yield database
 
@@ -141,42 +136,47 @@ class Cache:
             database.execute("VACUUM")
         return before - len(self)
 
-    def has(self, key: str) -> bool:
-        """Whether there is an undamaged answer to a request."""
-        return self.get(key) is not None
-
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return the answer to a request, or None if it is missing or damaged."""
         try:
             with self._opened() as database:
-                row = database.execute(
-                    "SELECT answer, digest FROM answers WHERE key = ?", (key,)
-                ).fetchone()
+                row = database.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error as error:
             self._warn(f"cannot be read: {error}")
             return None
         if row is None:
             return self._behind.get(key) if self._behind is not None else None
-        answer, digest = row
-        if _digest(answer) != digest:
+        answer = _answer(*row)
+        if answer is None:
             self._warn("has a damaged answer; the model is called again")
-            return None
-        found: Mapping[str, Any] = json.loads(answer)
-        return found
+        return answer
 
-    def put(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Store an answer; a write error is only logged."""
+    def put(
+        self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Store an answer; a write error is only logged.
+
+        Returns:
+            The answer, or that of another process that stored one first. Both processes go on with
+            the same answer, so that a replay gives the results of both.
+        """
         text = redact_line(json.dumps(answer, ensure_ascii=True))
         asked = redact(json.dumps(body, ensure_ascii=True))
         model = str(body.get("model", ""))
         row = (key, model, asked, text, _digest(text), VERSION, time.time())
         try:
             with self._opened() as database:
-                database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                insert = "INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
+                if not database.execute(f"INSERT OR IGNORE {insert}", row).rowcount:
+                    first = _answer(*database.execute(_SELECT, (key,)).fetchone())
+                    if first is not None:
+                        return first
+                    database.execute(f"INSERT OR REPLACE {insert}", row)
             if self._added is not None:
                 self._added.append(Row(*row))
         except sqlite3.Error as error:
             self._warn(f"cannot be written: {error}")
+        return answer
 
     def take(self) -> list[Row]:
         """Return the rows that were stored since the last call; the first call begins with this."""
@@ -194,140 +194,29 @@ class Behind:
 
     def __init__(self, folder: Path) -> None:
         """Open the cache in a folder; a folder without a cache has no answers."""
-        self._folder = folder
+        # SQLite's locks and shared memory do not work between machines: `immutable` uses neither.
+        self._place = f"{(folder / CACHE_FILE).absolute().as_uri()}?mode=ro&immutable=1"
         self._local = threading.local()
 
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return the answer to a request, or None if it is missing, damaged or unreadable."""
         try:
-            row = (
-                self._database()
-                .execute("SELECT answer, digest FROM answers WHERE key = ?", (key,))
-                .fetchone()
-            )
+            if not hasattr(self._local, "database"):
+                self._local.database = sqlite3.connect(self._place, timeout=WAIT, uri=True)
+            row = self._local.database.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error as error:
-            log.debug("the cache in %s cannot be read", self._folder, exc_info=error)
+            log.debug("%s cannot be read", self._place, exc_info=error)
             return None
-        if row is None or _digest(row[0]) != row[1]:
-            return None
-        found: Mapping[str, Any] = json.loads(row[0])
-        return found
-
-    def _database(self) -> sqlite3.Connection:
-        database: sqlite3.Connection | None = getattr(self._local, "database", None)
-        if database is None:
-            place = f"{(self._folder / CACHE_FILE).absolute().as_uri()}?mode=ro"
-            if network_file_system(self._folder):
-                place += "&immutable=1"  # without locks and shared memory
-            database = sqlite3.connect(place, timeout=WAIT, uri=True)
-            self._local.database = database
-        return database
+        return _answer(*row) if row is not None else None
 
 
-_NETWORK: Final = frozenset(
-    (
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "ceph",
-        "glusterfs",
-        "fuse.glusterfs",
-        "fuse.sshfs",
-        "fuse.s3fs",
-        "fuse.ceph",
-        "afs",
-        "9p",
-        "pvfs2",
-        "orangefs",
-    )
-)
-"""File systems of other machines, by their names in /proc/mounts."""
-MOUNTS: Final = Path("/proc/mounts")
-
-
-def network_file_system(path: Path) -> str:
-    """Return the name of the network file system that a path lies on; empty on a local one."""
-    place = path.absolute()
-    best, found = Path("/"), ""
-    try:
-        rows = [line.split() for line in MOUNTS.read_text("utf-8", "replace").splitlines()]
-    except OSError:  # not on Linux
-        return ""
-    for row in rows:
-        at = Path(row[1].replace("\\040", " "))
-        if at in (place, *place.parents) and len(at.parts) >= len(best.parts):
-            best, found = at, row[2]
-    return found if found in _NETWORK else ""
-
-
-def _journal_mode(folder: Path) -> str:
-    """Return SQLite's journal mode: WAL shares memory, so that all must be on one machine."""
-    return "TRUNCATE" if network_file_system(folder) else "WAL"
+def _answer(text: str, digest: str) -> Mapping[str, Any] | None:
+    """Return a stored answer, or None if it is damaged."""
+    if _digest(text) != digest:
+        return None
+    answer: Mapping[str, Any] = json.loads(text)
+    return answer
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(str(text).encode("ascii", "replace")).hexdigest()[:32]
-
-
-LOCK_FILE: Final = "asked.lock"
-_PLACES: Final = 2**31
-_SHORTEST, _LONGEST = 0.02, 0.5
-
-
-@cache
-def _opened(folder: Path) -> int | None:
-    """Open the lock file once per process, because closing it releases every lock."""
-    try:
-        return os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        log.info("the cache in %s cannot lock requests: %s", folder, error)
-        return None
-
-
-@asynccontextmanager
-async def request_lock(folder: Path, key: str, left: Callable[[], float]) -> AsyncIterator[None]:
-    """Wait while another process sends the same request; a killed process loses its lock.
-
-    Each request is one byte of a lock file. If files cannot be locked or no time is left, the
-    request is sent anyway.
-    """
-    locks = _locks()
-    file = _opened(folder) if locks else None
-    if locks is None or file is None:
-        yield
-        return
-    place = int(key[:16], 16) % _PLACES
-    held = await _taken(locks, file, place, left)
-    try:
-        yield
-    finally:
-        if held:
-            locks.lockf(file, locks.LOCK_UN, 1, place)
-
-
-async def _taken(locks: ModuleType, file: int, place: int, left: Callable[[], float]) -> bool:
-    pause = _SHORTEST
-    while left() > pause:
-        try:
-            locks.lockf(file, locks.LOCK_EX | locks.LOCK_NB, 1, place)
-        except (BlockingIOError, PermissionError):
-            await anyio.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
-        except OSError:
-            return False
-        else:
-            return True
-    return False
-
-
-def _locks() -> ModuleType | None:
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return None
-    return fcntl

@@ -1,21 +1,21 @@
-"""Where a model is: `-m`, OpenAI-compatible endpoints, and pools of them."""
+"""Where a model is: `-m`, and a server with the OpenAI chat completions API."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, Final, Protocol
-from weakref import WeakKeyDictionary
+from urllib.parse import urlsplit
 
 import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.models.clients import Clients, Reply, TooLarge
+from touche_rad.models.client import CONNECT, LARGEST, Client, NoReply, Reply, TooLarge
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,
@@ -64,7 +64,8 @@ URL: Final = "OPENAI_BASE_URL"
 MODEL: Final = "OPENAI_MODEL"
 NONE: Final = "EMPTY"
 """Value of OPENAI_BASE_URL on TIRA if there is no endpoint."""
-LARGEST: Final = 16 * 2**20
+_NO_KEY: Final = "EMPTY"
+"""Value of OPENAI_API_KEY for a server without keys."""
 _OVERFLOW: Final = (
     "context length",
     "context window",
@@ -76,6 +77,7 @@ _OVERFLOW: Final = (
 CHECK: Final = 2.4
 """Time limit in seconds of the check before a run."""
 _CONNECT: Final = 2.0
+_MOST_NAMES: Final = 5
 _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
 
 
@@ -109,20 +111,21 @@ def parse_address(given: str | None = None) -> Address:
         )
     if "@" in url.split("/")[2]:
         raise UserError(f"-m: the address contains a user name or password; set {KEY} instead")
+    try:
+        _ = urlsplit(url).port
+    except ValueError as error:
+        raise UserError(f"-m {redact(url)}: {error}") from None
     if not model:
         raise UserError(f"no model name: pass -m {url}#MODEL or set {MODEL}")
     return Address(url.rstrip("/"), model)
 
 
-# httpx and not openai.AsyncOpenAI: an adapter for it (openai 3.54) passed the same fault tests but
-# saved ten lines, took 3 s more to import, and cannot limit the size of a reply.
 class Endpoint:
     """A server with the OpenAI chat completions API."""
 
     def __init__(self, at: Address) -> None:
         self.at = at
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Clients]
-        self._clients = WeakKeyDictionary()
+        self._client = Client()
 
     @property
     def model(self) -> str:
@@ -135,53 +138,49 @@ class Endpoint:
         return self.at.url.partition("?")[0]
 
     async def ready(self) -> float:
-        """Make the client, which may load certificates; the server is not ours."""
+        """Make the client, whose start is not the server's time; the server itself is not ours."""
         begun = time.monotonic()
-        self._client().prepare(self.at.url)
+        self._client.prepare()
         return time.monotonic() - begun
-
-    def _client(self) -> Clients:
-        """Return the connections of this event loop."""
-        loop = asyncio.get_running_loop()
-        found = self._clients.get(loop)
-        if found is None:
-            found = self._clients[loop] = Clients()
-        return found
 
     def __repr__(self) -> str:
         return f"Endpoint({self.at.url!r}, {self.at.model!r})"
 
     async def close(self) -> None:
-        """Close this loop's connections."""
-        clients = self._clients.pop(asyncio.get_running_loop(), None)
-        if clients is not None:
-            await clients.close()
+        """Close the connections of this event loop."""
+        await self._client.close()
 
-    async def context(self) -> int | None:
-        """Return the context length in tokens, if the server reports it."""
-        found = await self.models()
-        for one in found:
-            if one.get("id") == self.at.model and isinstance(one.get("max_model_len"), int):
-                return int(one["max_model_len"])
-        return None
-
-    async def models(self, seconds: float = 10.0) -> list[Mapping[str, Any]]:
-        """Return the server's list of models.
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Send a request and return the reply.
 
         Raises:
             ModelError: The class says what happened.
         """
+        sent = json.dumps(body).encode("ascii")
         try:
             with anyio.fail_after(seconds):
-                reply = await self._client().send("GET", f"{self.at.url}/models")
-            listed = reply.json().get("data", []) if reply.status == HTTPStatus.OK else []
+                reply = await self._send("POST", "/chat/completions", sent)
         except TimeoutError:
             raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
-        except OSError as error:
-            raise Unreachable(f"{self.place}: {' '.join(str(error).split())[:200]}") from None
-        except (ValueError, AttributeError, RecursionError, TooLarge):
-            raise BadReply(f"{self.place}: the reply to /models is not JSON") from None
-        return [one for one in listed if isinstance(one, dict)]
+        except NoReply as error:
+            raise Unreachable(f"{self.place}: {error}") from None
+        except TooLarge:
+            raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes") from None
+        if reply.status != HTTPStatus.OK:
+            raise self._error(reply)
+        return self._read(reply.content)
+
+    async def context(self) -> int | None:
+        """Return the context length in tokens, if the server reports it."""
+        try:
+            with anyio.fail_after(10.0):
+                listed = _models(await self._send("GET", "/models"))
+        except (TimeoutError, NoReply, TooLarge) as error:
+            raise Unreachable(f"{self.place}: {error}") from None
+        for one in listed:
+            if one.get("id") == self.at.model and isinstance(one.get("max_model_len"), int):
+                return int(one["max_model_len"])
+        return None
 
     async def check(self) -> list[str]:
         """Check that the server can be reached and has the model; return warnings.
@@ -198,84 +197,58 @@ class Endpoint:
                 await self._check_list()
         except (TimeoutError, TooLarge):  # connected, and slow
             return []
-        except OSError as error:
-            from touche_rad.models import hints
-
-            raise Unreachable(hints.unreachable(self.place, error)) from None
+        except NoReply as error:
+            raise Unreachable(unreachable(self.place, error)) from None
         return []
 
     async def _check_list(self) -> None:
-        reply = await self._get("/models")
+        reply = await self._send("GET", "/models", connect=_CONNECT)
         if reply.status == HTTPStatus.UNAUTHORIZED:
-            raise Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
-        names = _names(reply)
-        if (
-            not names
-            and reply.status == HTTPStatus.NOT_FOUND
-            and _names(await self._get("/v1/models"))
-        ):
-            from touche_rad.models import hints
-
-            raise WrongModel(hints.wrong_path(self.place, f"{self.place}/v1", self.at.model))
-        if names and self.at.model not in names:
+            raise self._error(reply)
+        names = [str(one.get("id")) for one in _models(reply)]
+        if not names and reply.status == HTTPStatus.NOT_FOUND:
+            if _models(await self._send("GET", "/v1/models", connect=_CONNECT)):
+                better = f"{self.place}/v1#{self.at.model}"
+                raise WrongModel(f"{self.place}: no API there; did you mean -m '{better}'?")
+        elif names and self.at.model not in names:
             await self._check_name(names)
 
     async def _check_name(self, names: Sequence[str]) -> None:
         """Ask for one token: some servers accept names that they do not list."""
         message = {"role": "user", "content": "Hello"}
-        asked = {"model": self.at.model, "messages": [message], "max_tokens": 1}
         try:
-            await self._complete(json.dumps(asked).encode("ascii"))
-        except WrongModel:
-            from touche_rad.models import hints
-
-            line = hints.unknown_model(self.place, self.at.model, names)
-            raise WrongModel(line) from None
+            await self.complete(
+                {"model": self.at.model, "messages": [message], "max_tokens": 1}, CHECK
+            )
+        except WrongModel as error:
+            raise WrongModel(f"{error}{_nearest(self.place, self.at.model, names)}") from None
         except ModelError:
             return
 
-    async def _get(self, path: str) -> Reply:
-        return await self._client().send("GET", f"{self.at.url}{path}", connect=_CONNECT)
+    async def _send(
+        self, method: str, path: str, content: bytes = b"", connect: float = CONNECT
+    ) -> Reply:
+        """Send a request with the key, which is read now and goes to no other address."""
+        headers, key = {}, os.environ.get(KEY, "")
+        if key and key != _NO_KEY:
+            if not (key.isascii() and key.isprintable()) or key != key.strip():
+                raise NoReply(f"{KEY} contains a character that HTTP does not allow")
+            headers["Authorization"] = f"Bearer {key}"
+        url = f"{self.at.url}{path}"
+        return await self._client.send(method, url, content, headers=headers, connect=connect)
 
-    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Send a request and return the reply.
-
-        Raises:
-            ModelError: The class says what happened.
-        """
-        sent = json.dumps(body).encode("ascii")
+    def _read(self, content: bytes) -> Mapping[str, Any]:
         try:
-            with anyio.fail_after(seconds):
-                return await self._complete(sent)
-        except TimeoutError:
-            raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
-        except OSError as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise Unreachable(f"{self.place}: {reason[:200]}") from None
-
-    async def _complete(self, sent: bytes) -> Mapping[str, Any]:
-        try:
-            reply = await self._client().send(
-                "POST", f"{self.at.url}/chat/completions", sent, largest=LARGEST
-            )
-        except TooLarge:
-            raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes") from None
-        if reply.status != HTTPStatus.OK:
-            raise self._fault(reply)
-        return self._read(reply.content)
-
-    def _read(self, held: bytes) -> Mapping[str, Any]:
-        try:
-            value = json.loads(held)
+            value = json.loads(content)
         except (ValueError, RecursionError):
-            raise BadReply(f"{self.place}: expected JSON, got {held[:60]!r}") from None
+            raise BadReply(f"{self.place}: expected JSON, got {content[:60]!r}") from None
         if not isinstance(value, dict):
             raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
         if "error" in value and "choices" not in value:
             raise BadReply(f"{self.place}: {_reason(value)}")
         return value
 
-    def _fault(self, reply: Reply) -> ModelError:
+    def _error(self, reply: Reply) -> ModelError:
         status = reply.status
         try:
             reason = _reason(reply.json())
@@ -290,15 +263,41 @@ class Endpoint:
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
             return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:
-            return Busy(message, after=_after(reply), is_down=status >= 500)
+            return Busy(message, after=reply.retry_after, is_down=status >= 500)
         return BadRequest(message)
 
 
-def _names(reply: Reply) -> list[str]:
-    """Return the names in a list of models; none if the reply is something else."""
+def unreachable(place: str, error: NoReply, usage: str = "-m http://HOST:PORT/v1#MODEL") -> str:
+    """Return why an address cannot be reached, and what to do.
+
+    Args:
+        place: The address.
+        error: What happened.
+        usage: How the address is given on the command line.
+    """
+    reason, parts = str(error), urlsplit(place)
+    if parts.scheme == "https" and "ssl" in reason.lower():
+        return f"{place}: {reason}; if the server does not speak HTTPS, write http://"
+    if parts.scheme == "http" and "disconnected" in reason.lower():
+        return f"{place}: {reason}; if the server speaks HTTPS, write https://"
+    if parts.port is None and usage.startswith("-m"):
+        return f"{place}: {reason}; the address names no port (vLLM has 8000, Ollama 11434)"
+    return f"{place}: {reason}; start the server, or pass another address ({usage})"
+
+
+def _nearest(place: str, model: str, names: Sequence[str]) -> str:
+    """Return the name that is most like a model's, and others that the server offers."""
+    short = {name.rpartition("/")[2].lower(): name for name in names}
+    close = get_close_matches(model.rpartition("/")[2].lower(), short, n=1, cutoff=0.4)
+    offers = f"; it offers {', '.join(names[:_MOST_NAMES])}"
+    return f" (did you mean -m '{place}#{short[close[0]]}'?){offers}" if close else offers
+
+
+def _models(reply: Reply) -> list[Mapping[str, Any]]:
+    """Return a list of models; empty if the reply is something else."""
     try:
         listed = reply.json()["data"] if reply.status == HTTPStatus.OK else []
-        return [str(one["id"]) for one in listed]
+        return [one for one in listed if isinstance(one, dict)]
     except (ValueError, LookupError, TypeError, RecursionError):
         return []
 
@@ -308,12 +307,3 @@ def _reason(value: Any) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error
     return redact(" ".join(str(error).split()))[:200]
-
-
-def _after(reply: Reply) -> float | None:
-    """Return the seconds of Retry-After; a date is ignored."""
-    try:
-        seconds = float(reply.headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < 3600 else None

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from touche_rad.errors import OptionError, UserError
 from touche_rad.models.cache import VERSION, Row
 from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, parse_address
+from touche_rad.models.endpoints import Endpoints
 from touche_rad.models.errors import ModelError, PromptTooLong
 from touche_rad.models.output import (
     LIKELY,
@@ -29,7 +30,6 @@ from touche_rad.models.output import (
     one_of,
     parse_object,
 )
-from touche_rad.models.pool import Pool
 from touche_rad.models.prompts import Message, all_of
 from touche_rad.models.sending import Answers, Sender
 from touche_rad.models.usage import Call, Prefixes, Trace, Usage
@@ -62,16 +62,12 @@ def open_backend(
         log_file: Log file of a server that is started.
     """
     kind, _, name = (given or "").partition(":")
-    if vllm and kind not in ("vllm", "vllm-offline"):
-        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL and vllm-offline:MODEL")
+    if vllm and kind != "vllm":
+        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
     if kind == "vllm":
         from touche_rad.models.vllm import Vllm
 
         return Vllm(name, vllm, seed=seed, report=report, log_file=log_file)
-    if kind == "vllm-offline":
-        from touche_rad.models.offline import Offline
-
-        return Offline(name, vllm, seed=seed, report=report, log_file=log_file)
     if kind == "hf":
         from touche_rad.models.local import Local
 
@@ -84,7 +80,7 @@ def open_backend(
 
 
 def _server(given: str | None) -> Address | Backend:
-    """Return one address, or a pool of several with the same model.
+    """Return one address, or several servers with the same model.
 
     The model's name may follow the last address only, or each of them.
     """
@@ -103,7 +99,7 @@ def _server(given: str | None) -> Address | Backend:
             f"-m: all addresses must have the same model, got {' and '.join(models)}; "
             "pass -m URL1,URL2#MODEL"
         )
-    return Pool([Endpoint(address) for address in dict.fromkeys(found)])  # each address once
+    return Endpoints([Endpoint(address) for address in dict.fromkeys(found)])  # each address once
 
 
 T = TypeVar("T")
@@ -112,6 +108,7 @@ Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 """Shortens a prompt that is too long for the model; None if it cannot be shortened."""
 
 DEADLINE: Final = 120.0
+AT_ONCE: Final = 64
 _PROBE: Final = 10.0
 """Time limit in seconds of a request that checks whether the server works."""
 
@@ -129,7 +126,7 @@ class Model:
         trace: Path | None = None,
         settings: Settings | None = None,
         deadline: float = DEADLINE,
-        at_once: int = 256,
+        at_once: int = AT_ONCE,
         shared: bool = False,
     ) -> None:
         """Make a model without sending anything.
@@ -142,7 +139,7 @@ class Model:
             trace: File with one line per call; None for no trace.
             settings: Sampling settings.
             deadline: Time limit of an answer in seconds, with all retries.
-            at_once: Maximum parallel calls.
+            at_once: Maximum calls that are open at a time.
             shared: Whether others use the backend too, so that `close` leaves it open.
         """
         self.backend: Backend | None
@@ -210,7 +207,7 @@ class Model:
         Raises:
             ModelError: No endpoint can be used.
         """
-        if isinstance(self.backend, Endpoint | Pool):
+        if isinstance(self.backend, Endpoint | Endpoints):
             try:
                 self.warnings += await self.backend.check()
             finally:
@@ -358,10 +355,10 @@ class Model:
         call.cost.add(self._prefixes.cost_of(messages))
         body = self._body(messages) | (LIKELY if choices else {})
         key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
-        async with self._answers.one_at_a_time(call, key, asks=self.backend is not None):
+        async with self._answers.one_at_a_time(key):
             kept = self._answers.found(call, key, body)
             if kept is not None:
-                return parse_object(str(kept["said"]), schema), _chances(kept.get("chances"))
+                return _object(kept, schema)
             while True:
                 try:
                     reply, value = await self._format.valid(
@@ -375,9 +372,9 @@ class Model:
                 else:
                     found = chances(reply, choices) if choices else ()
                     self._note_scores(not choices or is_scored(reply))
-                    said = answer_text(reply, self.name)
-                    self._answers.keep(key, body, {"said": said, "chances": found})
-                    return value, found
+                    answer = {"said": answer_text(reply, self.name), "chances": found}
+                    stored = self._answers.keep(key, body, answer)
+                    return (value, found) if stored is answer else _object(stored, schema)
 
     async def _choice(
         self,
@@ -389,11 +386,10 @@ class Model:
         call.cost.add(self._prefixes.cost_of(messages))
         limit = {"max_tokens": 8}
         key = _key(self._body(messages) | limit | LIKELY, "choice", list(choices))
-        async with self._answers.one_at_a_time(call, key, asks=self.backend is not None):
+        async with self._answers.one_at_a_time(key):
             kept = self._answers.found(call, key, self._body(messages))
             if kept is not None:
-                before: dict[str, float] = json.loads(str(kept["said"]))
-                return before
+                return _choices(kept)
             body = self._body(messages)
             while True:
                 try:
@@ -407,13 +403,14 @@ class Model:
                     messages = list(shorter)
                 else:
                     self._note_scores(scored)
-                    self._answers.keep(key, body, {"said": json.dumps(found)})
-                    return found
+                    stored = self._answers.keep(key, body, {"said": json.dumps(found)})
+                    return _choices(stored)
 
     def _note_scores(self, scored: bool) -> None:
         """Warn once if a server gives no log probabilities."""
+        server = isinstance(self.backend, Endpoint | Endpoints)
         line = f"{self.place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
-        if not scored and isinstance(self.backend, Endpoint | Pool) and line not in self.warnings:
+        if server and not scored and line not in self.warnings:
             self.warnings.append(line)
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
@@ -431,5 +428,12 @@ def _key(body: dict[str, Any], name: str, schema: Any) -> str:
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def _chances(kept: Any) -> Chances:
-    return tuple((str(name), dict(likely)) for name, likely in kept or ())
+def _object(stored: Mapping[str, Any], schema: type[S]) -> tuple[S, Chances]:
+    """Return the object of a stored answer, and the probabilities of its choices."""
+    chances = tuple((str(name), dict(likely)) for name, likely in stored.get("chances") or ())
+    return parse_object(str(stored["said"]), schema), chances
+
+
+def _choices(stored: Mapping[str, Any]) -> dict[str, float]:
+    probabilities: dict[str, float] = json.loads(str(stored["said"]))
+    return probabilities

@@ -8,20 +8,20 @@ requests after temporary errors, and all waiting has a time limit.
 from __future__ import annotations
 
 import json
-import ssl
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import anyio
-import httpx
 from pydantic import Field
 
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.clients import certificates
+from touche_rad.models.client import LARGEST, Client, NoReply, Reply, TooLarge
+from touche_rad.models.endpoint import unreachable
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,
@@ -31,12 +31,10 @@ from touche_rad.models.errors import (
     Timeout,
     Unreachable,
 )
-from touche_rad.models.hints import unreachable
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean
 
 BASE_USER: Final = "base-user"
-LARGEST: Final = 16 * 2**20
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
 _CHECK_SECONDS: Final = 3.0
 _LATER: Final = frozenset((408, 409, 425, 429))
@@ -71,10 +69,10 @@ class OfficialUser:
     async def check(self) -> None:
         """Raise NoEndpoint if nothing answers at the address; the user is asked nothing."""
         try:
-            async with httpx.AsyncClient(verify=certificates(), timeout=_CHECK_SECONDS) as client:
-                with suppress(httpx.ReadTimeout):  # it is there, and slow
-                    await client.head(self.url)
-        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
+            with anyio.move_on_after(_CHECK_SECONDS):  # it is there, and slow
+                async with Client() as client:
+                    await client.send("HEAD", self.url, connect=_CHECK_SECONDS / 2)
+        except NoReply as error:
             raise NoEndpoint(unreachable(self.place, error, "--user URL")) from None
 
     async def open(self, claim: Debate) -> str:
@@ -116,35 +114,25 @@ class OfficialUser:
         seconds = min(self.options.timeout, self._seconds_left())
         try:
             with anyio.fail_after(max(0.001, seconds)):
-                status, body, headers = await self._exchange(content)
+                async with Client() as client:
+                    reply = await client.send("POST", self.url, content, largest=LARGEST)
         except TimeoutError:
             raise Slow(f"{self.place}: no answer within {seconds:.3g} s") from None
-        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise Unreachable(f"{self.place}: {reason[:200]}") from None
-        if status >= 500 or status in _LATER:
-            raise Busy(f"{self.place}: {status}", after=_after(headers))
-        if status != httpx.codes.OK:
-            raise BadRequest(f"{self.place}: {status}")
-        return self._parse(body)
+        except NoReply as error:
+            raise Unreachable(f"{self.place}: {error}") from None
+        except TooLarge:
+            raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes") from None
+        if reply.status >= 500 or reply.status in _LATER:
+            raise Busy(f"{self.place}: {reply.status}", after=reply.retry_after)
+        if reply.status != HTTPStatus.OK:
+            raise BadRequest(f"{self.place}: {reply.status}")
+        return self._parse(reply)
 
-    async def _exchange(self, content: bytes) -> tuple[int, bytes, httpx.Headers]:
-        headers = {"Content-Type": "application/json"}
-        async with (
-            httpx.AsyncClient(verify=certificates(), timeout=None) as client,
-            client.stream("POST", self.url, content=content, headers=headers) as reply,
-        ):
-            body = bytearray()
-            async for part in reply.aiter_bytes():
-                body += part
-                if len(body) > LARGEST:
-                    raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
-            return reply.status_code, bytes(body), reply.headers
-
-    def _parse(self, body: bytes) -> str:
+    def _parse(self, reply: Reply) -> str:
         """Return `message.content` of an answer; other fields are ignored."""
+        body = reply.content
         try:
-            value = json.loads(body)
+            value = reply.json()
         except (ValueError, RecursionError):
             raise BadReply(f"{self.place}: expected JSON, got {body[:60]!r}") from None
         message = value.get("message") if isinstance(value, dict) else None
@@ -180,10 +168,11 @@ def mirrored(debate: Debate) -> list[dict[str, str]]:
 
 def _checked(url: str) -> str:
     try:
-        parts = httpx.URL(url)
-    except httpx.InvalidURL:
-        parts = httpx.URL()
-    if parts.scheme not in ("http", "https") or not parts.host or parts.userinfo:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # such as a port that is no number
+        valid = False
+    if not valid or "@" in parts.netloc or any(map(str.isspace, url)):
         raise UserError("--user: expected http://HOST:PORT/PATH without a name or a password in it")
     return url
 
@@ -191,11 +180,3 @@ def _checked(url: str) -> str:
 def _wait(before: int, after: float | None) -> float:
     wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0**before)
     return wait if after is None else max(wait, min(after, 3 * LONGEST_WAIT))
-
-
-def _after(headers: httpx.Headers) -> float | None:
-    try:
-        seconds = float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if seconds >= 0 else None

@@ -1,0 +1,143 @@
+"""Several servers with the same model: round robin, and a server that fails is skipped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+
+from touche_rad.calls import current_context
+from touche_rad.models.endpoint import Endpoint
+from touche_rad.models.errors import (
+    BadReply,
+    Busy,
+    ModelError,
+    Timeout,
+    Unauthorized,
+    Unreachable,
+    WrongModel,
+)
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds for which a failed server is skipped; the pause doubles with each failure."""
+_BROKEN: Final = (Unreachable, BadReply, Busy, Timeout, Unauthorized, WrongModel)
+"""Errors of one server, which another one may not have."""
+
+
+@dataclass
+class _Server:
+    """One of several servers, and the time until which it is skipped."""
+
+    endpoint: Endpoint
+    until: float = 0.0
+    pause: float = 0.0
+
+    def skip(self, after: float | None = None) -> None:
+        """Skip it for as long as it asks for, or for longer after each failure."""
+        now = time.monotonic()
+        if after is not None:
+            self.until = max(self.until, now + after)
+        elif self.until <= now:  # other calls that were open have failed as well
+            self.pause = min(max(FIRST_PAUSE, 2 * self.pause), LONGEST_PAUSE)
+            self.until = now + self.pause
+
+    def use(self) -> None:
+        """Use it again."""
+        self.until = self.pause = 0.0
+
+
+class Endpoints:
+    """Several servers with the same model, used in turn; one that fails is skipped for a while."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._servers = [_Server(endpoint) for endpoint in endpoints]
+        self._turn = 0
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._servers[0].endpoint.model
+
+    @property
+    def place(self) -> str:
+        """The addresses."""
+        return ",".join(server.endpoint.place for server in self._servers)
+
+    async def ready(self) -> float:
+        """The servers are not ours: nothing to wait for."""
+        return await self._servers[0].endpoint.ready()
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Send a request to the next server in turn, and to the others if it fails."""
+        end, attempted = time.monotonic() + seconds, current_context().attempted
+        problem: ModelError = Timeout(f"{self.place}: no answer within {seconds:.3g} s")
+        for server in self._order():
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            failed = True
+            try:
+                reply = await server.endpoint.complete(body, left)
+            except _BROKEN as error:
+                server.skip(error.after)
+                problem = error
+            except ModelError:  # the server works and refuses the request
+                failed = False
+                raise
+            else:
+                failed = False
+                server.use()
+                return reply
+            finally:
+                if attempted is not None:
+                    attempted(server.endpoint.place, not failed)
+        raise problem
+
+    def _order(self) -> list[_Server]:
+        """Return the servers that work, in turn, and then those that failed, the oldest first."""
+        now, turn = time.monotonic(), self._turn
+        self._turn = (turn + 1) % len(self._servers)
+        in_turn = self._servers[turn:] + self._servers[:turn]
+        return sorted(in_turn, key=lambda server: max(0.0, server.until - now))
+
+    async def check(self) -> list[str]:
+        """Check all servers; return a warning for each that cannot be used.
+
+        Raises:
+            ModelError: None of them can be used.
+        """
+        problems: list[ModelError] = []
+
+        async def one(server: _Server) -> None:
+            try:
+                await server.endpoint.check()
+            except ModelError as error:
+                server.skip()
+                problems.append(error)
+
+        async with anyio.create_task_group() as group:
+            for server in self._servers:
+                group.start_soon(one, server)
+        count = len(self._servers)
+        if len(problems) == count:
+            raise problems[0]
+        others = count - len(problems)
+        return [f"{error}; {others} of {count} endpoints work" for error in problems]
+
+    async def context(self) -> int | None:
+        """Return the shortest context length of the servers that answer."""
+        lengths = []
+        for server in self._servers:
+            try:
+                lengths.append(await server.endpoint.context())
+            except ModelError:
+                continue
+        return min((length for length in lengths if length is not None), default=None)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for server in self._servers:
+            await server.endpoint.close()
