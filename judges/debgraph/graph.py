@@ -240,21 +240,6 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def chain(graph: SceneGraph, id_: int) -> list[int]:
-    """Return the arguments to highlight with one argument, itself included.
-
-    These are all arguments that support it or that it supports, directly or through others, and
-    the arguments that attack one of these or are attacked by one. For the motion: its claims.
-    """
-    if id_ == MOTION:
-        return sorted({MOTION, *(edge.source for edge in graph.incoming(MOTION))})
-    supports = graph.supports()
-    own = {id_, *nx.ancestors(supports, id_), *nx.descendants(supports, id_)}
-    near = {edge.source for one in own for edge in graph.incoming(one) if edge.relation.attacks}
-    near |= {edge.target for one in own for edge in graph.outgoing(one) if edge.relation.attacks}
-    return sorted(own | near)
-
-
 @dataclass(frozen=True)
 class RoundSpeech:
     """A speech and its place in the debate."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from judges.debgraph.building import Building, background, build
-from judges.debgraph.drawing import figure, script, style
 from judges.debgraph.export import as_json, dot, from_json, graphml
 from judges.debgraph.feedback import Detailed, Result, close_call, condensed, detailed
 from judges.debgraph.graph import SIDES, SceneGraph
@@ -59,25 +58,6 @@ class DebGraph:
         self.options = options
         self.model: Model = services.need_model("the panel debgraph")
         self._seed = services.seed
-
-    @staticmethod
-    def drawing(outcome: Outcome, contest: Contest | None) -> str:
-        """Draw the graph of an outcome for the report."""
-        graph = _graph_of(outcome)
-        names: dict[Side, str] = {}
-        if contest is not None:
-            names = {side: speaker for speaker, side in contest.sides.items()}
-        return figure(graph, names) if graph else ""
-
-    @staticmethod
-    def drawing_style() -> str:
-        """Return the CSS of the drawings."""
-        return style()
-
-    @staticmethod
-    def drawing_script() -> str:
-        """Return the JavaScript of the drawings."""
-        return script()
 
     @staticmethod
     def exports(outcome: Outcome) -> dict[str, str]:

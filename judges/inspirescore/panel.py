@@ -8,7 +8,6 @@ from typing import ClassVar, Final
 import anyio
 
 from judges.inspirescore.aggregation import SUBJECTIVE
-from judges.inspirescore.drawing import drawing
 from judges.inspirescore.facts import Evidence, FactChecker
 from judges.inspirescore.fol import Solver, solver_is_installed
 from judges.inspirescore.logic import LogicChecker
@@ -43,21 +42,6 @@ class InspireScore:
         self._facts = FactChecker(self.model, Evidence(index, web, options), options)
         solves = options.logic == "solver" or (options.cross_check and solver_is_installed())
         self._logic = LogicChecker(self.model, Solver() if solves else None, options)
-
-    @staticmethod
-    def drawing(outcome: Outcome, contest: Contest | None) -> str:
-        """Show what was checked, for the report."""
-        return drawing(outcome)
-
-    @staticmethod
-    def drawing_style() -> str:
-        """Return no CSS: the page's own is enough."""
-        return ""
-
-    @staticmethod
-    def drawing_script() -> str:
-        """Return no JavaScript."""
-        return ""
 
     async def judge(self, contest: Contest) -> Outcome:
         """Score each speaker; a failed step costs only its own dimensions."""

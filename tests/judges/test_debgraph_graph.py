@@ -18,7 +18,6 @@ from judges.debgraph.graph import (
     Origin,
     Relation,
     SceneGraph,
-    chain,
     kind_of,
     rounds_of,
 )
@@ -397,24 +396,7 @@ def test_sums_that_differ_by_rounding_alone_are_equal() -> None:
     assert larger({"pro": 0.1 + 0.2, "con": 0.3}) == "tie"
 
 
-# Chains, circles, and other programs
-
-
-@given(GRAPH)
-def test_a_chain_holds_what_supports_an_argument_and_what_strikes_it(graph: SceneGraph) -> None:
-    for node in graph.arguments():
-        found = set(chain(graph, node.id))
-        assert node.id in found
-        assert {edge.source for edge in graph.incoming(node.id)} <= found
-        assert {edge.target for edge in graph.outgoing(node.id)} <= found
-
-
-def test_a_chain_goes_on_through_premises_and_ends_behind_a_rebuttal() -> None:
-    graph = example()
-    assert chain(graph, 2) == [0, 1, 2, 4], "its claim, the motion, and what strikes the claim"
-    assert chain(graph, 7) == [3, 7]
-    assert 5 not in chain(graph, 7), "what supports the struck claim is another story"
-    assert chain(graph, 0) == [0, 1, 3, 8], "the claims that stand on the motion"
+# Circles, and other programs
 
 
 @given(GRAPH)

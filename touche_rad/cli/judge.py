@@ -288,11 +288,11 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
         if count:
             say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
         else:
-            say(f"graphs: none written: only outcomes of these panels are drawn: {_drawing()}")
+            say(f"graphs: none written: only these panels export graphs: {_exporting()}")
     next_page(summary.page, quiet=given["quiet"])
 
 
-def _drawing() -> str:
+def _exporting() -> str:
     """Return the names of the panels whose outcomes can be exported as graphs."""
     from touche_rad.plugins import registered
 

@@ -262,27 +262,8 @@ class Panel(Protocol):
 
 
 @runtime_checkable
-class DrawsOutcomes(Protocol):
-    """A panel whose outcomes the report draws and exports.
-
-    Outcomes come from a file: a fragment must escape all of their text. The page contains the style
-    and the script once, and runs no other script.
-    """
-
-    @staticmethod
-    def drawing(outcome: Outcome, contest: Contest | None) -> str:
-        """Return an HTML fragment, or an empty text."""
-        ...
-
-    @staticmethod
-    def drawing_style() -> str:
-        """Return the CSS of all fragments."""
-        ...
-
-    @staticmethod
-    def drawing_script() -> str:
-        """Return the JavaScript of all fragments."""
-        ...
+class ExportsOutcomes(Protocol):
+    """A panel whose outcomes can be written for other programs, by `report --graphs`."""
 
     @staticmethod
     def exports(outcome: Outcome) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Whole debates in the report: verdicts, scores by speech, drawings and exported files."""
+"""Whole debates in the report: verdicts, scores by speech, details and exported files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
-
-from markupsafe import Markup
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Side
@@ -112,7 +110,8 @@ class PanelVerdict:
     timeline: Timeline | None
     swapped: str
     flipped: bool
-    drawing: Markup
+    details: list[tuple[str, list[str], list[list[str]]]]
+    """Tables of the panel's details: name, heads and rows."""
 
 
 @dataclass(frozen=True)
@@ -150,34 +149,9 @@ class ContestSection:
         }
 
 
-class Drawings:
-    """Draws outcomes with their panels, and collects the panels' scripts and styles."""
-
-    def __init__(self) -> None:
-        self.scripts: dict[str, None] = {}
-        self.styles: dict[str, None] = {}
-
-    def of(self, judge: str, outcome: Outcome, contest: Contest | None) -> Markup:
-        """Return an outcome's drawing, or nothing if its panel is missing or fails."""
-        plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
-        try:
-            drawer: Any = plugin.factory if plugin else None
-            if not hasattr(drawer, "drawing"):
-                return Markup()
-            drawn = drawer.drawing(outcome, contest)
-            if drawn:
-                self.scripts.update(dict.fromkeys(filter(None, [drawer.drawing_script()])))
-                self.styles.update(dict.fromkeys(filter(None, [drawer.drawing_style()])))
-            return Markup(drawn)
-        except Exception as error:
-            log.warning("an outcome of %s could not be drawn: %s", judge, error)
-            return Markup()
-
-
 def contest_sections(
     sources: Sequence[_Source],
     labels: Path | None,
-    drawings: Drawings,
     bad: BadLines,
 ) -> Iterator[ContestSection]:
     """Yield each judged debate with the verdicts of all runs."""
@@ -198,7 +172,7 @@ def contest_sections(
         contest_or_none, named = renamed.get(key, (None, {}))
         whole = _whole(key, contest_or_none)
         for run, one in judged.get(key, ()):
-            verdict = _verdict(run, _with_names(one, named), contest_or_none, drawings)
+            verdict = _verdict(run, _with_names(one, named), contest_or_none)
             whole.verdicts.append(verdict)
         yield whole
 
@@ -260,7 +234,7 @@ def _whole(key: str, contest: Contest | None) -> ContestSection:
     return ContestSection(key, contest.motion, list(contest.sides.items()), gold, speeches)
 
 
-def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawings) -> PanelVerdict:
+def _verdict(run: str, one: Judgement, contest: Contest | None) -> PanelVerdict:
     outcome, after = one.outcome, one.swapped
     speakers = list(contest.sides) if contest else list(outcome.scores)
     names = dict.fromkeys(
@@ -284,8 +258,36 @@ def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawin
         timeline=_timeline(outcome, contest),
         swapped=(after.winner or "none") if after else "",
         flipped=after is not None and after.winner != outcome.winner,
-        drawing=drawings.of(one.judge, outcome, contest),
+        details=list(_tables(outcome.details)),
     )
+
+
+def _tables(details: Any, name: str = "") -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield each list of records in a panel's details as a table; `_timeline` shows one of them."""
+    if isinstance(details, Mapping):
+        for key, value in details.items():
+            if key != "timeline":
+                yield from _tables(value, f"{name} {key}".strip())
+    rows = [one for one in details if isinstance(one, Mapping)] if isinstance(details, list) else []
+    flat = [{key: one for key, one in row.items() if _is_flat(one)} for row in rows]
+    heads = list(dict.fromkeys(key for row in flat for key in row))
+    if heads:
+        yield name, heads, [[_cell(row.get(head)) for head in heads] for row in flat]
+    for number, row in enumerate(rows, 1):
+        nested = {key: value for key, value in row.items() if not _is_flat(value)}
+        yield from _tables(nested, f"{name} {number}:")
+
+
+def _is_flat(value: Any) -> bool:
+    return not isinstance(value, Mapping | list) or (
+        isinstance(value, list) and not any(isinstance(one, Mapping | list) for one in value)
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "–" if value is None else str(value)
 
 
 def _with(before: Mark | None, mark: Mark) -> Mark:

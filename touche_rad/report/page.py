@@ -22,7 +22,7 @@ from touche_rad.plots.svg import Dot, dots, histogram
 from touche_rad.report.asked import cost_board, costs
 from touche_rad.report.boards import Board, Plot
 from touche_rad.report.browse import PART_LETTERS, browser, to_json
-from touche_rad.report.contests import Drawings, contest_sections
+from touche_rad.report.contests import contest_sections
 from touche_rad.report.conversations import Topic, topics
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.report.queries import queries
@@ -144,7 +144,6 @@ class _Content:
         """Name and JSON of the data that is read when it is needed."""
         self.summary: list[str] = []
         self.files: list[tuple[str, str, str, str]] = []
-        self.drawings = Drawings()
         self.debates = self.turns = 0
 
     def add_scores(self, ratings: Sequence[Path]) -> None:
@@ -192,7 +191,7 @@ class _Content:
         entries: list[dict[str, Any]] = []
         part: list[str] = []
         count = 0
-        for one in contest_sections(self.sources, self.labels, self.drawings, self.bad):
+        for one in contest_sections(self.sources, self.labels, self.bad):
             number = len(entries) + 1
             html = render_fragment("report/contest.html.jinja", one=one, id=f"w{number}")
             entries.append({**one.entry, "part": count, "place": len(part)})
@@ -274,8 +273,8 @@ class _Content:
             seed=self.seed,
             islands=shown,
             late=[one for one in data if one[0] not in _FIRST_PARTS],
-            scripts=[*map(read_asset, SCRIPTS), *self.drawings.scripts],
-            styles=[read_asset("report/report.css"), *self.drawings.styles],
+            scripts=list(map(read_asset, SCRIPTS)),
+            styles=[read_asset("report/report.css")],
             policy={} if parts or not self.parts else {"script-src": "'self'"},
         )
 
