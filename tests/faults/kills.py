@@ -5,7 +5,7 @@
 Each verb is killed until KILLS kills hit; without a verb, all are that train no network. The rows
 are kept in build/kills.jsonl; the table of docs/reliability.md shows the row of each verb with the
 most kills, so that a stopped campaign continues with the verbs that it names.
-tests/editions/killing.py does this for editions, and tests/labelling/test_killed.py for label.
+tests/labelling/test_killed.py for label.
 """
 
 from __future__ import annotations

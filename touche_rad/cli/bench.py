@@ -1,112 +1,351 @@
-"""The commands `bench` and `rerun`."""
+"""The command `bench`: new, run and verify."""
 
 from __future__ import annotations
 
+import json
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import click
+
+from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.bench_run import INDEX, RUN, open_index, play, show
-from touche_rad.cli.console import next_step, say
-from touche_rad.errors import UserError
+from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
+from touche_rad.cli.program import Command
+from touche_rad.demo import DEMO, demo_file
+from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
-    from touche_rad.editions.plan import Loaded
+    from touche_rad.bench.figures import Computed
+    from touche_rad.bench.plan import Loaded
+    from touche_rad.bench.run import Bench
+    from touche_rad.models import Model
+    from touche_rad.models.endpoint import Backend
 
-
-@opt.command(
-    "bench",
-    "bench bench.toml --dry-run",
-    "bench bench.toml -o results",
-    "bench bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
+_DEBATERS: Final = ("grounded", "verbatim")
+_JUDGES: Final = ("grounded", "length")
+_BASELINES: Final = ("verbatim", "length")
+"""Entries of the defaults that are baselines."""
+_RESULTS: Final = "results"
+_INDEX: Final = click.option(
+    "-i",
+    "--index",
+    envvar="TOUCHE_RAD_INDEX",
+    metavar="DIR",
+    help="Argument index, instead of the plan's.",
 )
-@opt.path_argument("plan", "FILE.toml")
-@opt.options(
-    opt.output("Folder for all results.", "DIR"), INDEX, *RUN, opt.JSON, opt.QUIET, *opt.DRY_RUN
-)
-def bench_command(plan: Path, **given: Any) -> int:
-    """Play, judge and score what FILE.toml names: debaters x users x judges x seeds.
-
-    DIR gets the debates, the verdicts, figures.json, a page, and record.json with which touche-rad
-    rerun repeats the bench. A stopped bench is resumed by the same command. docs/edition.md
-    describes FILE.toml.
-    """
-    from touche_rad.editions.plan import load_plan
-
-    loaded = load_plan(plan).with_model(given["model"])
-    if given["dry_run"]:
-        from touche_rad.cli.bench_plan import print_plan
-
-        return print_plan("bench", loaded, given)
-    if given["output"] is None:
-        raise UserError("bench: give the output folder: -o DIR; or see the cost: --dry-run")
-    engine, computed = play(loaded, given["output"], given)
-    return show(engine, computed, given, ["rerun", given["output"]])
-
-
-@opt.command(
-    "rerun",
-    "rerun results",
-    "rerun results/record.json -o again",
-    "rerun edition/results --cache cache",
-)
-@opt.path_argument("record", "RECORD")
-@opt.options(
-    opt.output("Folder to keep the results in. [default: a temporary folder]", "DIR"),
-    INDEX,
-    *RUN,
+_RUN: Final = (
+    _INDEX,
+    opt.MODEL,
+    opt.CACHE,
+    opt.WAIT,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.WORKERS,
+    opt.STRICT,
+    opt.REPLACE,
+    opt.RESTART,
     opt.QUIET,
 )
-def rerun_command(record: Path, **given: Any) -> int:
-    """Repeat a bench or an edition from its record, and print the first difference.
 
-    RECORD is record.json or the folder with it. The command reports changed inputs, options
-    and prompts before it plays anything. With a language model, --cache repeats its answers.
+
+@click.group("bench", cls=help_text.Group)
+def bench_command() -> None:
+    """Make, run and verify a bench: debaters x users x judges x seeds from one file."""
+
+
+@bench_command.command(
+    "new",
+    cls=Command,
+    examples=(
+        "bench new rad-demo",
+        "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j length",
+        "bench new labelled --debates debates.jsonl --labels labels.jsonl -i demo",
+    ),
+)
+@opt.path_argument("folder", "DIR")
+@opt.options(
+    opt.file("--claims", "Claims to debate. [default: the demo's]"),
+    opt.file("--debates", "Labelled debates, on which the judges are scored."),
+    opt.file("--labels", "Labels of these debates. [default: the demo's debates and labels]"),
+    opt.INDEX,
+    opt.plugin(
+        "-d",
+        "--debater",
+        "debaters",
+        multiple=True,
+        help=f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
+    ),
+    opt.plugin(
+        "-j",
+        "--judge",
+        "judges",
+        multiple=True,
+        help=f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
+    ),
+    click.option(
+        "--user",
+        "users",
+        multiple=True,
+        metavar="NAME|URL",
+        help="A simulated user; repeatable. [default: rules]",
+    ),
+    opt.integer("--turns", "User turns per debate.", 5),
+    opt.REPLACE,
+    opt.QUIET,
+)
+def new(folder: Path, **given: Any) -> int:
+    """Write the folder of a new bench: bench.toml, copies of the data, and their hashes.
+
+    Without options it is a bench of the demo's claims. Change bench.toml as you like before the
+    first run: entries, options, models, seeds and pages.
     """
-    from touche_rad.editions.rerun import changed_versions, changes_before, load_record
+    from touche_rad.bench.new import Contents, new_bench
+    from touche_rad.files import check_output
 
-    known, loaded = load_record(record)
-    loaded = loaded.with_model(given["model"])
-    for line in changed_versions(known):
-        say(f"note: {line}", quiet=given["quiet"])
-    index = open_index(loaded, given)
-    for difference in changes_before(known, loaded, index):
-        return _differs(difference)
-    before = record if record.is_dir() else record.parent
-    if given["output"] is not None:
-        if given["output"].resolve() == before.resolve():
-            raise UserError(f"rerun: {before} contains the results to compare: choose another -o")
-        return _repeat(known, loaded, before, given["output"], given)
-    with tempfile.TemporaryDirectory() as folder:
-        return _repeat(known, loaded, before, Path(folder), given)
-
-
-def _repeat(
-    record: Mapping[str, Any], loaded: Loaded, before: Path, out: Path, given: dict[str, Any]
-) -> int:
-    from touche_rad.editions.record import read_record
-    from touche_rad.editions.rerun import first_difference
-    from touche_rad.editions.verify import compare_json
-
-    play(loaded, out, given)
-    again = read_record(out)
-    for key, now, was in compare_json(again.get("models"), record.get("models")):
-        return _differs(f"models.{key} was {was!r} and is now {now!r}")
-    difference = first_difference(record, before, loaded, out)
-    if difference is not None:
-        return _differs(difference)
-    say(
-        f"equal: {len(record['outputs'])} outputs and all figures are those of the record",
-        quiet=given["quiet"],
+    check_output(folder, replace=given["replace"])
+    if (given["labels"] is None) != (given["debates"] is None):
+        raise OptionError("give --debates and --labels together")
+    index = given["index"] or DEMO
+    contents = Contents(
+        data=_data(given),
+        index=index,
+        fingerprint=prepare.open_index_of({**given, "index": index}).fingerprint,
+        debaters=[str(one) for one in given["debaters"]] or _DEBATERS,
+        judges=[str(one) for one in given["judges"]] or _JUDGES,
+        users=given["users"] or ("rules",),
+        turns=given["turns"],
+        baselines=() if given["debaters"] or given["judges"] else _BASELINES,
     )
-    if given["output"] is not None:
-        say(f"written: {out}", quiet=given["quiet"])
-        next_step(["rerun", out], quiet=given["quiet"])
+    say(f"written: {new_bench(folder, contents)}", quiet=given["quiet"])
+    next_step(["bench", "run", folder, "--dry-run"], ["bench", "run", folder], quiet=given["quiet"])
+    return 0
+
+
+def _data(given: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the files of a new bench; those that are missing are the demo's."""
+    data = {"claims": given["claims"] or demo_file("claims.tsv")}
+    if given["labels"] is not None:
+        data |= {"debates": given["debates"], "labels": given["labels"]}
+    elif given["claims"] is None:
+        data |= {"debates": demo_file("debates.jsonl"), "labels": demo_file("labels.jsonl")}
+    for path in data.values():
+        if not path.is_file():
+            raise UserError(f"{path} does not exist: expected a file to read")
+    return data
+
+
+@bench_command.command(
+    "run",
+    cls=Command,
+    examples=(
+        "bench run rad-demo",
+        "bench run rad-demo --dry-run",
+        "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
+    ),
+)
+@opt.path_argument("plan", "DIR|FILE.toml")
+@opt.options(
+    opt.output("Folder for the results. [default: DIR/results]", "DIR"),
+    *_RUN,
+    opt.JSON,
+    opt.DRY_RUN[0],
+)
+def run(plan: Path, **given: Any) -> int:
+    """Play all debaters against all users, judge and score them, and write the leaderboard page.
+
+    The results are the debates, the verdicts, figures.json, a page, and record.json, which bench
+    verify reads. A stopped run is resumed by the same command. With a further entry in the plan,
+    only the new debates are played. docs/bench.md describes the plan.
+    """
+    from touche_rad.bench.new import PLAN
+    from touche_rad.bench.plan import load_plan
+
+    path = plan / PLAN if plan.is_dir() else plan
+    if plan.is_dir() and not path.is_file():
+        raise UserError(f"{plan} has no {PLAN}: make one with: touche-rad bench new {plan}")
+    loaded = load_plan(path).with_model(given["model"])
+    if given["dry_run"]:
+        from touche_rad.cli.bench_costs import print_costs
+
+        return print_costs(loaded, open_index(loaded, given), given)
+    results = given["output"] or (plan / _RESULTS if plan.is_dir() else None)
+    if results is None:
+        raise UserError("bench run: give the output folder: -o DIR; or see the cost: --dry-run")
+    bench, computed = _run(loaded, results, given)
+    return _show(bench, computed, given, ["bench", "verify", given["output"] or plan])
+
+
+@bench_command.command(
+    "verify",
+    cls=Command,
+    examples=(
+        "bench verify rad-demo",
+        "bench verify results --rerun --cache cache",
+        "bench verify rad-demo --rerun -o again",
+    ),
+)
+@opt.path_argument("folder", "DIR")
+@opt.options(
+    opt.flag("--rerun", "Play and judge everything again too, and compare the results."),
+    opt.output("Folder to keep the second run in. [default: a temporary folder]", "DIR"),
+    *_RUN,
+)
+def verify(folder: Path, **given: Any) -> int:
+    """Check all files of a bench, and compute all figures and pages again.
+
+    The first difference is printed, with exit code 1. --rerun reports changed options and prompts
+    before it plays anything; with a language model, --cache repeats its answers.
+    """
+    from touche_rad.bench.record import RECORD
+    from touche_rad.bench.verify import Results
+
+    inner = folder / _RESULTS
+    results = Results(inner if (inner / RECORD).is_file() else folder)
+    for difference in results.differences():
+        return _differs(difference)
+    count = len(results.record["outputs"]) + len(results.record["files"])
+    say(f"verified: {count} files, all figures and pages", quiet=given["quiet"])
+    if not given["rerun"]:
+        next_step(["bench", "verify", folder, "--rerun"], quiet=given["quiet"])
+        return 0
+    for line in results.changed_versions():
+        say(f"note: {line}", quiet=given["quiet"])
+    loaded = results.load().with_model(given["model"])
+    for difference in results.changes(loaded, open_index(loaded, given)):
+        return _differs(difference)
+    with tempfile.TemporaryDirectory() as temporary:
+        second = given["output"] or Path(temporary)
+        if second.resolve() == results.folder.resolve():
+            raise UserError(f"{second} contains the results to compare: choose another -o")
+        _run(loaded, second, given)
+        found = results.difference_from(Results(second))
+    if found is not None:
+        return _differs(found)
+    say("equal: the second run has the same outputs and figures", quiet=given["quiet"])
     return 0
 
 
 def _differs(difference: str) -> int:
     say(f"error: {difference}")
     return 1
+
+
+class _Models:
+    """Opens the models that a plan names; all cells share the server of a model."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.given = given
+        self._backends: dict[str, Backend | None] = {}
+
+    def names(self, model: str) -> bool:
+        """Whether the plan or the environment names a model."""
+        return prepare.names_model({"model": model})
+
+    def open(self, model: str, out: Path | None, seed: int) -> Model:
+        """Return a model whose usage is that of one cell."""
+        given = {**self.given, "model": model or None, "seed": seed}
+        if model not in self._backends:
+            self._backends[model] = prepare.make_model(given).backend
+        return prepare.make_model(given, out, self._backends[model])
+
+    def check(self, models: Iterable[str]) -> None:
+        """Check the endpoint of each model before anything is played."""
+        for model in dict.fromkeys(models):
+            prepare.check_endpoint(self.open(model, None, 0), self.given)
+
+    async def close(self) -> None:
+        """Close connections and stop servers."""
+        for backend in self._backends.values():
+            if backend is not None:
+                await backend.close()
+
+
+def open_index(loaded: Loaded, given: Mapping[str, Any]) -> Any:
+    """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
+    needed = loaded.debaters or any("index" in one.needs for one in loaded.plugins)
+    place = given["index"] or loaded.plan.index
+    if not place or not needed:
+        return None
+    if given["index"]:
+        return prepare.open_index_of(given)
+    beside = Path(os.path.normpath(loaded.folder / place))
+    try:
+        is_folder = place != DEMO and beside.is_dir()
+        return prepare.open_index_of({**given, "index": str(beside) if is_folder else place})
+    except UserError as error:
+        raise InputError(loaded.path, str(error), field="index") from None
+
+
+def _run(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Bench, Computed]:
+    """Run a plan to its end: debates, verdicts, figures, pages and record."""
+    import anyio
+
+    from touche_rad.bench.run import Bench, Settings
+    from touche_rad.runs.folders import alone_in
+    from touche_rad.runs.runner import Interrupted
+
+    models = _Models(given)
+    loaded.require_models(named=models.names(""))
+    bench = Bench(loaded, results, open_index(loaded, given), models)
+    bench.check_index()
+    asked = [one.model for one in loaded.entries if one.plugin.uses_model]
+    models.check(model for model in asked if models.names(model))
+    _check_users(loaded, given)
+    with alone_in(results):
+        with progress("playing and judging", quiet=given["quiet"]) as report:
+            settings = Settings(
+                workers=prepare.parallel(given, model=bool(asked)),
+                strict=given["strict"],
+                replace=given["replace"],
+                restart=given["restart"],
+                progress=report,
+            )
+            try:
+                anyio.run(bench.run, settings)
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"stopped; finished debates are kept in {results}: run the same command to "
+                    "continue"
+                ) from None
+        return bench, bench.finish()
+
+
+def _check_users(loaded: Loaded, given: Mapping[str, Any]) -> None:
+    from touche_rad.cli.dead_endpoint import check_user
+    from touche_rad.users import EndpointChoice
+
+    for user in loaded.users:
+        if isinstance(user.choice, EndpointChoice):
+            check_user(user.choice.endpoint(), given, must_answer=True)
+
+
+def _show(
+    bench: Bench, computed: Computed, given: Mapping[str, Any], following: Sequence[Any]
+) -> int:
+    """Print the figures, the warnings and the next step; return the exit code."""
+    from touche_rad.bench.record import PAGE
+    from touche_rad.report.page import INDEX
+
+    if given["as_json"]:
+        click.echo(json.dumps(computed.figures.to_json(), ensure_ascii=False, indent=2))
+    else:
+        shown = [computed.figures.lines(terminal_width())]
+        if computed.judges is not None:
+            ranked = computed.judges.model_copy(update={"comparisons": ()})
+            shown.append(ranked.lines(terminal_width()))
+        click.echo("\n\n".join("\n".join(lines) for lines in shown if lines))
+    for line in bench.warnings():
+        say(f"warning: {line}")
+    results = Path(os.path.relpath(bench.results))
+    say(f"written: {results}", quiet=given["quiet"])
+    next_step(following, quiet=given["quiet"])
+    next_page(results / PAGE / INDEX, further=True, quiet=given["quiet"])
+    code = 0
+    for line in bench.all_replaced():
+        say(f"error: {line} are of a fallback: see the warnings above")
+        code = 1
+    return code

@@ -24,8 +24,6 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "score": ("score", "Score runs against labels, qrels or human decisions."),
         "report": ("judge", "Write an HTML report of runs."),
         "bench": ("bench", "Compare debaters and judges by a plan: users x judges x seeds."),
-        "rerun": ("bench", "Repeat a bench or an edition, and print the first difference."),
-        "edition": ("edition", "Make, run and verify an edition of the task."),
     },
     "Submit": {
         "check": ("check", "Validate runs before submission."),

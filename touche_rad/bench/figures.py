@@ -16,11 +16,10 @@ from typing import Any, Final
 import numpy as np
 
 from touche_rad import files
+from touche_rad.bench.cells import Cell, cells_of
+from touche_rad.bench.plan import Loaded
+from touche_rad.bench.record import FIGURES, status_of
 from touche_rad.debate import Maxim
-from touche_rad.editions.cells import Cell, cells_of
-from touche_rad.editions.engine import status_of
-from touche_rad.editions.plan import Loaded
-from touche_rad.editions.record import FIGURES
 from touche_rad.errors import WorkError
 from touche_rad.runs.stand_ins import ANSWERS
 from touche_rad.score import JudgementReport, Policy, score_judgements
@@ -56,7 +55,7 @@ class DebaterFigures(Item):
 
 
 class Figures(Printed):
-    """The figures of an edition or a bench, best debater first."""
+    """The figures of a bench, best debater first."""
 
     format: str = FORMAT
     name: str

@@ -1,4 +1,4 @@
-"""The plan of an edition or a bench: a TOML file with the entries and their settings.
+"""The plan of a bench: a TOML file with its entries and settings.
 
 format = 1
 name = "my-bench"
@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic.functional_validators import BeforeValidator
 
 from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer
+from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_whole
 from touche_rad.plugins import Options, Plugin, find, parse_plugin
 from touche_rad.plugins.profiles import expected
@@ -39,7 +40,7 @@ FORMAT: Final = 1
 """The version of the TOML file."""
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 """Names are parts of paths: they contain no dot and no slash."""
-_NAMES_ARE: Final = "a name has 1 to 40 letters, digits, - and _"
+NAMES_ARE: Final = "a name has 1 to 40 letters, digits, - and _"
 _FILE_OPTIONS: Final = ("prompts", "profile", "persona")
 """Options of plugins whose value may be a path, relative to the TOML file."""
 Group = Literal["users", "debaters", "judges"]
@@ -90,6 +91,8 @@ class Plan(_Part):
     index: str = ""
     index_fingerprint: str = ""
     """What the index must contain; empty for any index."""
+    sha256: dict[str, str] = {}
+    """The hashes of the claims, debates and labels, by key; a file with another hash is refused."""
     turns: int = Field(5, ge=1)
     max_words: int = Field(60, ge=0)
     deadline: float | None = Field(None, gt=0)
@@ -238,24 +241,20 @@ def _beside(folder: Path, options: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def load_plan(path: Path, *, inside: bool = False) -> Loaded:
+def load_plan(path: Path) -> Loaded:
     """Read and check a TOML file.
-
-    Args:
-        path: The file.
-        inside: Whether all files must lie in the folder of the file.
 
     Raises:
         InputError: Something in the file is wrong; the error names the key.
     """
     try:
         content = tomllib.loads(read_whole(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
-    return check_plan(content, path, inside=inside)
+    return check_plan(content, path)
 
 
-def check_plan(content: Mapping[str, Any], path: Path, *, inside: bool = False) -> Loaded:
+def check_plan(content: Mapping[str, Any], path: Path) -> Loaded:
     """Check the content of a plan: its keys, values, plugins and files."""
     refuse_newer(path, content, FORMAT)
     try:
@@ -265,10 +264,15 @@ def check_plan(content: Mapping[str, Any], path: Path, *, inside: bool = False) 
     loaded = Loaded(plan, path)
     _check_parts(loaded)
     for key, file in loaded.data.items():
-        if inside and not file.resolve().is_relative_to(loaded.folder.resolve()):
-            raise InputError(path, "expected a file in the folder of the edition", field=key)
         if not file.is_file():
             raise InputError(path, f"{getattr(plan, key)} is not a file", field=key)
+        found = sha256_of(file)
+        if plan.sha256.get(key, found) != found:
+            raise InputError(
+                path,
+                f"{file} has the hash {found}: restore the file, or write its hash here",
+                field=f"sha256.{key}",
+            )
     assert all(one.plugin.name for one in loaded.entries)  # reads the options of every entry
     return loaded
 
@@ -309,7 +313,7 @@ def _wrong(path: Path, error: ValidationError) -> InputError:
     place = [str(one) for one in first["loc"] if one != "[key]"]
     key = ".".join(place) or None
     if "[key]" in first["loc"]:
-        return InputError(path, f"expected another name: {_NAMES_ARE}", field=key)
+        return InputError(path, f"expected another name: {NAMES_ARE}", field=key)
     if first["type"] == "extra_forbidden":
         owners: list[type[BaseModel]] = [Plan, Pages, Entry]
         hint = nearest(place[-1], owners[min(len(place) - 1, 2)].model_fields)
@@ -317,7 +321,7 @@ def _wrong(path: Path, error: ValidationError) -> InputError:
     if first["type"] == "missing":
         return InputError(path, "is required", field=key)
     if key == "name" and first["type"] == "string_pattern_mismatch":
-        return InputError(path, f"expected another name: {_NAMES_ARE}", field=key)
+        return InputError(path, f"expected another name: {NAMES_ARE}", field=key)
     if key == "judges" and first["type"] == "too_short":
         return InputError(
             path, 'expected at least one judge, such as grounded = "grounded"', field=key

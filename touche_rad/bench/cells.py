@@ -9,18 +9,10 @@ A cell's output is a file in the results:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from touche_rad.editions.plan import Chosen, ChosenUser, Loaded
-from touche_rad.errors import UserError
-from touche_rad.files.outputs import status_beside
-from touche_rad.files.traces import TRACE
-from touche_rad.runs.journal import SUFFIX
-from touche_rad.runs.stand_ins import ERRORS
-
-DEBATES, LABELLED = "debates", "labelled"
+from touche_rad.bench.plan import Chosen, ChosenUser, Loaded
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ def cells_of(loaded: Loaded) -> list[Cell]:
     for seed in loaded.plan.seeds:
         for user in loaded.users:
             for debater in loaded.debaters:
-                place = f"{DEBATES}/seed-{seed}/{user.name}/{debater.name}"
+                place = f"debates/seed-{seed}/{user.name}/{debater.name}"
                 played = Cell(f"{place}.jsonl", seed, "claims", debater, user)
                 cells.append(played)
                 cells += [
@@ -66,35 +58,7 @@ def cells_of(loaded: Loaded) -> list[Cell]:
                 ]
         if loaded.plan.labels:
             cells += [
-                Cell(f"{LABELLED}/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge=judge)
+                Cell(f"labelled/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge=judge)
                 for judge in loaded.judges
             ]
     return cells
-
-
-def files_of(out: Path) -> list[Path]:
-    """Return the files that belong to the output of a cell, with the output itself."""
-    beside = (out.with_name(f"{out.name}{end}") for end in (SUFFIX, TRACE, ERRORS))
-    return [out, status_beside(out), *beside]
-
-
-def check_foreign(results: Path, cells: Sequence[Cell], *, replace: bool) -> None:
-    """Refuse results that the plan does not name, or delete them.
-
-    Args:
-        results: The folder of the results.
-        cells: The cells of the plan.
-        replace: Whether to delete them.
-    """
-    known = {path for cell in cells for path in files_of(results / cell.path)}
-    for top in (DEBATES, LABELLED):
-        for path in sorted((results / top).rglob("*.jsonl")):
-            if path in known or path.name.endswith(TRACE):
-                continue
-            if not replace:
-                raise UserError(
-                    f"{path} is of an entry that the plan does not name: delete it with --replace, "
-                    "or name the entry"
-                )
-            for one in files_of(path):
-                one.unlink(missing_ok=True)

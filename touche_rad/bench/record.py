@@ -1,42 +1,39 @@
 """The record of a run: its plan, versions, prompts and model usage, and the hashes of all files.
 
-`record.json` is written last. Beside an edition, `SHA256SUMS` has the same hashes for `sha256sum`.
+`record.json` is written last: a folder without a finished record can be continued.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import __version__, files
-from touche_rad.errors import InputError, UserError, refuse_newer, why
-from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import numbered_lines, read_json
+from touche_rad.errors import InputError, UserError, refuse_newer
+from touche_rad.files.outputs import sha256_of, status_beside
+from touche_rad.files.records import read_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import redact_data
 
 if TYPE_CHECKING:
-    from touche_rad.editions.plan import Chosen, ChosenUser, Loaded
+    from touche_rad.bench.plan import Chosen, ChosenUser, Loaded
     from touche_rad.plugins import ArgumentIndex
 
 RECORD: Final = "record.json"
 FIGURES: Final = "figures.json"
 PAGE: Final = "page"
-SUMS: Final = "SHA256SUMS"
 VERSION: Final = 1
 FORMAT: Final = f"touche-rad record {VERSION}"
 FINISHED: Final = "finished"
-_OBJECTS: Final = ("inputs", "outputs", "entries", "versions")
-_UNFINISHED: Final = "unfinished"
+_OBJECTS: Final = ("plan", "inputs", "outputs", "files", "entries", "versions")
 _PACKAGE: Final = re.compile(r"^[A-Za-z0-9._-]+")
-_SUM: Final = re.compile(r"^([0-9a-f]{64})  ([^\x00-\x1f]+)$")
 _COUNTS: Final = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
 
 
@@ -45,12 +42,11 @@ def is_ours(results: Path) -> bool:
     return (results / RECORD).is_file()
 
 
-def begin_record(results: Path, loaded: Loaded, *, finished: bool) -> None:
+def begin_record(results: Path, loaded: Loaded) -> None:
     """Mark a folder as the results of a plan, so that a killed run can continue there."""
-    if finished and is_ours(results):
-        return
-    results.mkdir(parents=True, exist_ok=True)
-    _write(results / RECORD, {"format": FORMAT, "state": _UNFINISHED, "name": loaded.plan.name})
+    if not is_ours(results):
+        results.mkdir(parents=True, exist_ok=True)
+        _write(results / RECORD, {"format": FORMAT, "state": "begun", "name": loaded.plan.name})
 
 
 def _write(path: Path, record: Mapping[str, Any]) -> None:
@@ -62,8 +58,8 @@ def write_record(
     results: Path,
     loaded: Loaded,
     index: ArgumentIndex | None,
-    outputs: Mapping[str, Mapping[str, Any]],
-    models: Mapping[str, Any],
+    statuses: Mapping[str, Mapping[str, Any]],
+    pages: Iterable[Path],
 ) -> None:
     """Write the record of a finished run.
 
@@ -71,9 +67,10 @@ def write_record(
         results: The folder of the results.
         loaded: The plan.
         index: The index of the debaters.
-        outputs: The status of each cell by its path.
-        models: The identity of the language model of each entry.
+        statuses: The status of each cell by its path.
+        pages: The files of the pages.
     """
+    computed = [results / FIGURES, *pages]
     record = {
         "format": FORMAT,
         "state": FINISHED,
@@ -82,17 +79,37 @@ def write_record(
         "plan_file": os.path.relpath(loaded.path.resolve(), results.resolve()),
         "versions": versions(),
         "index": index.fingerprint if index is not None else None,
-        "inputs": {getattr(loaded.plan, key): sha256_of(path) for key, path in loaded.data.items()},
+        "inputs": {key: sha256_of(path) for key, path in loaded.data.items()},
         "entries": {
             group: {one.name: entry_record(one) for one in getattr(loaded, group)}
             for group in ("users", "debaters", "judges")
         },
-        "models": models,
-        "usage": _usage(outputs.values()),
-        "outputs": {path: sha256_of(results / path) for path in sorted(outputs)},
-        "figures": sha256_of(results / FIGURES),
+        "models": models_of(statuses),
+        "usage": _usage(statuses.values()),
+        "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
+        "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in computed},
     }
     _write(results / RECORD, redact_data(record))
+
+
+def status_of(out: Path) -> dict[str, Any]:
+    """Return the status beside an output; empty if there is none."""
+    with suppress(FileNotFoundError, ValueError):
+        status = read_json(status_beside(out))
+        if isinstance(status, dict):
+            return status
+    return {}
+
+
+def models_of(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the identity of the models of each cell that uses one."""
+    models: dict[str, Any] = {}
+    for path, status in sorted(statuses.items()):
+        identity = status.get("identity") or {}
+        used = {key: identity[key] for key in ("model", "user_model") if key in identity}
+        if used:
+            models[path] = used
+    return models
 
 
 def versions() -> dict[str, str]:
@@ -118,74 +135,43 @@ def entry_record(entry: Chosen | ChosenUser) -> dict[str, Any]:
         "source": entry.plugin.source,
         "options": values,
         "prompts": {
-            name: _digest(folder / path.name if (folder / path.name).is_file() else path)
+            name: sha256_of(folder / path.name if (folder / path.name).is_file() else path)
             for name, path in sorted(bundled.items())
         },
     }
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _usage(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Sum the calls and tokens of all cells."""
     total = dict.fromkeys(_COUNTS, 0)
     for status in statuses:
-        for key in ("usage", "usage_of_user"):
-            counts = (status.get(key) or {}).get("total") or {}
-            for name in _COUNTS:
-                total[name] += int(counts.get(name, 0))
+        counts = (status.get("usage") or {}).get("total") or {}
+        for name in _COUNTS:
+            total[name] += int(counts.get(name, 0))
     return total
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """Read the record of a finished run.
-
-    Args:
-        path: The record, or the folder with it.
+def read_record(results: Path) -> dict[str, Any]:
+    """Read the record of a finished run in a folder of results.
 
     Raises:
         UserError: There is no record, or the run is not finished.
     """
-    path = path / RECORD if path.is_dir() else path
+    path = results / RECORD
     try:
         record = read_json(path)
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist: expected the record of a finished run") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} is not a record: {why(error)}") from None
+        raise UserError(
+            f"{path} does not exist: expected the results of a finished bench"
+        ) from None
+    except ValueError as error:
+        raise UserError(f"{path} is not a record: {error}") from None
     refuse_newer(path, record, VERSION)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise UserError(f"{path} is not a record of touche-rad: expected format {FORMAT!r}")
     if record.get("state") != FINISHED:
         raise UserError(f"{path} is of a run that is not finished: run the same command again")
-    inner = {f"entries.{key}": value for key, value in _dict(record.get("entries")).items()}
-    for key, value in {**{key: record.get(key) for key in _OBJECTS}, **inner}.items():
-        if not isinstance(value, dict):
+    for key in _OBJECTS:
+        if not isinstance(record.get(key), dict):
             raise InputError(path, "expected an object", field=key)
     return record
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def write_sums(folder: Path, paths: Iterable[Path]) -> None:
-    """Write the hashes of files as `sha256sum` does, with paths relative to the folder."""
-    named = sorted((path.relative_to(folder).as_posix(), path) for path in paths)
-    with files.atomic_write(folder / SUMS) as stream:
-        stream.writelines(f"{sha256_of(path)}  {name}\n" for name, path in named)
-
-
-def read_sums(folder: Path) -> dict[str, str]:
-    """Read the hashes by path. A path that leads out of the folder is an error."""
-    path = folder / SUMS
-    sums: dict[str, str] = {}
-    for number, line in numbered_lines(path):
-        match = _SUM.match(line)
-        name = match[2] if match else ""
-        if match is None or name.startswith("/") or ".." in Path(name).parts:
-            raise UserError(f"{path}:{number}: expected a SHA-256 hash, two spaces and a file here")
-        sums[name] = match[1]
-    return sums

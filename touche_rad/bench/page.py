@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from touche_rad.bench.cells import cells_of
+from touche_rad.bench.figures import Computed, Figures, labelled_runs
+from touche_rad.bench.plan import Loaded
+from touche_rad.bench.record import PAGE
 from touche_rad.debate import Maxim
-from touche_rad.editions.cells import cells_of
-from touche_rad.editions.figures import Computed, Figures, labelled_runs
-from touche_rad.editions.plan import Loaded
-from touche_rad.editions.record import PAGE
 from touche_rad.plots.svg import Dot, dots
 from touche_rad.report import write_report
 from touche_rad.report.asked import cost_board, costs

@@ -1,43 +1,12 @@
-"""Small editions and benches: two of the demo's claims, without a language model."""
+"""Small benches: two of the demo's claims, without a language model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
-PLAN = """
-format = 1
-name = "tiny"
-claims = "claims.tsv"
-debates = "debates.jsonl"
-labels = "labels.jsonl"
-index = "demo"
-turns = 1
-samples = 100
-
-[users]
-rules = "rules"
-terse = "rules(max_words=20)"
-
-[debaters]
-long = "grounded"
-short = "grounded(max_words=25)"
-verbatim = "verbatim"
-best = "best-of-n"
-
-[judges]
-grounded = "grounded"
-length = "length"
-random = "random"
-
-[pages]
-title = "A tiny edition"
-baselines = ["verbatim", "random"]
-"""
-"""Four debaters, three judges, two users."""
 SMALL = """
 format = 1
 name = "small"
@@ -72,19 +41,6 @@ def write_bench(folder: Path, plan: str = SMALL, name: str = "bench.toml") -> Pa
     path = write_data(folder) / name
     path.write_text(plan, "utf-8")
     return path
-
-
-def write_edition(folder: Path, plan: str = PLAN) -> Path:
-    """Write the folder of an edition."""
-    write_bench(folder, plan, "edition.toml")
-    return folder
-
-
-def run_edition(folder: Path) -> str:
-    """Run an edition, and return what it printed."""
-    ended = touche_rad("edition", "run", folder)
-    assert ended.code == 0, ended.err
-    return ended.out
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:

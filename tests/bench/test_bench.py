@@ -1,0 +1,267 @@
+"""`touche-rad bench`: the plan and its errors, resuming, and the first difference."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.bench.makers import SMALL, WITH_LABELS, contents, write_bench, write_data
+from tests.forks import fork, survived
+from tests.terminal import touche_rad
+from touche_rad import cli
+
+DEBATES = "debates/seed-0/rules/verbatim.jsonl"
+VERDICTS = "debates/seed-0/rules/verbatim.length.jsonl"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished bench: its plan, data and results."""
+    folder = write_bench(tmp_path_factory.mktemp("bench") / "small", WITH_LABELS).parent
+    ended = touche_rad("bench", "run", folder)
+    assert ended.code == 0, ended.err
+    return folder
+
+
+@pytest.fixture
+def bench(finished: Path, tmp_path: Path) -> Path:
+    """Return a copy of the bench, which the test may change."""
+    return Path(shutil.copytree(finished, tmp_path / "small"))
+
+
+def verify(folder: Path, *words: str) -> str:
+    """Return the difference that `bench verify` prints."""
+    ended = touche_rad("bench", "verify", folder, *words)
+    assert ended.code == 1, ended.err
+    return ended.err.splitlines()[-1].removeprefix("error: ")
+
+
+def without_times(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder, without the statuses, which contain times."""
+    return {name: data for name, data in contents(folder).items() if ".status." not in name}
+
+
+def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
+    claims = write_data(tmp_path / "data") / "claims.tsv"
+    words = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length --user rules"
+    new = touche_rad("bench", "new", tmp_path / "rad", "--claims", claims, *words.split())
+    assert new.code == 0, new.err
+    plan = tomllib.loads((tmp_path / "rad" / "bench.toml").read_text())
+    assert plan["debaters"] == {
+        "verbatim": "verbatim",
+        "grounded": "grounded(k=3)",
+        "verbatim-2": "verbatim",
+    }
+    assert (tmp_path / "rad" / "claims.tsv").read_bytes() == claims.read_bytes()
+    assert plan["sha256"] == {"claims": hashlib.sha256(claims.read_bytes()).hexdigest()}
+    again = touche_rad("bench", "new", tmp_path / "rad")
+    assert again.code == 2
+    assert "--replace" in again.err
+    dry = touche_rad("bench", "run", tmp_path / "rad", "--dry-run", "--json")
+    assert json.loads(dry.out)["grounded x rules"]["debates"] == 2
+    assert not (tmp_path / "rad" / "results").exists()
+
+
+@pytest.mark.parametrize("words", [("rad", "-d", "grounded(m=3)"), ("a b",), ("..",), ("x" * 41,)])
+def test_refused_new_bench_leaves_nothing(words: tuple[str, ...], tmp_path: Path) -> None:
+    new = touche_rad("bench", "new", *words, cwd=tmp_path)
+    assert new.code == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
+    record = json.loads((finished / "results" / "record.json").read_text())
+    assert record["plan"]["debaters"] == {"verbatim": {"plugin": "verbatim", "model": ""}}
+    assert record["plan_file"] == "../bench.toml"
+    assert set(record["inputs"]) == {"claims", "debates", "labels"}
+    assert set(record["outputs"]) == {DEBATES, VERDICTS, "labelled/seed-0/length.jsonl"}
+    assert record["usage"]["calls"] == 0
+    assert {"touche-rad", "python", "numpy"} <= set(record["versions"])
+    assert record["entries"]["users"]["rules"]["prompts"]
+
+
+def test_bench_is_verified_and_repeated(finished: Path, tmp_path: Path) -> None:
+    before = contents(finished)
+    ended = touche_rad("bench", "verify", finished, "--rerun", "-o", tmp_path / "again")
+    assert ended.code == 0, ended.err
+    assert "equal: the second run has the same outputs and figures" in ended.err
+    assert contents(finished) == before
+    assert touche_rad("bench", "verify", tmp_path / "again").code == 0
+
+
+def test_second_run_changes_nothing(bench: Path) -> None:
+    before = contents(bench)
+    (bench / "results" / "page" / ".index.html.0123456789ab.new").write_text("killed")
+    assert touche_rad("bench", "run", bench).code == 0
+    assert contents(bench) == before
+
+
+def test_verify_prints_a_changed_figure(bench: Path) -> None:
+    path = bench / "results" / "figures.json"
+    figures = json.loads(path.read_text())
+    true = figures["debaters"][0]["yes"]
+    figures["debaters"][0]["yes"] = 0.987654
+    path.write_text(json.dumps(figures, indent=2) + "\n")
+    assert verify(bench) == f"{path}: debaters.0.yes is 0.987654, the files give {true:.6g}"
+
+
+@pytest.mark.parametrize("name", ["claims.tsv", f"results/{DEBATES}", "results/page/index.html"])
+def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None:
+    path = bench / name
+    text = path.read_text()
+    path.write_text(text.replace("a", "b", 1))
+    assert verify(bench).startswith(f"{path}: ")
+    path.unlink()
+    assert verify(bench) == f"{path}: the file is missing"
+
+
+def forge(bench: Path, path: Path) -> None:
+    """Give a changed file its new hash in the record."""
+    record = bench / "results" / "record.json"
+    content = json.loads(record.read_text())
+    name = path.relative_to(bench / "results").as_posix()
+    content["outputs"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    record.write_text(json.dumps(content))
+
+
+def test_verify_notices_verdicts_on_other_debates(bench: Path) -> None:
+    path = bench / "results" / VERDICTS
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    forge(bench, path)
+    assert verify(bench).startswith(f"{path}:1: the debate is not the one in ")
+
+
+def test_rerun_prints_the_first_changed_verdict(bench: Path) -> None:
+    path = bench / "results" / VERDICTS
+    lines = path.read_text().splitlines()
+    line = json.loads(lines[1])
+    line["userTurnsEvaluations"][0]["Quality"]["explanation"] = "changed"
+    path.write_text(f"{lines[0]}\n{json.dumps(line)}\n")
+    touche_rad("bench", "run", bench, "--replace")
+    path.write_text(f"{lines[0]}\n{json.dumps(line)}\n")
+    forge(bench, path)
+    found = verify(bench, "--rerun")
+    assert "explanation" in found or "page differs" in found
+
+
+def test_rerun_prints_a_changed_prompt(tmp_path: Path) -> None:
+    prompts = tmp_path / "my-prompts"
+    assert touche_rad("prompts", "grounded", "-o", prompts).code == 0
+    plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"grounded(prompts=my-prompts)" }'))
+    ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    first = sorted(prompts.glob("*.jinja"))[0]
+    first.write_text(first.read_text() + "\nThink twice.\n")
+    found = verify(tmp_path / "out", "--rerun")
+    assert found.startswith(f"debaters.verbatim.prompts.{first.stem} was ")
+    refused = touche_rad("bench", "run", plan, "-o", tmp_path / "out")
+    assert refused.code == 2
+    assert "--replace" in refused.err
+
+
+def test_changed_data_are_refused(tmp_path: Path) -> None:
+    assert touche_rad("bench", "new", tmp_path / "rad", "-j", "length").code == 0
+    claims = tmp_path / "rad" / "claims.tsv"
+    claims.write_text(claims.read_text().replace("a", "b", 1))
+    refused = touche_rad("bench", "run", tmp_path / "rad")
+    assert refused.code == 2
+    assert "sha256.claims" in refused.err
+
+
+def test_results_of_other_settings_need_replace(bench: Path) -> None:
+    plan = bench / "bench.toml"
+    plan.write_text(plan.read_text().replace("turns = 1", "turns = 2"))
+    before = contents(bench / "results")
+    refused = touche_rad("bench", "run", bench)
+    assert refused.code == 2
+    assert "--replace" in refused.err
+    assert contents(bench / "results") == before
+    assert touche_rad("bench", "run", bench, "--replace").code == 0
+
+
+def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
+    played = bench / "results" / DEBATES
+    before = played.stat().st_mtime_ns
+    plan = bench / "bench.toml"
+    both = 'verbatim = "verbatim", many = "best-of-n"'
+    plan.write_text(plan.read_text().replace('verbatim = "verbatim"', both))
+    ended = touche_rad("bench", "run", bench)
+    assert "many" in ended.out
+    assert played.stat().st_mtime_ns == before
+    assert touche_rad("bench", "verify", bench).code == 0
+
+
+def test_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
+    ended = touche_rad("bench", "run", write_bench(tmp_path), "-o", tmp_path)
+    assert ended.code == 2
+    assert "exists already (a folder with files)" in ended.err
+
+
+def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(
+        "from touche_rad.plugins import debater\n\n\n"
+        '@debater("broken")\nclass Broken:\n    def __init__(self, options, services): ...\n\n'
+        '    def answer(self, debate):\n        raise ValueError("broken")\n'
+    )
+    plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"broken" }'))
+    words = ("-o", tmp_path / "out", "--plugin", tmp_path / "broken.py")
+    ended = touche_rad("bench", "run", plan, *words)
+    assert ended.code == 1
+    assert f"error: all answers in {DEBATES}" in ended.err
+
+
+def test_killed_bench_ends_with_the_same_files(finished: Path, tmp_path: Path) -> None:
+    folder = write_bench(tmp_path / "small", WITH_LABELS).parent
+    chance = random.Random(1)
+    for _ in range(4):
+        pid = fork(lambda: cli.run(["bench", "run", str(folder), "--quiet"]))
+        time.sleep(chance.uniform(0, 1.0))
+        os.kill(pid, signal.SIGKILL)
+        survived(pid)
+    ended = touche_rad("bench", "run", folder)
+    assert ended.code == 0, ended.err
+    assert without_times(folder) == without_times(finished)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "error"),
+    [
+        ("judges", "judgez", "judgez: there is no such key (did you mean 'judges'?)"),
+        ("turns = 1", "turns = 0", "turns: "),
+        ("format = 1", "format = 2", "made by a newer touche-rad"),
+        ("verbatim =", '"../x" =', "debaters.../x: expected another name"),
+        ('"verbatim"', '"verbatin"', "there is no debater 'verbatin' (did you mean 'verbatim'?)"),
+        ('"verbatim"', '"verbatim(n=1)"', "debaters.verbatim: debater verbatim has no option 'n'"),
+        ('"verbatim"', '"sinai"', "debaters.verbatim: sinai needs a language model"),
+        ('"verbatim"', '{ plugin = "verbatim", modl = "" }', "verbatim.modl: there is no such key"),
+        ('"rules"', '"rulez"', "users.rules: there is no user 'rulez' (did you mean 'rules'?)"),
+        ('"claims.tsv"', '"clams.tsv"', "claims: clams.tsv is not a file"),
+        ('"demo"', '"nowhere"', "index: nowhere: there is no index"),
+        ('index = "demo"', "", "index: expected a folder"),
+        ('name = "small"', "", "name: "),
+        ('name = "small"', 'name = "a/b"', "name: expected another name"),
+        ("turns = 1", "seeds = [1, 1]", "seeds: a seed is given twice"),
+        ("turns = 1", 'labels = "labels.jsonl"', "debates: is required together with labels"),
+        ("turns = 1", 'pages.baselines = ["lenght"]', "did you mean 'length'?"),
+        ("turns = 1", 'pages.baselines = ["length"]', "one judge must be no baseline"),
+    ],
+)
+def test_error_names_file_key_and_the_right_name(
+    before: str, after: str, error: str, tmp_path: Path
+) -> None:
+    plan = write_bench(tmp_path, SMALL.replace(before, after, 1))
+    ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out")
+    assert ended.code == 2
+    (line,) = ended.err.splitlines()
+    assert line.startswith(f"touche-rad: error: {plan}: ")
+    assert error in line
+    assert not (tmp_path / "out").exists()
