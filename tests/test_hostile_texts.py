@@ -16,7 +16,6 @@ from pydantic import BaseModel
 from judges.debatrix import speeches
 from judges.inspirescore.fol import parser
 from touche_rad import errors, text
-from touche_rad.cli.chat.view import _LONG_QUOTE
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
 from touche_rad.debaters.grounded import reading
 from touche_rad.evidence import quotable
@@ -85,7 +84,6 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     "formula": parser._NAME.fullmatch,
     "number": errors._LAST_NUMBER.search,
-    "quotation marks": _search(_LONG_QUOTE),
 }
 
 

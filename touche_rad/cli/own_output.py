@@ -1,4 +1,4 @@
-"""Slow commands that are no runs, such as `audit` and `train examples`: which output is their own."""
+"""Slow commands that are no runs, such as `audit`: which output is their own."""
 
 from __future__ import annotations
 

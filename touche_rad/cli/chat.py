@@ -1,0 +1,350 @@
+"""The command `chat`: debate in the terminal; the page of `serve` has the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.text import Text
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.prepare import Selected
+from touche_rad.cli.screen import open_console, plain, shorten, wrapped
+from touche_rad.debate import Debate
+from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
+from touche_rad.text import count_words, printable
+
+if TYPE_CHECKING:
+    from touche_rad.models import Model
+    from touche_rad.plugins import Judge
+    from touche_rad.runs.answering import Answer
+    from touche_rad.runs.judging import ViewVerdicts
+
+OFF: Final = "off"
+
+
+COMMANDS: Final = {
+    "/explain [all]": "Show why the last answer cites what it cites.",
+    "/judge [NAME[(KEY=VALUE,...)]|off]": "Judge the last answer and all later ones.",
+    "/save FILE": "Write the debate as an official simulation; /save! replaces a file.",
+    "/help": "Show the commands.",
+    "/quit": "End the chat; Ctrl-D does the same.",
+}
+
+
+@opt.command(
+    "chat",
+    "chat -i demo",
+    "chat -i demo -d verbatim -j off",
+    "chat -i demo -d sinai -m http://localhost:8000/v1#llama",
+)
+@opt.options(
+    opt.DEBATER,
+    opt.JUDGE,
+    opt.plugin_options("debater", "judge"),
+    opt.MAX_WORDS,
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.DEADLINE,
+    opt.SEED,
+)
+def chat_command(**given: Any) -> int:
+    """Debate with a debater in the terminal.
+
+    Type a message to get an answer with its citations and the verdicts of the judge (-j off: no
+    judge). Type /help for the commands: /explain, /judge, /save and /quit. Ctrl-C stops an answer,
+    Ctrl-D ends the chat. Lines can also be piped in.
+    """
+    from touche_rad.demo import DEMO
+
+    view = View()
+    given["quiet"] = False
+    debater = prepare.select_main("debater", given)
+    judge = select_judge(given["judge"], given["options"].get("judge"))
+    if not given["index"]:
+        given["index"] = DEMO
+        view.say(f"note: this is the demo collection; for your own: {prepare.MAKE_INDEX}")
+    with asyncio.Runner() as runner:
+        chat = Chat(given, debater, judge, view, runner)
+        try:
+            chat.run()
+        finally:
+            runner.run(chat.close())
+    return 0
+
+
+def select_judge(spec: opt.PluginSpec, options: Mapping[str, str] | None = None) -> Selected | None:
+    """Select a judge of responses; `off` is none."""
+    if spec.name == OFF and not spec.options:
+        return None
+    if prepare.is_panel(spec.name):
+        raise OptionError(f"{spec.name} judges whole debates; chat needs a judge of responses")
+    return prepare.select("judge", spec, options)
+
+
+class Chat:
+    """A debate in progress: answers messages and executes commands."""
+
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        debater: Selected,
+        judge: Selected | None,
+        view: View,
+        runner: asyncio.Runner,
+    ) -> None:
+        """Open the index and make the plugins; `given` has the values of the command's options."""
+        self._given, self._view, self._runner = given, view, runner
+        from touche_rad.runs.stand_ins import FailureLog
+
+        plugins = [one.plugin for one in (debater, judge) if one is not None]
+        self._services = prepare.open_services(given, *plugins, index=True)
+        self._debater = debater
+        self._answerer = prepare.make_answerer(given, debater, self._services)
+        # It logs no failures: the notices of its answers name them.
+        self._answerer.failures = FailureLog(shows=False)
+        self._debate = Debate()
+        self._answers: list[Answer] = []
+        self._saved = True
+        self._selected_judge: Selected | None = None
+        self._judge: Judge | None = None
+        self._set_judge(judge)
+
+    async def close(self) -> None:
+        """Close the model's connections."""
+        if self._services.model is not None:
+            await self._services.model.close()
+
+    def run(self) -> None:
+        """Read and execute lines until the user ends the chat."""
+        view = self._view
+        judge = f"judge {self._selected_judge.tag}" if self._selected_judge else "no judge"
+        size = len(self._services.index or ())
+        view.say(f"debater {self._debater.tag}, {judge}, {size:,} arguments; /help")
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        if interactive:
+            with suppress(ImportError):
+                import readline  # noqa: F401  # editing and a history for input()
+        while True:
+            try:
+                line = _read_line(interactive)
+                if not interactive and line:
+                    view.say(f"you> {line}", style="bold")
+                if line == "/quit":
+                    break
+                self._execute(line)
+            except ToucheRadError as error:
+                view.say(f"error: {error}", style="red")
+            except KeyboardInterrupt:
+                view.say("stopped; Ctrl-D or /quit ends the chat")
+            except EOFError:
+                break
+        if not self._saved:
+            view.say("not saved; /save FILE writes a debate")
+
+    def _execute(self, line: str) -> None:
+        """Answer a message, or execute a command."""
+        word, _, rest = line.partition(" ")
+        argument = rest.strip()
+        if not line.startswith("/"):
+            if line:
+                self._answer(line)
+        elif word == "/explain":
+            self._explain(argument)
+        elif word == "/judge":
+            self._judge_with(argument)
+        elif word in ("/save", "/save!"):
+            self._save(argument, force=word == "/save!")
+        elif word == "/help":
+            for name, purpose in COMMANDS.items():
+                self._view.say(name)
+                self._view.say(purpose, "    ")
+        else:
+            known = [name.split()[0] for name in COMMANDS]
+            raise UserError(f"there is no command {word}{nearest(word, known)}; /help lists them")
+
+    def _answer(self, message: str) -> None:
+        """Answer a message, print the answer and judge it."""
+        debate = self._debate.with_utterance(message)
+        meter = Meter(self._services.model)
+        with self._view.working(self._debater.tag):
+            answer = self._runner.run(self._answerer.answer(debate))
+        self._debate, self._saved = debate.with_response(answer.response), False
+        self._answers.append(answer)
+        self._view.answer(answer, self._given["max_words"], meter.cost())
+        self._judge_last()
+
+    def _judge_last(self) -> None:
+        from touche_rad.runs.judging import judge_view
+
+        if self._judge is None or self._selected_judge is None or not self._answers:
+            return
+        meter = Meter(self._services.model)
+        judging = judge_view(self._judge, self._debate, deadline=self._given["deadline"])
+        with self._view.working(f"judge {self._selected_judge.tag}"):
+            verdicts = self._runner.run(judging)
+        self._view.verdicts(verdicts, self._selected_judge.tag, meter.cost())
+
+    def _explain(self, what: str) -> None:
+        """Print the candidates of the last answer."""
+        from touche_rad.cli.explain import explain, print_explanation
+
+        if what not in ("", "all"):
+            raise UserError("/explain: expected nothing or all")
+        if not self._answers:
+            raise UserError("there is no answer to explain")
+        answer = self._answers[-1]
+        debater = self._answerer.debater_of(answer)
+        if debater is None:
+            raise UserError(f"{answer.by} does not list its candidates")
+        question = self._debate.before_response(len(self._debate.turns) - 1)
+        with self._view.working(answer.by):
+            explanation = self._runner.run(explain(answer.by, debater, question, answer.response))
+        print_explanation(explanation, self._view.console, everything=what == "all")
+
+    def _judge_with(self, text: str) -> None:
+        """Let another judge, or none, judge the last answer and later ones."""
+        from touche_rad.plugins import parse_plugin
+
+        if text:
+            self._set_judge(select_judge(opt.PluginSpec(*parse_plugin(text))))
+        if self._judge is None:
+            self._view.say("no judge")
+        self._judge_last()
+
+    def _save(self, text: str, *, force: bool) -> None:
+        """Write the debate as an official simulation."""
+        from touche_rad import files
+        from touche_rad.runs.simulate import simulation_line
+
+        if not text:
+            raise UserError("/save: expected FILE")
+        if not self._answers:
+            raise UserError("there is nothing to save: the debate has no turn")
+        path = Path(text).expanduser()
+        if path.exists() and not force:
+            raise UserError(f"{path} exists; /save! {path} replaces it")
+        configuration = {
+            "topic": {"description": " ".join(self._debate.turns[0].utterance.split())},
+            "user": {"class": "Person", "model": self._debate.user},
+            "maxTurns": len(self._debate.turns),
+        }
+        debaters = dict.fromkeys(answer.by for answer in self._answers)
+        try:
+            with files.atomic_write(path) as stream:
+                stream.write(
+                    simulation_line(self._debate, configuration, " and ".join(debaters)) + "\n"
+                )
+        except OSError as error:
+            raise UserError(f"{path} cannot be written: {why(error)}") from None
+        self._saved = True
+        self._view.whole_line(f"written: {path}")
+        self._view.whole_line(f"next: touche-rad check {shlex.quote(str(path))}")
+
+    def _set_judge(self, judge: Selected | None) -> None:
+        if judge is not None and judge.plugin.uses_model and self._services.model is None:
+            model = prepare.model_for(self._given, judge.plugin)
+            self._services = replace(self._services, model=model)
+        self._judge = judge.make(self._services) if judge is not None else None
+        self._selected_judge = judge
+
+
+def _read_line(interactive: bool) -> str:
+    """Return the next line without control characters; EOFError at the end of the input."""
+    if interactive:
+        return printable(input("you> ")).strip()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return printable(line).strip()
+
+
+class Meter:
+    """Measures the seconds and model calls since its creation."""
+
+    def __init__(self, model: Model | None) -> None:
+        self._model, self._start, self._calls = model, time.monotonic(), count_calls(model)
+
+    def cost(self) -> str:
+        """Return the cost in words."""
+        seconds = f"{time.monotonic() - self._start:.1f} s"
+        calls = count_calls(self._model) - self._calls
+        return f"{seconds}, {calls} model call{'' if calls == 1 else 's'}" if calls else seconds
+
+
+def count_calls(model: Model | None) -> int:
+    """Return how many calls a model has had."""
+    if model is None:
+        return 0
+    return sum(cost.calls for steps in model.usage.steps.values() for cost in steps.values())
+
+
+class View:
+    """Prints on standard output."""
+
+    def __init__(self) -> None:
+        self.console = open_console()
+
+    def say(self, text: str, indent: str = "", style: str = "dim") -> None:
+        """Print a message of the program."""
+        for line in wrapped(Text(plain(text), style), self.console.width, indent):
+            self.console.print(line, no_wrap=True, overflow="crop")
+
+    def whole_line(self, text: str) -> None:
+        """Print a path or a command without wrapping it, so that it can be copied."""
+        self.console.print(Text(plain(text), "dim"), soft_wrap=True)
+
+    @contextmanager
+    def working(self, who: str) -> Iterator[None]:
+        """Show that a plugin works, on a terminal only."""
+        if not sys.stdout.isatty():
+            yield
+            return
+        with self.console.status(f"{plain(who)} is working (Ctrl-C stops it)", spinner="line"):
+            yield
+
+    def answer(self, answer: Answer, max_words: int, cost: str) -> None:
+        """Print an answer with its citations; above it, that it is from a fallback."""
+        for notice in answer.notices or answer.notes:
+            self.say(f"note: {notice}", style="yellow")
+        self.say(f"{answer.by}> {answer.response.content}", style="bold")
+        for number, argument in enumerate(answer.response.arguments, 1):
+            self.say(f"[{number}] {argument.id}", "  ", style="")
+            self.say(argument.text, "      ")
+        if not answer.response.arguments:
+            self.say("It cites no argument.", "  ")
+        limit = f" of {max_words}" if max_words else ""
+        self.say(f"{count_words(answer.response.content)}{limit} words, {cost}", "  ")
+
+    def verdicts(self, verdicts: ViewVerdicts, judge: str, cost: str) -> None:
+        """Print the verdict on each maxim with its rationale in at most two lines."""
+        for maxim, verdict in verdicts.verdicts.items():
+            head = Text(f"  {maxim.key:9} ")
+            if maxim in verdicts.unscored:
+                head.append("none      ", "yellow")
+                reason = f"the judge failed: {verdicts.unscored[maxim]}"
+            else:
+                word, colour = ("yes", "green") if verdict.yes else ("no", "red")
+                head.append(f"{word:3} ", f"bold {colour}").append(f"{verdict.score or 0.0:.2f}  ")
+                reason = verdict.rationale
+            self._beside(head, plain(reason))
+        self.say(f"judge {judge}, {cost}", "  ")
+
+    def _beside(self, head: Text, text: str) -> None:
+        """Print a text beside a head, in at most two lines."""
+        room = max(10, self.console.width - head.cell_len)
+        lines = wrapped(Text(text), room) or [Text()]
+        second = [shorten(" ".join(line.plain for line in lines[1:]), room)] if lines[1:] else []
+        for start, line in zip(
+            (head, " " * head.cell_len), (lines[0].plain, *second), strict=False
+        ):
+            self.console.print(Text() + start + line, no_wrap=True, overflow="crop")
