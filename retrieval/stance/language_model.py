@@ -65,7 +65,7 @@ class ModelStance:
             async with anyio.create_task_group() as group:
                 for text in places:
                     group.start_soon(ask, text)
-        except* Exception as errors:
+        except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return [stances[place] for place in range(len(pairs))]
 

@@ -208,6 +208,20 @@ def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
         backend("rule")
 
 
+def test_a_stance_model_that_answers_prose_is_one_line() -> None:
+    from tests.models import scripted
+    from tests.terminal import touche_rad
+
+    with scripted.serving() as server:
+        server.always = scripted.content("I will not.")
+        retriever = f"stance(of=text,by=model:{server.url}#tiny)"
+        ended = touche_rad(
+            "retrieve", "--say", "Zoos should be closed.", "-i", "demo", "-r", retriever, "-k", "2"
+        )
+    assert ended.code != 0
+    assert len(ended.err.strip().splitlines()) <= 3
+
+
 def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) -> None:
     import re
 

@@ -205,13 +205,15 @@ def stop_at_machine_fault(plugin: str, error: BaseException) -> None:
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error, or the first one of a group, and what caused it."""
-    seen: list[BaseException] = []
+    seen: set[int] = set()
     one: BaseException | None = error
-    while one is not None and one not in seen:
+    # The context of the first error of a group can be the group itself.
+    while one is not None and id(one) not in seen:
+        seen.add(id(one))
         one = _innermost(one)
+        seen.add(id(one))
         yield one
-        seen.append(one)
-        one = one.__cause__ or one.__context__
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
 
 
 _MACHINE: Final = frozenset(
