@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,25 +158,14 @@ class ElasticIndexes(IndexBackend):
 
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Load an index; its name points to it once it is complete."""
-        return self._load(arguments, location, replace=replace)
-
-    def build_by_ray(
-        self,
-        arguments: Iterable[Argument],
-        location: str,
-        *,
-        replace: bool = False,
-        actors: int | None = None,
-        report: Callable[[str], None] = lambda line: None,
-    ) -> int:
-        """Load the same index with so many workers of a Ray cluster; report which cluster."""
-        from retrieval.elastic.spreading import RaySender
-
-        return self._load(arguments, location, replace=replace, sender=RaySender(actors, report))
-
-    def _load(self, arguments: Iterable[Argument], location: str, **how: Any) -> int:
         options = self._options
-        return load(arguments, location, shards=options.shards, replicas=options.replicas, **how)
+        return load(
+            arguments,
+            location,
+            shards=options.shards,
+            replicas=options.replicas,
+            replace=replace,
+        )
 
     def dump(self, location: str, path: Path, report: Report | None = None) -> int:
         """Write all arguments of an index to a file; a killed dump is resumed."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import islice
-from typing import IO, Any, Final, NamedTuple, Protocol
+from typing import IO, Any, Final, NamedTuple
 
 from retrieval.elastic import shape
 from retrieval.elastic.connection import (
@@ -171,16 +171,6 @@ def _fault(item: Mapping[str, Any]) -> str:
     return f"the server rejected the argument {done.get('_id')!r}: {why}"
 
 
-class Sender(Protocol):
-    """Sends the batches of a collection from other processes."""
-
-    def __call__(
-        self, location: str, concrete: str, batches: Iterator[Sequence[Kept]], *, check: bool
-    ) -> None:
-        """Send all batches to an index; `check` asks first which arguments are there."""
-        ...
-
-
 def load(
     arguments: Iterable[Argument],
     location: str,
@@ -188,7 +178,6 @@ def load(
     replace: bool,
     shards: int,
     replicas: int,
-    sender: Sender | None = None,
 ) -> int:
     """Build an index and return the number of its arguments."""
     connection = Connection(place(location))
@@ -201,10 +190,7 @@ def load(
         }
         concrete = f"{connection.where.index}-{_short_digest(body)}-{shape.FORMAT}"
         made = _made(connection, concrete, body)
-        if sender is not None:
-            sender(location, concrete, spool.batches(), check=not made)
-        else:
-            _send_all(connection, concrete, spool.batches(), check=not made)
+        _send_all(connection, concrete, spool.batches(), check=not made)
         _finish(connection, concrete, spool.count)
     _rename(connection, concrete, before)
     return spool.count

@@ -22,7 +22,7 @@ from touche_rad.demo import demo_file
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
-from touche_rad.runs.judging import judge as judge_file
+from touche_rad.runs import judging
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
@@ -98,7 +98,7 @@ def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
     model = Model(Address(server.url, "tiny"), deadline=5)
     made = find("judge", "debatrix-grice").make(Services(model=model))
     out = tmp_path / "out.jsonl"
-    run(lambda: judge_file(source, out, made, identity={}, options=RunOptions(model=model)), out)
+    run(judging.work(source, made, identity={}), out, RunOptions(model=model))
     (evaluation,) = files.read_evaluations(out)
     assert [len(turn) for turn in evaluation.turns] == [4, 4]
     assert len(server.asked) == 4 * 4

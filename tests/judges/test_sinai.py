@@ -23,7 +23,7 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.models.examples import estimate_tokens
 from touche_rad.plugins import Services, find
-from touche_rad.runs.judging import judge as judge_file
+from touche_rad.runs import judging
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
@@ -312,12 +312,9 @@ def evaluated(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping[
     source, out = tmp_path / "in.jsonl", tmp_path / f"{len(server.asked)}.jsonl"
     source.write_text(files.simulation_line(DEBATE) + "\n")
 
-    async def work() -> Any:
-        model = Model(Address(server.url, "tiny"), deadline=60)
-        made = find("judge", "zsl").make(Services(model=model), options)
-        return await judge_file(source, out, made, identity={}, options=RunOptions(model=model))
-
-    run(work, out)
+    model = Model(Address(server.url, "tiny"), deadline=60)
+    made = find("judge", "zsl").make(Services(model=model), options)
+    run(judging.work(source, made, identity={}), out, RunOptions(model=model))
     ((_, verdicts),) = [(one.debate, one.turns) for one in files.read_evaluations(out)]
     return list(verdicts)
 

@@ -7,7 +7,6 @@ random time, or from within at a random write to the journal, which is then torn
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import random
@@ -21,9 +20,9 @@ import anyio
 from tests.forks import fork, survived
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Debate, Response
+from touche_rad.runs import simulate
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.runner import run
-from touche_rad.runs.simulate import simulate
 from touche_rad.users import RuleUser
 
 CLAIMS = 20
@@ -53,8 +52,7 @@ def write_claims(path: Path) -> Path:
 def play(claims: Path, out: Path) -> None:
     answerer = Answerer([("unhurried", Unhurried())], INDEX)
     identity = {"debater": "unhurried", "seed": 7}
-    work = functools.partial(simulate, claims, out, answerer, RuleUser(INDEX, 7), identity=identity)
-    run(work, out)
+    run(simulate.work(claims, answerer, RuleUser(INDEX, 7), identity=identity), out)
 
 
 def tear_at(write: int, share: float) -> None:

@@ -14,7 +14,8 @@ from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.outputs import Status
-from touche_rad.runs.judging import PRIOR, judge, judge_view, verdicts_for
+from touche_rad.runs import judging
+from touche_rad.runs.judging import PRIOR, judge_view, verdicts_for
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
@@ -133,12 +134,10 @@ def test_the_server_gets_four_verdicts_whatever_happens(caplog: pytest.LogCaptur
     assert "OSError: gone" in caplog.text
 
 
-def judge_file(source: Path, plugin: object, **named: Any) -> Status:
+def judge_file(source: Path, plugin: Any, **named: Any) -> Status:
     out = source.parent / "evaluations.jsonl"
     options = RunOptions(**{key: named.pop(key) for key in [*named] if key != "deadline"})
-    return run(
-        partial(judge, source, out, plugin, identity={"judge": "j"}, options=options, **named), out
-    )
+    return run(judging.work(source, plugin, identity={"judge": "j"}, **named), out, options)
 
 
 def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,10 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.files.outputs import Status
 from touche_rad.runs.answering import Answerer
-from touche_rad.runs.respond import respond
-from touche_rad.runs.runner import Interrupted, run
-from touche_rad.runs.simulate import simulate
-from touche_rad.runs.work import RunOptions
+from touche_rad.runs.respond import work as respond
+from touche_rad.runs.runner import Interrupted, run, run_work
+from touche_rad.runs.simulate import work as simulate
+from touche_rad.runs.work import RunOptions, Work
 from touche_rad.users import RuleUser
 
 ROOT = Path(__file__).parents[2]
@@ -85,10 +84,10 @@ def rows(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def do(work: Callable[..., Awaitable[Status]], source: Path, *given: Any, **named: Any) -> Status:
+def do(work: Callable[..., Work[Any]], source: Path, *given: Any, **named: Any) -> Status:
     out = source.parent / "out.jsonl"
     options = RunOptions(**{key: named.pop(key) for key in [*named] if key in MANNERS})
-    return run(partial(work, source, out, *given, identity=IDENTITY, options=options, **named), out)
+    return run(work(source, *given, identity=IDENTITY, **named), out, options)
 
 
 def out_of(source: Path) -> Path:
@@ -326,7 +325,7 @@ def test_wrong_inputs_are_told_in_one_line(tmp_path: Path) -> None:
         do(respond, tmp_path, answerer())
     source = recorded(tmp_path)
     with pytest.raises(UserError, match="is the input too"):
-        run(partial(respond, source, source, answerer(), identity=IDENTITY), source)
+        run(respond(source, answerer(), identity=IDENTITY), source)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(InputError):
@@ -367,7 +366,7 @@ def test_a_changed_input_or_plugin_is_another_run(tmp_path: Path) -> None:
     left = part.read_bytes()
     with pytest.raises(UserError, match='shape was "responses" and is now "simulations"'):
         do(respond, source, answerer(), shape="simulations")
-    other = partial(respond, source, out_of(source), answerer(), identity={"debater": "other"})
+    other = respond(source, answerer(), identity={"debater": "other"})
     with pytest.raises(UserError, match='debater was "good" and is now "other"'):
         run(other, out_of(source))
     source.write_text(source.read_text() + source.read_text())
@@ -385,13 +384,8 @@ def _leave_unfinished(source: Path) -> None:
                 if done == 2:
                     scope.cancel()
 
-            await respond(
-                source,
-                out_of(source),
-                answerer(),
-                identity=IDENTITY,
-                options=RunOptions(workers=1, progress=told),
-            )
+            work = respond(source, answerer(), identity=IDENTITY)
+            await run_work(work, out_of(source), RunOptions(workers=1, progress=told))
 
     anyio.run(stop)
     assert not out_of(source).exists()
@@ -412,18 +406,17 @@ def test_a_cancelled_run_keeps_its_journal_and_goes_on(tmp_path: Path) -> None:
 CHILD = """
 import sys, time
 from pathlib import Path
-from functools import partial
 from tests.runs import fakes
 from tests.runs.test_runs import IDENTITY, answerer
 from touche_rad.errors import ToucheRadError
-from touche_rad.runs.respond import respond
+from touche_rad.runs.respond import work as respond
 from touche_rad.runs.runner import RunOptions, run
 source, out = Path(sys.argv[1]), Path(sys.argv[2])
-work = partial(respond, source, out, answerer({debater}), identity=IDENTITY,
-               options=RunOptions(workers=2, status_path=out.with_name("status.json")))
+work = respond(source, answerer({debater}), identity=IDENTITY)
+options = RunOptions(workers=2, status_path=out.with_name("status.json"))
 try:
     {before}
-    run(work, out)
+    run(work, out, options)
 except ToucheRadError as error:
     print(error)
     sys.exit(error.exit_code)

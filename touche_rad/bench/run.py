@@ -26,11 +26,10 @@ from touche_rad.files.outputs import check_output, is_output_of, sha256_of, stat
 from touche_rad.files.records import remove_unfinished
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
+from touche_rad.runs import judging, simulate
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.journal import SUFFIX, as_written
-from touche_rad.runs.judging import judge
-from touche_rad.runs.runner import identity_of
-from touche_rad.runs.simulate import simulate
+from touche_rad.runs.runner import identity_of, run_work
 from touche_rad.runs.stand_ins import ERRORS
 from touche_rad.runs.work import Progress, RunOptions
 
@@ -196,8 +195,8 @@ class Bench:
         out.parent.mkdir(parents=True, exist_ok=True)
         if cell.judge is not None:
             made = cell.judge.plugin.make(ours, cell.judge.options)
-            await judge(
-                source, out, made, identity=identity, deadline=plan.deadline, options=options
+            await run_work(
+                judging.work(source, made, identity=identity, deadline=plan.deadline), out, options
             )
             return
         assert cell.debater is not None
@@ -205,9 +204,8 @@ class Bench:
         chain = make_chain(cell.debater.plugin.name, cell.debater.options, ours)
         answerer = Answerer(chain, self.index, max_words=plan.max_words, deadline=plan.deadline)
         speaker = cell.user.choice.speaker(of_user, plan.deadline)
-        await simulate(
-            source, out, answerer, speaker, identity=identity, turns=plan.turns, options=options
-        )
+        work = simulate.work(source, answerer, speaker, identity=identity, turns=plan.turns)
+        await run_work(work, out, options)
 
     def finish(self) -> Computed:
         """Write the figures, the pages and, last, the record; the cells must be done."""

@@ -12,12 +12,13 @@ import click
 
 from touche_rad.cli import dry_run
 from touche_rad.cli.console import terminal_width
-from touche_rad.runs.estimate import Estimate
+from touche_rad.runs.sample import Sample
 from touche_rad.score.tables import Table
 
 if TYPE_CHECKING:
     from touche_rad.bench.plan import Chosen, ChosenUser, Loaded
     from touche_rad.plugins import Services
+    from touche_rad.runs.work import Work
 
 
 def print_costs(loaded: Loaded, index: Any, given: Mapping[str, Any]) -> int:
@@ -26,10 +27,10 @@ def print_costs(loaded: Loaded, index: Any, given: Mapping[str, Any]) -> int:
     seeds = len(loaded.plan.seeds)
     costs = {
         name: {
-            "debates": one.debates * seeds,
-            "calls": round(one.calls.expected * seeds),
-            "prompt_tokens": round(one.prompt_tokens.expected * seeds),
-            "answer_tokens": round(one.completion_tokens.expected * seeds),
+            "debates": one.units * seeds,
+            "calls": round(one.calls * seeds),
+            "prompt_tokens": round(one.prompt_tokens * seeds),
+            "answer_tokens": round(one.answer_tokens * seeds),
         }
         for name, one in _estimates(loaded, index, given)
     }
@@ -45,7 +46,7 @@ def print_costs(loaded: Loaded, index: Any, given: Mapping[str, Any]) -> int:
 
 def _estimates(
     loaded: Loaded, index: Any, given: Mapping[str, Any]
-) -> Iterator[tuple[str, Estimate]]:
+) -> Iterator[tuple[str, Sample]]:
     """Estimate each debater with each user, and each judge on their debates, for one seed."""
     given = {**given, "seed": loaded.plan.seeds[0], "skip_bad": False}
     lines: list[str] = []
@@ -53,16 +54,16 @@ def _estimates(
     for user in loaded.users:
         for debater in loaded.debaters:
             played = _play(loaded, index, given, debater, user)
-            debates += played.estimate.debates
+            debates += played.units
             lines += played.lines
-            yield f"{debater.name} x {user.name}", played.estimate
+            yield f"{debater.name} x {user.name}", played
     with tempfile.TemporaryDirectory() as folder:
         sample = Path(folder) / "debates.jsonl"
         sample.write_text("".join(f"{line}\n" for line in lines), "utf-8")
         for judge in loaded.judges:
             if lines:
                 one = _judge(judge, sample, given, debates / len(lines))
-                yield judge.name, one.model_copy(update={"debates": debates})
+                yield judge.name, one
             if loaded.plan.labels:
                 one = _judge(judge, loaded.file("debates"), given, 1.0)
                 yield f"{judge.name} (labelled)", one
@@ -70,14 +71,14 @@ def _estimates(
 
 def _play(
     loaded: Loaded, index: Any, given: Mapping[str, Any], debater: Chosen, user: ChosenUser
-) -> dry_run.Played:
+) -> Sample:
+    from touche_rad.runs import simulate
     from touche_rad.runs.answering import Answerer, make_chain
-    from touche_rad.runs.simulate import simulate
     from touche_rad.users import Speaker
 
     plan, claims = loaded.plan, loaded.file("claims")
 
-    def make(services: Services) -> dry_run.Work:
+    def make(services: Services) -> Work[Any]:
         chain = make_chain(debater.plugin.name, debater.options, services)
         answerer = Answerer(chain, index, max_words=plan.max_words)
         # A user with an endpoint of its own is not called for an estimate.
@@ -87,20 +88,18 @@ def _play(
             if external
             else user.choice.speaker(services, plan.deadline)
         )
-        return lambda options: simulate(
-            claims, claims, answerer, speaker, identity={}, turns=plan.turns, options=options
-        )
+        return simulate.work(claims, answerer, speaker, identity={}, turns=plan.turns)
 
     model = debater.model or user.model or None
     return dry_run.play({**given, "model": model}, [debater.plugin, user.plugin], make, index=index)
 
 
-def _judge(judge: Chosen, source: Path, given: Mapping[str, Any], scale: float) -> Estimate:
-    from touche_rad.runs.judging import judge as judge_file
+def _judge(judge: Chosen, source: Path, given: Mapping[str, Any], scale: float) -> Sample:
+    from touche_rad.runs import judging
 
-    def make(services: Services) -> dry_run.Work:
+    def make(services: Services) -> Work[Any]:
         made = judge.plugin.make(services, judge.options)
-        return lambda options: judge_file(source, source, made, identity={}, options=options)
+        return judging.work(source, made, identity={})
 
     given = {**given, "model": judge.model or None}
-    return dry_run.play(given, [judge.plugin], make, index=None, scale=scale).estimate
+    return dry_run.play(given, [judge.plugin], make, index=None, scale=scale)

@@ -35,7 +35,6 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "merge": ("merge", "Merge the shards of a run into its output."),
         "index": ("index", "Build an argument index from a collection or from debates."),
         "retrieve": ("retrieve", "Search an index and write a TREC run, or print the hits."),
-        "plan": ("plan", "Estimate calls, cards, hours and money of a very large run."),
         "export": ("export", "Write runs for inspect_ai and TREC AutoJudge."),
         "list": ("tools", "List plugins, or the options and profiles of one plugin."),
         "new": ("tools", "Write the package of a new debater, judge or retriever."),

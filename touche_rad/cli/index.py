@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Progress, next_step, progress, say
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
     from touche_rad.debate import Argument
@@ -75,8 +74,6 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
     *opt.MODEL_OPTIONS,
     opt.SEED,
     opt.SKIP_BAD,
-    opt.ENGINE_OF_INDEX,
-    opt.ACTORS,
     opt.QUIET,
 )
 def index_command(source: str, **given: Any) -> None:
@@ -100,8 +97,6 @@ def index_command(source: str, **given: Any) -> None:
         )
     annotator = _make_annotator(given)
     backend = index_backend_of(str(place), options)
-    if given["actors"] is not None and given["engine"] == "local":
-        raise OptionError("--actors is for --engine ray")
     exists = backend.exists(str(place)) and not given["replace"]
     if vectors is not None:
         with progress(f"loading {vectors.encoder}", quiet=given["quiet"]):
@@ -115,11 +110,7 @@ def index_command(source: str, **given: Any) -> None:
         return
     with builder.local_source(exists=exists) as path:
         if not exists and path is not None:
-            build = backend.build
-            if given["engine"] == "ray":
-                report = partial(say, quiet=given["quiet"])
-                build = partial(backend.build_by_ray, actors=given["actors"], report=report)
-            builder.build(path, build, replace=given["replace"])
+            builder.build(path, backend.build, replace=given["replace"])
         of = path if exists else None
         if vectors is not None:
             builder.add_vectors(vectors, of)

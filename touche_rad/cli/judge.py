@@ -14,11 +14,8 @@ from touche_rad.cli.console import next_page, next_step, progress, say, terminal
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from touche_rad.files.outputs import Status
-    from touche_rad.plugins import Plugin, Services
-    from touche_rad.runs.work import RunOptions
+    from touche_rad.plugins import Services
+    from touche_rad.runs.work import Work
 
 
 @opt.command(
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
     opt.WITH_TRACE,
     *opt.RUN,
     *opt.DRY_RUN,
-    opt.file("--labels", "With --dry-run: labels of DEBATES, for what they can show."),
 )
 def judge_command(source: Path | None, **given: Any) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
@@ -93,6 +89,8 @@ def _explain(source: Path | None, given: dict[str, Any]) -> int:
 
 def _judge(source: Path | None, given: dict[str, Any]) -> int:
     from touche_rad import files
+    from touche_rad.cli import dry_run
+    from touche_rad.runs import judging, panels
 
     panel = prepare.is_panel(given["judge"].name)
     if given["swap"] and not panel:
@@ -101,52 +99,29 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     name = "outcomes.jsonl" if panel else "evaluations.jsonl"
     judge = prepare.select_main("panel" if panel else "judge", given)
     places = run_files.find_places("judge", source, run_files.output_of(given), kinds, name)
-    identity: dict[str, Any] = {"judge": judge.tag}
 
-    def make(services: Services) -> Callable[[RunOptions], Awaitable[Status]]:
-        made = judge.make(services)
-
-        def work(run_options: RunOptions) -> Awaitable[Status]:
-            more = {"identity": identity, "deadline": given["deadline"], "options": run_options}
-            if panel:
-                from touche_rad.runs.panels import judge_contests
-
-                return judge_contests(places.source, places.out, made, swap=given["swap"], **more)
-            from touche_rad.runs.judging import judge
-
-            return judge(places.source, places.out, made, **more)
-
-        return work
-
-    from touche_rad.cli import dry_run
+    def make(services: Services) -> Work[Any]:
+        plugin = judge.make(services)
+        identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
+        more = {"identity": identity, "deadline": given["deadline"]}
+        if panel:
+            return panels.work(places.source, plugin, swap=given["swap"], **more)
+        return judging.work(places.source, plugin, **more)
 
     if given["dry_run"]:
-        return _dry_run(given, judge.plugin, make, panel=panel)
+        return dry_run.run("judge", given, [judge.plugin], make)
     services = prepare.open_services(given, judge.plugin, out=places.out)
-    identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
+    work = make(services)
     return run_files.run_on_files(
-        "judge",
         "judging",
         given,
         places,
-        judge.method(identity),
-        make(services),
-        model=services.model,
+        judge.method(work.identity),
+        work,
+        services,
         index=services.index if "index" in judge.plugin.needs else None,
-        estimate=partial(dry_run.before_run, given, [judge.plugin], make, services),
         workers=partial(run_files.workers_of, given, places, [judge.plugin], make, services),
     )
-
-
-def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -> int:
-    from touche_rad import files
-    from touche_rad.cli import dry_run
-    from touche_rad.score import power
-
-    if panel:
-        return dry_run.run("judge", given, [plugin], make, lambda debates, _: power.panels(debates))
-    labels = list(files.read_labels(given["labels"])) if given["labels"] else None
-    return dry_run.run("judge", given, [plugin], make, partial(power.judges, labels=labels))
 
 
 @opt.command(

@@ -316,20 +316,15 @@ SHARD: Final = click.option(
 )
 
 
-def _engine(envvar: str | None = None) -> Option:
-    return click.option(
-        "--engine",
-        type=click.Choice(["local", "ray"]),
-        default="local",
-        show_default=True,
-        envvar=envvar,
-        help="Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
-        "started here.",
-    )
-
-
-ENGINE: Final = _engine("TOUCHE_RAD_ENGINE")
-ENGINE_OF_INDEX: Final = _engine()
+ENGINE: Final = click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    envvar="TOUCHE_RAD_ENGINE",
+    help="Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
+    "started here.",
+)
 ACTORS: Final = integer(
     "--actors", "With --engine ray: number of worker processes. [default: one per CPU]"
 )
@@ -395,33 +390,8 @@ WAIT: Final = seconds(
 MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE, WAIT)
 
 
-def parse_price(
-    ctx: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[float, float] | None:
-    """Parse the prices of a million prompt tokens and of a million answer tokens."""
-    if value is None:
-        return None
-    try:
-        prompt, answer = map(float, value.split(","))
-    except ValueError:
-        raise UserError(f"--price {value}: expected IN,OUT, such as 0.15,0.60") from None
-    return prompt, answer
-
-
 DRY_RUN: Final = (
-    flag("--dry-run", "Print calls, tokens, hours and what the data can show; run nothing."),
-    click.option(
-        "--rate",
-        type=Number(0, min_open=True),
-        metavar="N",
-        help="With --dry-run: calls per minute. [default: measured at the server]",
-    ),
-    click.option(
-        "--price",
-        metavar="IN,OUT",
-        callback=parse_price,
-        help="With --dry-run: price of a million prompt tokens and answer tokens.",
-    ),
+    flag("--dry-run", "Print calls and tokens, estimated from four debates; run nothing."),
 )
 
 

@@ -19,16 +19,11 @@ from touche_rad.errors import OptionError, UserError
 from touche_rad.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from touche_rad.debate import Debate
-    from touche_rad.files.outputs import Status
     from touche_rad.models import Model
-    from touche_rad.plugins import Services
+    from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.answering import Answer, Answerer
-    from touche_rad.runs.work import RunOptions
-
-    Work = Callable[[RunOptions], Awaitable[Status]]
+    from touche_rad.runs.work import Work
 
 ROUNDS: Final = 3
 
@@ -79,45 +74,45 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
             raise OptionError("--dry-run is for runs over a file, without --say and --explain")
         return _respond_on_screen(source, utterance, given)
     from touche_rad import files
-    from touche_rad.runs.respond import respond
+    from touche_rad.cli import dry_run
+    from touche_rad.runs import respond
 
     debater = prepare.select_main("debater", given)
     name = f"{given['shape']}.jsonl"
     output = run_files.output_of(given)
     places = run_files.find_places("respond", source, output, files.DEBATES, name)
-    identity: dict[str, Any] = {"debater": debater.tag, "max_words": given["max_words"]}
 
-    def make(services: Services) -> Work:
-        answerer = prepare.make_answerer(given, debater, services)
-        return lambda run_options: respond(
+    def make(services: Services) -> Work[Any]:
+        return respond.work(
             places.source,
-            places.out,
-            answerer,
-            identity=identity,
+            prepare.make_answerer(given, debater, services),
+            identity=_identity(given, debater, services, debater.plugin),
             last_only=given["last_only"],
             shape=given["shape"],
-            options=run_options,
         )
 
-    from touche_rad.cli import dry_run
-
     if given["dry_run"]:
-        from touche_rad.score import power
-
-        return dry_run.run("respond", given, [debater.plugin], make, power.debaters, index=True)
+        return dry_run.run("respond", given, [debater.plugin], make, index=True)
     services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
-    identity = prepare.identify(given, services, debater.plugin, **identity)
+    work = make(services)
     return run_files.run_on_files(
-        "respond",
         "responding",
         given,
         places,
-        debater.method(identity),
-        make(services),
-        model=services.model,
+        debater.method(work.identity),
+        work,
+        services,
         index=services.index,
-        estimate=partial(dry_run.before_run, given, [debater.plugin], make, services),
         workers=partial(run_files.workers_of, given, places, [debater.plugin], make, services),
+    )
+
+
+def _identity(
+    given: dict[str, Any], debater: prepare.Selected, services: Services, *plugins: Plugin
+) -> dict[str, Any]:
+    """Return what determines the answers of a debater."""
+    return prepare.identify(
+        given, services, *plugins, debater=debater.tag, max_words=given["max_words"]
     )
 
 
@@ -284,7 +279,8 @@ def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -
 
 def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) -> int:
     from touche_rad import files
-    from touche_rad.runs.simulate import simulate
+    from touche_rad.cli import dry_run
+    from touche_rad.runs import simulate
     from touche_rad.users import EndpointChoice, Speaker, parse_user
 
     places = run_files.find_places(
@@ -293,55 +289,45 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     user = parse_user(given["user"], given["options"].get("user", {}))
     debater = prepare.select_main("debater", given)
     plugins = (debater.plugin, user.plugin)
-    identity: dict[str, Any] = {"debater": debater.tag, "max_words": given["max_words"]}
 
-    def make(services: Services, *, sample: bool = False) -> Work:
-        answerer = prepare.make_answerer(given, debater, services)
-        if sample and user.is_external:
-            speaker = Speaker(user.fallback(services))
-        else:
-            speaker = user.speaker(services, given["deadline"])
-        return lambda run_options: simulate(
+    def make(services: Services, *, sample: bool = False) -> Work[Any]:
+        # A user with an endpoint of its own is not called for an estimate.
+        external = sample and user.is_external
+        return simulate.work(
             places.source,
-            places.out,
-            answerer,
-            speaker,
-            identity=identity,
+            prepare.make_answerer(given, debater, services),
+            Speaker(user.fallback(services))
+            if external
+            else user.speaker(services, given["deadline"]),
+            identity=_identity(given, debater, services, *plugins) | user.identity,
             turns=turns,
-            options=run_options,
         )
 
-    sampled = partial(make, sample=True)  # an external user is not called for an estimate
-    from touche_rad.cli import dry_run
-
     if given["dry_run"]:
-        from touche_rad.score import power
-
-        return dry_run.run("simulate", given, plugins, sampled, power.debaters, index=True)
+        return dry_run.run("simulate", given, plugins, partial(make, sample=True), index=True)
     if isinstance(user, EndpointChoice):
         from touche_rad.cli.dead_endpoint import check_user
 
         check_user(user.endpoint(), given, must_answer=not prepare.is_tira(places.out))
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
-    identity = prepare.identify(given, services, *plugins, **identity) | user.identity
+    work = make(services)
     return run_files.run_on_files(
-        "simulate",
         "simulating",
         given,
         places,
-        debater.method({**identity, "turns": turns}),
-        make(services),
-        model=services.model,
+        debater.method(work.identity),
+        work,
+        services,
         index=services.index,
-        estimate=partial(dry_run.before_run, given, plugins, sampled, services),
         workers=partial(run_files.workers_of, given, places, plugins, make, services),
     )
 
 
 def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     from touche_rad import files
+    from touche_rad.cli import dry_run
     from touche_rad.cli.tournament_run import make_entrants
-    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.contests import two_sides
 
     debater = prepare.select_main("debater", given)
     other = prepare.select("debater", given["against"]) if given["against"] else debater
@@ -352,45 +338,30 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     several = [debater, other] if other.tag != debater.tag else [debater]
     plugins = [one.plugin for one in several]
     rounds = given["rounds"] or ROUNDS
-    identity: dict[str, Any] = {"words": words}
 
-    def make(services: Services) -> Work:
+    def make(services: Services) -> Work[Any]:
         players = make_entrants(several, given, services, max_words=words)
-        stage = Stage(players, rounds, services.index)
-        return lambda run_options: play_both_sides(
-            places.source, places.out, stage, identity=identity, options=run_options
-        )
-
-    from touche_rad.cli import dry_run
+        stage = two_sides.Stage(players, rounds, services.index)
+        identity = prepare.identify(given, services, *plugins, words=words)
+        return two_sides.work(places.source, stage, identity=identity)
 
     if given["dry_run"]:
-        from touche_rad.score import power
-
-        return dry_run.run(
-            "simulate",
-            given,
-            plugins,
-            make,
-            lambda debates, _: [power.wins(debates // 2, 2)],
-            index=True,
-        )
+        return dry_run.run("simulate", given, plugins, make, index=True)
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
-    identity = prepare.identify(given, services, *plugins, words=words)
+    work = make(services)
     method = {
         "name": debater.tag,
         "kind": "debater",
         "against": several[-1].tag,
-        "run": {**identity, "rounds": rounds},
+        "run": work.identity,
     }
     return run_files.run_on_files(
-        "simulate",
         "debating",
         given,
         places,
         method,
-        make(services),
-        model=services.model,
+        work,
+        services,
         index=services.index,
-        estimate=partial(dry_run.before_run, given, plugins, make, services),
         workers=partial(run_files.workers_of, given, places, plugins, make, services),
     )

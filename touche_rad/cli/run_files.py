@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,11 +27,9 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.models import Model
     from touche_rad.plugins import ArgumentIndex, Plugin, Services
-    from touche_rad.runs.estimate import Estimate
     from touche_rad.runs.parts import Part
-    from touche_rad.runs.work import Engine, RunOptions
+    from touche_rad.runs.work import Engine, Work
 
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
@@ -98,30 +95,26 @@ def find_places(
 
 
 def run_on_files(
-    verb: str,
     title: str,
     given: Given,
     places: Places,
     method: Mapping[str, Any],
-    work: Callable[[RunOptions], Awaitable[Status]],
+    work: Work[Any],
+    services: Services,
     *,
-    model: Model | None = None,
-    index: ArgumentIndex | None = None,
-    estimate: Callable[[], Estimate | None] | None = None,
+    index: ArgumentIndex | None,
     workers: Callable[[], Engine],
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
 
     Args:
-        verb: The command.
         title: What the progress bar shows.
         given: The values of the command's options.
         places: Input, output and status file.
         method: The description of the method, for ir_metadata.
-        work: Does the work.
-        model: The language model, if there is one.
+        work: The work on the units of the input.
+        services: What the plugins use.
         index: The index that the results depend on, if there is one.
-        estimate: Estimates the calls of a run with a model.
         workers: Makes the engine of `--engine ray`.
     """
     from touche_rad import files
@@ -135,12 +128,10 @@ def run_on_files(
     engine = _engine(given, workers)
     demo, warnings = check_demo(given, index)
     replace = given["replace"] or is_tira_output(places.out.parent)
-    expected = None
+    model = services.model
     part = _part(given, places)
-    if part is None and model is not None and estimate is not None and _is_long(places.source):
-        expected = estimate()
     with (
-        _metadata(verb, places, given, method),
+        _metadata(work.verb, places, given, method),
         progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
     ):
         run_options = RunOptions(
@@ -153,14 +144,13 @@ def run_on_files(
             model,
             warnings,
             demo,
-            estimate=expected.model_dump(mode="json") if expected is not None else {},
             strict=given.get("strict", False),
             hand_in=is_tira(places.out),
             errors=beside(places.out, ERRORS),
             part=part,
             engine=engine,
         )
-        status = run(lambda: work(run_options), places.out)
+        status = run(work, places.out, run_options)
     if part is not None and status.finished < begun:
         say(
             f"shard {part.shard} is finished already; --restart makes it again",
@@ -168,8 +158,6 @@ def run_on_files(
         )
     for line in status.lines():
         say(line, quiet=given["quiet"] and not line.startswith(WARNING))
-    if expected is not None and status.usage and not status.resumed:
-        say(expected.compare(status.usage["total"]), quiet=given["quiet"])
     say(f"written: {places.out}", quiet=given["quiet"])
     if part is not None:
         missing = part.others_missing()
@@ -227,14 +215,6 @@ def _part(given: Given, places: Places) -> Part | None:
     context = click.get_current_context()
     words = (str(context.info_name), *context.meta[WORDS])
     return Part(given["shard"], places.out.parent, given["output"], places.source, words)
-
-
-def _is_long(source: Path) -> bool:
-    """Whether an input has enough lines for an estimate; a short run soon shows its cost."""
-    from touche_rad.files.records import numbered_lines
-    from touche_rad.runs.estimate import LEAST
-
-    return source.is_file() and sum(1 for _ in islice(numbered_lines(source), LEAST)) == LEAST
 
 
 def end_of_run(status: Status, out: Path) -> int:

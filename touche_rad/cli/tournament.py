@@ -27,6 +27,7 @@ from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Services
+    from touche_rad.runs.work import Work
 
 
 @opt.command(
@@ -185,55 +186,40 @@ def _dry_run(claims: Path, given: prepare.Given, debaters: Sequence[Selected]) -
     import tempfile
 
     from touche_rad.cli import dry_run
+    from touche_rad.contests import two_sides
     from touche_rad.contests.tournament.budget import Budgets
-    from touche_rad.contests.two_sides import Stage, play_both_sides
-    from touche_rad.runs.panels import judge_contests
-    from touche_rad.score import power
+    from touche_rad.runs import panels
 
-    pairs = len(debaters) * (len(debaters) - 1)
     panel, settings = panel_of(given)
     plugins = [one.plugin for one in debaters]
 
-    def make_debates(services: Services) -> dry_run.Work:
+    def make_debates(services: Services) -> Work[Any]:
         budgets = Budgets(given["max_calls"], given["max_tokens"])
         entrants = make_entrants(
             debaters, given, services, max_words=given["words"], limit=budgets.model_of
         )
-        stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
-        return lambda run_options: play_both_sides(
-            claims, claims, stage, identity={}, options=run_options
-        )
+        stage = two_sides.Stage(entrants, given["rounds"], services.index, budgets.costs)
+        return two_sides.work(claims, stage, identity={})
 
     index = prepare.open_index_of(given)
-    played = dry_run.play(
-        given, plugins, make_debates, index=index, choose=partial(_each_debater, len(debaters))
-    )
+    choose = partial(_each_debater, len(debaters))
+    played = dry_run.play(given, plugins, make_debates, index=index, choose=choose)
     with tempfile.TemporaryDirectory() as folder:
         sample = Path(folder) / "contests.jsonl"
         sample.write_text("".join(f"{line}\n" for line in played.lines), "utf-8")
 
-        def make_verdicts(services: Services) -> dry_run.Work:
-            judge = panel.make(services)
-            return lambda run_options: judge_contests(
-                sample, sample, judge, identity={"judge": panel.tag}, options=run_options
-            )
+        def make_verdicts(services: Services) -> Work[Any]:
+            return panels.work(sample, panel.make(services), identity={"judge": panel.tag})
 
         judged = dry_run.play(
             settings,
-            [panel.plugin],
+            [panel.plugin, model_user(panel)],
             make_verdicts,
             index=index,
             choose=range,
-            judge=model_user(panel),
-            scale=played.estimate.debates / played.estimate.sampled,
+            scale=played.units / played.sampled,
         )
-    whole = dry_run.Played(played.estimate + judged.estimate, [*played.bodies, *judged.bodies])
-    return dry_run.show(
-        "tournament",
-        {**given, "max_calls": None, "max_tokens": None},
-        whole,
-        lambda debates, _: [power.wins(debates // pairs, 2)],
-    )
+    return dry_run.show("tournament", given, played, judged)
 
 
 def _each_debater(debaters: int, units: int) -> list[int]:

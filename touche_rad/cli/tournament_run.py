@@ -98,8 +98,9 @@ def play_debates(
 ) -> int:
     """Play the debates, unless an earlier call played them; return the exit code."""
     from touche_rad import files
+    from touche_rad.contests import two_sides
     from touche_rad.contests.tournament.budget import costs_in
-    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.contests.two_sides import Stage
     from touche_rad.files.outputs import sha256_of
     from touche_rad.runs.runner import run
     from touche_rad.runs.stand_ins import ERRORS
@@ -136,19 +137,15 @@ def play_debates(
             strict=given["strict"],
             errors=folder.path / f"contests.jsonl{ERRORS}",
         )
-        status = run(
-            lambda: play_both_sides(
-                claims,
-                folder.contests,
-                stage,
-                identity=played,
-                verb="tournament",
-                options=run_options,
-                chosen=chosen,
-                play=partial(recorded.play, stage),
-            ),
-            folder.contests,
+        work = two_sides.work(
+            claims,
+            stage,
+            identity=played,
+            verb="tournament",
+            chosen=chosen,
+            play=partial(recorded.play, stage),
         )
+        status = run(work, folder.contests, run_options)
     folder.set_played(whole, costs_in(status.counts, names))
     for line in status.warnings:
         say(f"warning: {line}")
@@ -255,7 +252,7 @@ class Judging:
 
     def run(self) -> int:
         """Judge the debates, unless an earlier call judged them; return the exit code."""
-        from touche_rad.runs.panels import judge_contests
+        from touche_rad.runs import panels
         from touche_rad.runs.runner import run
         from touche_rad.runs.stand_ins import ERRORS
         from touche_rad.runs.work import RunOptions
@@ -274,17 +271,10 @@ class Judging:
                 strict=given["strict"],
                 errors=folder.path / f"outcomes.jsonl{ERRORS}",
             )
-            status = run(
-                lambda: judge_contests(
-                    folder.contests,
-                    folder.outcomes,
-                    self.panel,
-                    identity=self.identity,
-                    recorded=folder.recorded,
-                    options=run_options,
-                ),
-                folder.outcomes,
+            work = panels.work(
+                folder.contests, self.panel, identity=self.identity, recorded=folder.recorded
             )
+            status = run(work, folder.outcomes, run_options)
         folder.set_judged(self.identity)
         for line in status.warnings:
             say(f"warning: {line}")

@@ -12,14 +12,13 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate
-from touche_rad.files.outputs import Status
 from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn, run_work
+from touche_rad.runs.runner import at_turn
 from touche_rad.runs.stand_ins import StandIn
-from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
+from touche_rad.runs.work import Work
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
 SPEECHES: Final = "speeches"
@@ -110,35 +109,30 @@ def _speech(speaker: str, answer: Answer, is_fallback: bool) -> Speech:
     return Speech(speaker=speaker, text=answer.response.content, arguments=arguments, **extra)
 
 
-async def play_both_sides(
+def work(
     source: Path,
-    out: Path,
     stage: Stage,
     *,
     identity: Mapping[str, Any],
     verb: str = "simulate",
     play: Callable[[Game], Awaitable[Done]] | None = None,
     chosen: Container[str] | None = None,
-    options: RunOptions = DEFAULT_OPTIONS,
-) -> Status:
-    """Play every pair of debaters on both sides of every claim, and write one contest per line.
+) -> Work[Game]:
+    """Return the work of playing every pair of debaters on both sides of every claim.
 
     Args:
         source: Claims, or debates with claims.
-        out: The contests to write.
         stage: The debaters, and how a debate is played.
         identity: What determines the output, without these arguments.
         verb: The name of the command in the status.
         play: Plays a debate. Default: the stage.
         chosen: The ids of the debates to play. Default: all.
-        options: Settings that do not change the output.
     """
     names = [one.name for one in stage.entrants]
-    identity = {**identity, "debaters": names, "rounds": stage.rounds}
 
     def read(bad: files.BadLines) -> Iterator[Game]:
         every = games(files.read_claims(source, bad), names)
         return (game for game in every if chosen is None or game.id in chosen)
 
-    work = Work(verb, source, out, read, play or stage.play, identity)
-    return await run_work(work, options)
+    whole = {**identity, "debaters": names, "rounds": stage.rounds}
+    return Work(verb, source, read, play or stage.play, whole)

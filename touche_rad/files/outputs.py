@@ -206,8 +206,6 @@ class Status(BaseModel):
     identity: Mapping[str, Any] = Field(default_factory=dict)
     usage: Mapping[str, Any] = Field(default_factory=dict)
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
-    estimate: Mapping[str, Any] = Field(default_factory=dict)
-    """The model calls and tokens that were estimated at the start, if that was done."""
     started: datetime
     finished: datetime
     seconds: float

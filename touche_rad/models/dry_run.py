@@ -1,4 +1,4 @@
-"""A backend for estimates: its answers fit the schemas and have a chosen length.
+"""A backend for estimates: its answers fit the schemas.
 
 The texts are quoted from the prompt, so that plugins which compare an answer with its sources
 accept some of them. Choices, numbers and decisions vary with the prompt, so that the branches of a
@@ -17,9 +17,8 @@ from typing import Any, Final
 from touche_rad.evidence.orders import may_order
 from touche_rad.models.examples import Examples, Request, estimate_tokens
 
-LENGTHS: Final[Mapping[str, float]] = {"low": 0.0, "expected": 0.25, "high": 1.0}
-"""Estimates, and the share of the maximum length that their answers have."""
-
+_LENGTH: Final = 0.25
+"""Share of the maximum length that texts and lists have."""
 _TEXT: Final = 300
 """Characters of a text whose schema has no maximum."""
 _ITEMS: Final = 4
@@ -34,21 +33,10 @@ _SCALE: Final = 100
 class Answers(Examples):
     """Answers requests without a model, and counts estimated tokens."""
 
-    def __init__(self, length: float) -> None:
-        """Make a backend.
-
-        Args:
-            length: Share of the maximum length of texts and lists: 0 for the shortest answers.
-        """
-        super().__init__()
-        self.bodies: list[Mapping[str, Any]] = []
-        self._length = length
-
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Answer; an answer beyond the token limit of the request is cut off."""
         request = Request.of(body)
         self.requests.append(request)
-        self.bodies.append(body)
         content = self._answer(request)
         written, limit = max(1, estimate_tokens(content)), int(body.get("max_tokens") or 10**9)
         message = {"role": "assistant", "content": content[: 4 * limit]}
@@ -62,7 +50,7 @@ class Answers(Examples):
         }
 
     def _answer(self, request: Request) -> str:
-        writer = _Writer(request.prompt, self._length)
+        writer = _Writer(request.prompt)
         if request.schema is not None:
             return json.dumps(writer.value(request.schema, request.schema), ensure_ascii=False)
         if request.choices:
@@ -73,9 +61,8 @@ class Answers(Examples):
 class _Writer:
     """Writes one answer."""
 
-    def __init__(self, prompt: str, length: float) -> None:
+    def __init__(self, prompt: str) -> None:
         self.chance = random.Random(prompt)
-        self._length = length
         self._prompt = prompt
 
     @cached_property
@@ -114,7 +101,7 @@ class _Writer:
         least = part.get("minItems", 1)
         most = max(least, part.get("maxItems", _ITEMS))
         items: list[Any] = []
-        for _ in range(least + round(self._length * (most - least))):
+        for _ in range(least + round(_LENGTH * (most - least))):
             item = self.value(part.get("items", {}), schema)
             if item not in items or len(items) < least:
                 items.append(item)
@@ -132,7 +119,7 @@ class _Writer:
         Few of them follow each other in the prompt, and none is one of those that orders have: an
         answer that repeats its prompt or gives orders is refused.
         """
-        length = min(most, max(_SHORTEST, round(self._length * most)))
+        length = min(most, max(_SHORTEST, round(_LENGTH * most)))
         quoted: list[str] = []
         size = 0
         while size < length:

@@ -142,20 +142,6 @@ class IndexBackend:
         """Build an index and return the number of its arguments."""
         raise NotImplementedError
 
-    def build_by_ray(
-        self,
-        arguments: Iterable[Argument],
-        location: str,
-        *,
-        replace: bool = False,
-        actors: int | None = None,
-        report: Callable[[str], None] = lambda line: None,
-    ) -> int:
-        """Build the same index with so many workers of a Ray cluster; report which cluster."""
-        raise UserError(
-            f"--engine ray needs an index on a server (--to): {location} is built by one process"
-        )
-
     def exists(self, location: str) -> bool:
         """Whether there is an index at a location."""
         return Path(location).is_dir()

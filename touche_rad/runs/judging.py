@@ -32,12 +32,11 @@ from touche_rad.calls import (
     name_of,
 )
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
-from touche_rad.files.outputs import Status
 from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn, run_work
+from touche_rad.runs.runner import at_turn
 from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
-from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
+from touche_rad.runs.work import Work
 from touche_rad.text import clean
 
 log = logging.getLogger("touche_rad")
@@ -54,10 +53,14 @@ NO_VERDICT: Final = "no verdict"
 LOST: Final = "the debate was lost: the line of the run is empty"
 """The explanation of the verdicts on a lost debate."""
 
+Judgeable = tuple[Debate, Sequence[Debate]]
+"""A debate with its views, one for each response."""
 _ROUNDING = 1e-6
 _TRIES = 2
-_calls = Calls()
-_failures = FailureLog()
+CALLS: Final = Calls()
+"""The calls of all judges and panels of this process."""
+FAILURES: Final = FailureLog()
+"""Their failures outside of runs."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def _stand_ins(
         what=VERDICTS,
         count=count,
         turn=len(view.turns),
-        default=_failures,
+        default=FAILURES,
     )
     return (one,)
 
@@ -161,7 +164,7 @@ async def _ask(
         with call_context(
             plugin=name_of(judge), debate=view.key, turn=len(view.turns) - 1, model_use=use
         ):
-            given: Any = await _calls(judge.judge, view, seconds=deadline)
+            given: Any = await CALLS(judge.judge, view, seconds=deadline)
         if isinstance(given, Mapping):
             return given
         return f"the judge gave {type(given).__name__}, not verdicts"
@@ -198,43 +201,38 @@ def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
     )
 
 
-async def judge(
+def work(
     source: Path,
-    out: Path,
     judge: Judge,
     *,
     identity: Mapping[str, Any],
     deadline: float | None = None,
-    options: RunOptions = DEFAULT_OPTIONS,
-) -> Status:
-    """Judge every response in a file, and write one official evaluation per debate.
+) -> Work[Judgeable]:
+    """Return the work of judging every response in a file: one official evaluation per debate.
 
     A lost debate, for which the official client wrote an empty record, keeps its line. If all
     other debates have the same number of responses, each of as many of its verdicts is no.
 
     Args:
         source: Any file of debates with responses.
-        out: The evaluations to write.
         judge: The judge.
         identity: What determines the output.
         deadline: Time limit of each try at a response in seconds.
-        options: Settings that do not change the output.
     """
     cached = CachedJudge(judge, deadline)
     turns_if_equal = cache(partial(_turns_if_equal, source))
 
-    def read(bad: files.BadLines) -> Iterator[tuple[Debate, Sequence[Debate]]]:
+    def read(bad: files.BadLines) -> Iterator[Judgeable]:
         return files.read_views(source, bad, keep_lost=True)
 
-    async def do(item: tuple[Debate, Sequence[Debate]]) -> Done:
-        debate, views = item
+    async def do(unit: Judgeable) -> Done:
+        debate, views = unit
         if not debate.turns and not debate.wire:
             return _lost(await anyio.to_thread.run_sync(turns_if_equal))
         turns = await _judge_whole(judge, views, deadline)
         return _done(debate, turns or await asyncio.gather(*map(cached.judge, views)))
 
-    work = Work("judge", source, out, read, do, identity)
-    return await run_work(work, options)
+    return Work("judge", source, read, do, identity)
 
 
 def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:

@@ -13,7 +13,6 @@ import anyio
 
 from touche_rad import files
 from touche_rad.calls import (
-    Calls,
     ModelUse,
     call_context,
     current_context,
@@ -22,20 +21,15 @@ from touche_rad.calls import (
 )
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.files.contests import Judgement
-from touche_rad.files.outputs import Status
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
 from touche_rad.runs.journal import Done
-from touche_rad.runs.judging import VERDICTS
+from touche_rad.runs.judging import CALLS, FAILURES, VERDICTS
 from touche_rad.runs.recorded import Recorded
-from touche_rad.runs.runner import run_work
-from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
-from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
+from touche_rad.runs.stand_ins import InvalidResult, StandIn, stand_in_for
+from touche_rad.runs.work import Work
 
 log = logging.getLogger("touche_rad")
-
-_calls = Calls()
-_failures = FailureLog()
 
 
 async def judge_contest(
@@ -61,7 +55,7 @@ async def _judge_contest(
                 model_use=use,
             ),
         ):
-            given: Any = await _calls(panel.judge, contest)
+            given: Any = await CALLS(panel.judge, contest)
             outcome, cause = _checked(given, contest), use.failure
         if cut.cancelled_caught:
             raise NoOutcome(f"no verdict within {deadline:g} seconds")
@@ -80,7 +74,7 @@ async def _judge_contest(
 def _stand_in(panel: Panel, outcome: Outcome, cause: Exception) -> StandIn:
     name = name_of(panel)
     by = "nobody" if outcome.winner is None else f"{name} without its model"
-    return stand_in_for(f"panel {name}", panel, cause, by=by, what=VERDICTS, default=_failures)
+    return stand_in_for(f"panel {name}", panel, cause, by=by, what=VERDICTS, default=FAILURES)
 
 
 class NoOutcome(InvalidResult):
@@ -139,28 +133,24 @@ async def sit_recorded(
     return await recorded(key, bench.sit, contest)
 
 
-async def judge_contests(
+def work(
     source: Path,
-    out: Path,
     panel: Panel,
     *,
     identity: Mapping[str, Any],
     swap: bool = False,
     deadline: float | None = None,
     recorded: Recorded | None = None,
-    options: RunOptions = DEFAULT_OPTIONS,
-) -> Status:
-    """Judge every debate in a file as a whole, and write one verdict per line.
+) -> Work[Contest]:
+    """Return the work of judging every debate in a file as a whole: one verdict per line.
 
     Args:
         source: Contests, or debates of the shared task.
-        out: The outcomes to write.
         panel: The panel.
         identity: What determines the output.
         swap: Also judge each debate with swapped sides, to test for a bias towards a side.
         deadline: Time limit for a debate in seconds.
         recorded: Verdicts of earlier runs.
-        options: Settings that do not change the output.
     """
     bench = Bench(panel, str(identity["judge"]), swap, deadline)
 
@@ -173,5 +163,4 @@ async def judge_contests(
     async def sit(contest: Contest) -> Done:
         return await sit_recorded(bench, contest, identity, recorded)
 
-    work = Work("judge", source, out, read, sit, {**identity, "swap": swap})
-    return await run_work(work, options)
+    return Work("judge", source, read, sit, {**identity, "swap": swap})

@@ -10,59 +10,53 @@ from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.files.outputs import Status
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn, run_work
+from touche_rad.runs.runner import at_turn
 from touche_rad.runs.simulate import simulation_line
 from touche_rad.runs.stand_ins import ANSWERS, StandIn
-from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
+from touche_rad.runs.work import Work
 
 Shape = Literal["responses", "simulations"]
 
 
-async def respond(
+def work(
     source: Path,
-    out: Path,
     answerer: Answerer,
     *,
     identity: Mapping[str, Any],
     last_only: bool = False,
     shape: Shape = "responses",
-    options: RunOptions = DEFAULT_OPTIONS,
-) -> Status:
-    """Answer the user turns of every debate in a file.
+) -> Work[Debate]:
+    """Return the work of answering the user turns of every debate in a file.
 
     Args:
         source: Any file of debates.
-        out: The run to write.
         answerer: The debater with its fallbacks.
         identity: What determines the output, without these arguments; `debater` names the system.
         last_only: Answer only the last user turn of each debate.
         shape: One response a line, or whole debates in the official shape, with each response
             replaced by ours.
-        options: Settings that do not change the output.
     """
-    system = str(identity.get("debater", answerer.chosen))
+    write = _writer(shape, str(identity.get("debater", answerer.chosen)))
 
     async def do(debate: Debate) -> Done:
         count = len(debate.turns)
-        asked = range(max(count - 1, 0), count) if last_only else range(count)
-        return await _answer_turns(debate, asked, answerer, _writer(shape, system))
+        turns = range(max(count - 1, 0), count) if last_only else range(count)
+        return await _answer_turns(debate, turns, answerer, write)
 
-    done = {**identity, "last_only": last_only, "shape": shape}
-    work = Work("respond", source, out, partial(files.read_debates, source), do, done)
-    return await run_work(work, options)
+    whole = {**identity, "last_only": last_only, "shape": shape}
+    return Work("respond", source, partial(files.read_debates, source), do, whole)
 
 
 _Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]
 
 
-async def _answer_turns(debate: Debate, asked: range, answerer: Answerer, write: _Writer) -> Done:
+async def _answer_turns(debate: Debate, turns: range, answerer: Answerer, write: _Writer) -> Done:
     notes: list[str] = []
     responses: dict[int, Response] = {}
     stand_ins: list[StandIn] = []
-    for turn in asked:
+    for turn in turns:
         answer = await answerer.answer(debate.before_response(turn))
         responses[turn] = answer.response
         notes.extend(at_turn(note, debate, turn) for note in answer.notes)

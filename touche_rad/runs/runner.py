@@ -33,7 +33,7 @@ from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.journal import SUFFIX, Done, Facts, Journal, Tally, as_written
 from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, StandInStop
-from touche_rad.runs.work import RunOptions, T, Work
+from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, T, Work
 
 
 def at_turn(note: str, debate: Debate, turn: int) -> str:
@@ -51,18 +51,18 @@ class Interrupted(WorkError):
     exit_code = 130
 
 
-def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:
+def run(work: Work[Any], out: Path, options: RunOptions = DEFAULT_OPTIONS) -> Status:
     """Run from synchronous code; Ctrl-C raises Interrupted, which says how to continue."""
     try:
-        return anyio.run(work)
+        return anyio.run(run_work, work, out, options)
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped; finished work is kept in {out}{SUFFIX}: run the same command to continue"
         ) from None
 
 
-async def run_work(work: Work[Any], options: RunOptions) -> Status:
-    """Process all units that are not in the journal, and return the status.
+async def run_work(work: Work[Any], out: Path, options: RunOptions = DEFAULT_OPTIONS) -> Status:
+    """Process all units that are not in the journal, write the output, and return the status.
 
     The input is read completely before any work begins, so that an invalid line is reported at once
     and not after hours; then it is streamed.
@@ -71,23 +71,21 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
         UserError: The input or the output is wrong, or the journal is another run's.
         WorkError: A unit failed; finished units are kept for the next call.
     """
-    if options.sample is not None:
-        return await options.sample(work, options)
-    report = _Report(work, options)
+    report = _Report(work, out, options)
     try:
         bad = options.bad or files.BadLines()
-        identity = _identify(work)
+        identity = _identify(work, out)
         if options.part is not None:
             identity |= options.part.identity
-            finished = None if options.restart else options.part.finished(work.out, identity)
+            finished = None if options.restart else options.part.finished(out, identity)
             if finished is not None:
                 return finished
-        _check_output(work.out, identity, options)
+        _check_output(out, identity, options)
         total = _check_input(work, bad)
         units = range(total) if options.part is None else options.part.units(total)
         report.units, report.identity, report.bad = units, identity, bad
         RUN_FAILURES.set(FailureLog(options.errors, options.strict, not options.hand_in))
-        with Journal(work.out, identity, restart=options.restart) as journal:
+        with Journal(out, identity, restart=options.restart) as journal:
             report.journal = journal
             if options.errors is not None and not journal.resumed:
                 options.errors.unlink(missing_ok=True)
@@ -138,13 +136,13 @@ def identity_of(
     return identity
 
 
-def _identify(work: Work[Any]) -> dict[str, Any]:
+def _identify(work: Work[Any], out: Path) -> dict[str, Any]:
     """Return the identity of a run, with its input; check that this is a file of its own."""
     if not work.source.is_file():
         problem = "is not a regular file" if work.source.exists() else "does not exist"
         raise UserError(f"{work.source} {problem}: expected a file to read")
-    if work.out.exists() and work.out.samefile(work.source):
-        raise UserError(f"{work.out} is the input too: choose another output")
+    if out.exists() and out.samefile(work.source):
+        raise UserError(f"{out} is the input too: choose another output")
     identity = {"verb": work.verb, **work.identity}
     return identity | {"input": sha256_of(work.source), "version": __version__}
 
@@ -161,7 +159,7 @@ def _check_output(out: Path, identity: Mapping[str, Any], options: RunOptions) -
 
 def _check_input(work: Work[Any], bad: files.BadLines) -> int:
     """Validate every line before any work begins, and return their number."""
-    total = sum(1 for _ in work.read(bad))
+    total = sum(1 for _ in work.units(bad))
     if not total:
         raise InputError(work.source, "expected at least one debate, found none")
     return total
@@ -171,7 +169,7 @@ async def _work_through(
     work: Work[T], options: RunOptions, journal: Journal, numbers: range
 ) -> None:
     """Process units with parallel workers; an error of the journal stops all of them."""
-    read = enumerate(work.read(files.BadLines(skip=True)))
+    read = enumerate(work.units(files.BadLines(skip=True)))
     here = islice(read, numbers.start, numbers.stop)
     units = ((number, unit) for number, unit in here if number not in journal)
     total = len(numbers)
@@ -243,8 +241,8 @@ async def process_units(
 class _Report:
     """Collects the fields of the status, which is written even if the run fails."""
 
-    def __init__(self, work: Work[Any], options: RunOptions) -> None:
-        self.work, self.options = work, options
+    def __init__(self, work: Work[Any], out: Path, options: RunOptions) -> None:
+        self.work, self.out, self.options = work, out, options
         self.started, self.clock = datetime.now().astimezone(), time.monotonic()
         self.tally = Tally()
         self.identity: Mapping[str, Any] = work.identity
@@ -265,8 +263,8 @@ class _Report:
             verb=self.work.verb,
             state=state,
             error=error,
-            output=str(self.work.out),
-            sha256=sha256_of(self.work.out) if state == "done" else "",
+            output=str(self.out),
+            sha256=sha256_of(self.out) if state == "done" else "",
             units=None if self.units is None else len(self.units),
             done=len(journal) if journal else 0,
             resumed=journal.resumed if journal else 0,
@@ -276,14 +274,13 @@ class _Report:
             errors=self._errors(),
             identity=self.identity,
             usage=model.usage.record() if model is not None and model.usage.used else {},
-            estimate=self.options.estimate,
             started=self.started,
             finished=datetime.now().astimezone(),
             seconds=round(time.monotonic() - self.clock, 3),
             **totals,
         )
         path = self.options.status_path
-        if error and journal is None and path == status_beside(self.work.out):
+        if error and journal is None and path == status_beside(self.out):
             return status  # nothing has happened to the output, so its status remains
         if path is not None:
             try:

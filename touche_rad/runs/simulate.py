@@ -10,43 +10,37 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Debate
-from touche_rad.files.outputs import Status
 from touche_rad.files.records import dump
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn, run_work
+from touche_rad.runs.runner import at_turn
 from touche_rad.runs.stand_ins import ANSWERS, UTTERANCES, StandIn, stand_in_for
-from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
+from touche_rad.runs.work import Work
 from touche_rad.users import Speaker, UserSimulator, describe_user
 from touche_rad.users.simulator import Utterance
 
 
-async def simulate(
+def work(
     source: Path,
-    out: Path,
     answerer: Answerer,
     user: UserSimulator | Speaker,
     *,
     identity: Mapping[str, Any],
     turns: int = 5,
-    options: RunOptions = DEFAULT_OPTIONS,
-) -> Status:
-    """Simulate a debate on every claim of a file, and write one official simulation per line.
+) -> Work[Debate]:
+    """Return the work of simulating a debate on every claim of a file.
 
     Args:
         source: Claims, or debates whose claims are taken.
-        out: The simulations to write.
         answerer: The debater with its fallbacks.
         user: The simulated user; a Speaker adds a time limit and a fallback.
         identity: What determines the output, without these arguments; `debater` names the system.
         turns: User turns per debate.
-        options: Settings that do not change the output.
     """
     speaker = user if isinstance(user, Speaker) else Speaker(user)
     stage = _Simulation(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
-    played = {"user": speaker.name, **identity, "turns": turns}
-    work = Work("simulate", source, out, partial(files.read_claims, source), stage.play, played)
-    return await run_work(work, options)
+    whole = {"user": speaker.name, **identity, "turns": turns}
+    return Work("simulate", source, partial(files.read_claims, source), stage.play, whole)
 
 
 class _Simulation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -18,52 +17,49 @@ T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Work(Generic[T]):
-    """One run: its input, the work on each unit, and its output."""
+    """What a run does: the units of its input, and how one unit becomes a record.
+
+    It knows no output, no journal and no engine, so that a run, a sample of it, a shard and a task
+    of Ray take the same work.
+    """
 
     verb: str
     source: Path
-    out: Path
     read: Callable[[files.BadLines], Iterable[T]]
+    """Reads the units of the source."""
     do: Callable[[T], Awaitable[Done]]
+    """Processes one unit."""
     identity: Mapping[str, Any]
+    """Everything that determines the result, apart from the content of the source."""
+    _state: tuple[int, ...] = field(default=(), init=False, repr=False)
+    """The state of the source when it was read first."""
 
-    def __post_init__(self) -> None:
-        """Let no unit be read from an input that changes during the run."""
-        object.__setattr__(self, "read", partial(_read_unchanged, self.source, self.read, []))
+    def units(self, bad: files.BadLines) -> Iterator[T]:
+        """Yield the units; a run reads them twice, and the source must not change between.
 
+        A file that is replaced or deleted while it is open is read to its end as it was.
 
-def _read_unchanged(
-    source: Path,
-    read: Callable[[files.BadLines], Iterable[T]],
-    first: list[tuple[int, ...]],
-    bad: files.BadLines,
-) -> Iterator[T]:
-    """Yield the units of an input that is read several times.
+        Raises:
+            InputError: The file is not the one that was read first, or its content has changed.
+        """
+        self._check(is_open=False)
+        for unit in self.read(bad):
+            self._check(is_open=True)
+            yield unit
+        self._check(is_open=True)
 
-    A file that is replaced or deleted while it is open is read to its end as it was.
-
-    Raises:
-        InputError: The file is not the one that was read first, or its content has changed.
-    """
-
-    def check(*, is_open: bool) -> None:
-        now = _state_of(source)
-        if not now or not first:
-            first.extend([now] if now and not first else [])
-        elif now != first[0] and not (is_open and now[:2] != first[0][:2]):
+    def _check(self, *, is_open: bool) -> None:
+        now = _state_of(self.source)
+        if not now or not self._state:
+            self._state = self._state or now
+        elif now != self._state and not (is_open and now[:2] != self._state[:2]):
             raise InputError(
-                source,
+                self.source,
                 "has changed during the run: restore it and run the same command to "
                 "continue, or start again with --restart",
             )
-
-    check(is_open=False)
-    for unit in read(bad):
-        check(is_open=True)
-        yield unit
-    check(is_open=True)
 
 
 def _state_of(path: Path) -> tuple[int, ...]:
@@ -132,10 +128,6 @@ class RunOptions:
     """Warnings about the settings, for the status."""
     demo: bool = False
     """Whether the index is the demo collection's."""
-    sample: Callable[[Work[Any], RunOptions], Awaitable[Status]] | None = None
-    """Takes the place of the run, for an estimate: nothing is written."""
-    estimate: Mapping[str, Any] = field(default_factory=dict)
-    """The estimated calls and tokens, for the status."""
     strict: bool = False
     """Stop at the first stand-in."""
     hand_in: bool = False

@@ -13,13 +13,11 @@ import pickle
 import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import __version__
 from touche_rad.errors import ToucheRadError
-from touche_rad.files.outputs import Status
 from touche_rad.files.traces import TRACE
 from touche_rad.models import Model, ModelError
 from touche_rad.models.errors import OverBudget
@@ -102,7 +100,7 @@ class Opened:
     """What a worker has opened for a run."""
 
     services: Services
-    work: Callable[[Services], Callable[[RunOptions], Coroutine[Any, Any, Status]]]
+    work: Callable[[Services], Work[Any]]
     """Makes the work from the services."""
     of_user: Model | None = None
     """The model of the simulated user, if it is not that of the services."""
@@ -207,16 +205,9 @@ class Session:
             if one is not None:
                 one.take_answers()
         self._failures = FailureLog(self._folder / ERRORS, options.strict, not options.hand_in)
-        work = opened.work(self._services)
+        self._work = opened.work(self._services)
         self._of_user = of_user if model is not None else None
         self._options = replace(options, model=model or of_user)
-        self._loop.run(work(replace(options, sample=self._capture)))
-
-    async def _capture(self, work: Work[Any], options: RunOptions) -> Status:
-        """Take the work instead of running it."""
-        self._work = work
-        now = datetime.now().astimezone()
-        return Status(verb=work.verb, state="stopped", started=now, finished=now, seconds=0)
 
     def has_other_index(self, fingerprint: str | None) -> bool:
         """Whether the index has another fingerprint; None fits every index."""

@@ -20,7 +20,8 @@ from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines
 from touche_rad.plugins import Judge
-from touche_rad.runs.judging import judge
+from touche_rad.runs import judging
+from touche_rad.runs.runner import run_work
 from touche_rad.score import Policy, health, score_judgements
 from touche_rad.score.official import NAME, measure, prototext, says_yes
 from touche_rad.score.result import MEAN
@@ -77,7 +78,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
     expected = turns * len(claims)
     evaluations = out / EVALUATIONS
-    run_sync(judge(simulations, evaluations, by, identity={"judge": name}))
+    run_sync(run_work(judging.work(simulations, by, identity={"judge": name}), evaluations))
     yes = _count_yes(evaluations, len(claims), turns)
     shares = {str(maxim): yes[maxim] / expected for maxim in Maxim}
     counts = health(simulations)

@@ -1,0 +1,118 @@
+"""Estimate the model calls of a run: process a few units with example answers, and extrapolate.
+
+Every plugin can be estimated, because its own code decides what it sends. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from touche_rad import files
+from touche_rad.contest import Contest
+from touche_rad.debate import Debate
+from touche_rad.errors import InputError, WorkError
+from touche_rad.models.usage import Cost, Usage
+from touche_rad.runs.work import Work
+
+SAMPLE: Final = 4
+"""Units that are processed for an estimate."""
+Choose = Callable[[int], Iterable[int]]
+"""Returns the numbers of the units to process, given the number of units."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The costs of a whole run, estimated from a few of its units."""
+
+    units: int
+    sampled: int
+    calls: float
+    prompt_tokens: float
+    answer_tokens: float
+    counts: Mapping[str, int]
+    """The results of the sample, by kind."""
+    fallbacks: int = 0
+    """Results of a fallback: the plugin did not accept the example answers."""
+    lines: tuple[str, ...] = ()
+    """The output of the sample."""
+
+
+def spread(units: int) -> list[int]:
+    """Return numbers of units that are spread over the input."""
+    count = min(units, SAMPLE)
+    return [at * units // count for at in range(count)]
+
+
+async def sample(
+    work: Work[Any],
+    usage: Usage | None,
+    *,
+    bad: files.BadLines | None = None,
+    choose: Choose = spread,
+    scale: float = 1.0,
+) -> Sample:
+    """Process some units of a work, and estimate the cost of all of them.
+
+    Args:
+        work: The work.
+        usage: The costs of its model, if it has one.
+        bad: Handling of invalid lines.
+        choose: Chooses the units.
+        scale: The size of the run, if the input is a sample of it already.
+    """
+    if not work.source.is_file():
+        raise InputError(work.source, "expected a file to read")
+    sizes = [_size(unit) for unit in work.units(bad or files.BadLines())]
+    if not sizes:
+        raise InputError(work.source, "expected at least one debate, found none")
+    chosen = set(choose(len(sizes)))
+    lines: list[str] = []
+    counts: Counter[str] = Counter()
+    fallbacks = 0
+    first, last = Cost(), Cost()
+    for number, unit in enumerate(work.units(files.BadLines(skip=True))):
+        if number not in chosen:
+            continue
+        try:
+            done = await work.do(unit)
+        except Exception as error:
+            raise WorkError(
+                f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
+            ) from error
+        lines += done.lines
+        counts.update(done.counts)
+        fallbacks += sum(one.count for one in done.stand_ins)
+        if usage is not None:
+            last = Cost(**vars(usage.total))
+            first = last if number == min(chosen) else first
+    of_first = sizes[min(chosen)]
+    others = sum(sizes[number] for number in chosen) - of_first
+    # A plugin may prepare itself with the first unit, so this one is counted once.
+    factor = (sum(sizes) - of_first) / others if others else 0.0
+
+    def whole(name: str) -> float:
+        begin, end = float(getattr(first, name)), float(getattr(last, name))
+        return scale * (begin + factor * (end - begin))
+
+    return Sample(
+        round(scale * len(sizes)),
+        len(chosen),
+        whole("calls"),
+        whole("prompt_tokens"),
+        whole("completion_tokens"),
+        counts,
+        fallbacks,
+        tuple(lines),
+    )
+
+
+def _size(unit: Any) -> int:
+    """Return the number of turns of a unit."""
+    if isinstance(unit, tuple):
+        return max(1, len(unit[1]))
+    if isinstance(unit, Debate):
+        return max(1, len(unit.turns))
+    return max(1, len(unit.speeches)) if isinstance(unit, Contest) else 1
