@@ -17,7 +17,7 @@ from judges.debatrix import speeches
 from judges.inspirescore.fol import parser
 from touche_rad import errors, text
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
-from touche_rad.debaters.grounded import reading
+from touche_rad.debaters.grounded import polarity
 from touche_rad.evidence import quotable
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models.output import NoObject, parse_object
@@ -76,8 +76,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "words": text.content_words,
     "quotation": lambda said: quotable.quotation(said[:MOST_CHARACTERS], 45, 45),
     "missing context": missing_context.__wrapped__,
-    "parts of a message": lambda said: reading.parts(reading._shortened(said)),
-    "clauses": _search(reading._BUT, reading._ASIDES),
+    "polarity": lambda said: polarity.agreement(said, said),
     "reply of a model": _parse,
     "marks of a speech": _search(
         speeches._TAG, speeches._IMAGE, speeches._LINK, speeches._SENTENCE

@@ -94,18 +94,18 @@ def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, said: 
 def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
     server: Scripted, tmp_path: Path
 ) -> None:
-    rounded = ARGUMENTS[0].text
+    jars = ARGUMENTS[1].text
 
     def choice(told: str) -> Any:
-        return {"number": number_of(told, rounded) if rounded in told else 0, "frame": "none"}
+        return {"number": number_of(told, jars) if jars in told else 0, "frame": "none"}
 
     answering(server, {"Choice": choice})
     shown = with_settings(tmp_path, shown=2)
     response = answer(server, "grounded", **shown)
     first, *later = prompts(server, "Choice")
-    assert rounded not in first, "the test needs an argument that is not among the first two"
+    assert jars not in first, "the test needs an argument that is not among the first two"
     assert len(later) == 1
-    assert response.content == rounded
+    assert response.content == jars
     answering(server, {"Choice": {"number": 0, "frame": "disagree"}})
     server.asked.clear()
     answer(server, "grounded", **shown)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Sequence
 from itertools import islice
-from pathlib import Path
+from math import sqrt
 from typing import ClassVar, Final
 
 from pydantic import Field
@@ -19,21 +18,20 @@ from touche_rad.debaters.grounded.choosing import (
     choose_quotation,
 )
 from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
-from touche_rad.debaters.grounded.library import Library, cosine, sampled, shares_by_chance
-from touche_rad.debaters.grounded.phrases import PHRASES
+from touche_rad.debaters.grounded.polarity import SAME, agreement, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
+    PHRASES,
     STANCE,
+    Asked,
     Ranked,
     StanceName,
-    ranking,
-    sides,
-    weights,
+    StanceRanking,
+    rank,
+    read,
 )
-from touche_rad.debaters.grounded.reading import Candidate, Reading, opposes, read
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import FixedAnswer, Guard
-from touche_rad.evidence.orders import without_orders
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.repetition import Earlier
 from touche_rad.models import Model, ModelError
@@ -47,8 +45,8 @@ _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
 _PROMPTS: Final = 2
 """Prompts with quotations that a model gets at most, `shown` in each."""
-_OPPOSED: Final = 0.5
-"""Output of a stance model from which it is known that an argument opposes the user."""
+_OPPOSED: Final = 1.0
+"""Weighted output of a stance model from which it is known that an argument opposes the user."""
 
 
 class Grounded:
@@ -64,7 +62,6 @@ class Grounded:
         k: int = Field(40, ge=1, le=1_000, description="hits per search")
         max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
         frame: bool = Field(True, description="begin with 'I disagree:' if the side is known")
-        weights: Path | None = Field(None, description="file with weights of the features")
         stance: StanceName = Field("words", description=STANCE)
         guard: GuardName = Field("quotation", description=GUARD)
         floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
@@ -81,16 +78,14 @@ class Grounded:
         )
 
     def __init__(self, options: Options, services: Services) -> None:
-        """Load the weights; the sample of the index is read with the first turn."""
+        """Load the models of the options `guard` and `stance`."""
         self.options = options
         self.index = services.need_index("grounded")
         self.model = services.model
         self._nli = by_nli(options.guard, options.sure) if self.model is not None else None
-        self.weights = weights(options.weights)
-        self._sides = sides(options.stance, options.judged)
-        self._seed = services.seed
-        self._library: Library | None = None
-        self._lock = threading.Lock()
+        self._stance = (
+            None if options.stance == "words" else StanceRanking(options.stance, options.judged)
+        )
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Quote the best argument against the user's last message."""
@@ -142,11 +137,10 @@ class Grounded:
     def quotables(self, debate: Debate, most: int = _MAX_TRIED) -> list[Quotable]:
         """Return at most `most` quotations against the user's last message, best first.
 
-        None of them repeats a message of the debate; the list may be empty. The fewer are wanted,
-        the less time it takes.
+        None of them repeats a message of the debate; the list may be empty.
         """
-        reading = read(debate)
-        return self._quotables(self._ranked(reading), reading, most)
+        asked = read(debate)
+        return self._quotables(self._ranked(asked), asked, most)
 
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
         """Quote the first quotation, or say that no argument answers the user.
@@ -158,13 +152,16 @@ class Grounded:
         return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 
     def link(self, debate: Debate, argument: Argument) -> float:
-        """Return the similarity of the words of the user and of an argument, from 0 to 1."""
-        reading, vector = read(debate), self._load_library().lexis.vector
-        said = vector(" ".join((*reading.earlier, reading.message)))
-        about = vector(f"{argument.topic} {argument.attacks} {argument.text}")
-        subject = argument.topic or " ".join(argument.text.split()[:3])
-        by_chance = shares_by_chance(said, about, vector(subject))
-        return 0.0 if by_chance else cosine(said, about)
+        """Return how many words the user and an argument share, relative to their lengths.
+
+        A single common word is chance, unless it is half of what the user says or in the topic.
+        """
+        user = set(content(read(debate).user))
+        about = set(content(f"{argument.topic} {argument.attacks} {argument.text}"))
+        subject = content(argument.topic or " ".join(argument.text.split()[:3]))
+        shared = user & about
+        by_chance = len(shared) < 2 and not shared & subject.keys() and 2 * len(shared) < len(user)
+        return len(shared) / sqrt(len(user) * len(about)) if shared and not by_chance else 0.0
 
     def quote(
         self, debate: Debate, one: Quotable, frame: str | None = None, link: str = ""
@@ -191,63 +188,54 @@ class Grounded:
         return count_words(before) + count_words(content) <= self.options.max_words
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
-        """Return the ranked candidates with their features and the searches that found them."""
-        return [self._explained(one) for one in self._ranked(read(debate))]
+        """Return the ranked candidates with the parts of their scores."""
+        return [
+            ExplainedCandidate(
+                one.argument.id,
+                one.argument.text,
+                one.score,
+                {name: Feature(of, phrase=PHRASES[name]) for name, of in one.features.items()},
+                one.routes,
+                one.argument.topic,
+            )
+            for one in self._ranked(read(debate))
+        ]
 
-    def _explained(self, one: Ranked) -> ExplainedCandidate:
-        argument, weight = one.candidate.argument, self.weights.of(one.features)
-        features = {
-            name: Feature(value, weight[name], PHRASES.get(name, ""))
-            for name, value in one.features.items()
-        }
-        routes = dict(sorted(one.candidate.routes.items()))
-        return ExplainedCandidate(
-            argument.id, argument.text, one.score, features, routes, argument.topic
-        )
-
-    def _ranked(self, reading: Reading) -> list[Ranked]:
-        ranked = ranking(self.index, reading, self._load_library(), self.weights, self.options.k)
-        if ranked and self._sides is not None:
-            return self._sides.read(ranked, reading, self.weights)
+    def _ranked(self, asked: Asked) -> list[Ranked]:
+        ranked = rank(self.index, asked, self.options.k)
+        if ranked and self._stance is not None:
+            return self._stance.rank(ranked, asked)
         if ranked:
             return ranked
-        some = list(islice(self.index.arguments(), self.options.k))
+        some = [Ranked(one) for one in islice(self.index.arguments(), self.options.k)]
         if not some:
             raise WorkError("the index has no argument that can be quoted")
-        return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
+        return some
 
-    def _quotables(self, ranked: list[Ranked], reading: Reading, most: int) -> list[Quotable]:
+    def _quotables(self, ranked: list[Ranked], asked: Asked, most: int) -> list[Quotable]:
         """Return new, clear and different quotations; if there are none, unclear or cut ones."""
-        earlier = Earlier(reading.all)
+        earlier = Earlier(asked.spoken)
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
         texts: set[str] = set()
         for one in ranked[:_MAX_TRIED]:
-            argument = one.candidate.argument
-            text = without_orders(argument.text)
-            quoted = quotation(text, self._room, self.options.whole)
+            quoted = quotation(one.argument.text, self._room, self.options.whole)
             if not quoted or earlier.has(quoted) or quoted.lower() in texts:
                 continue
             texts.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
-            opposed = self._opposed(one, reading)
-            by_fault[fault].append(Quotable(argument, quoted, one.candidate.path, opposed))
+            opposed = self._opposed(one, asked)
+            by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed))
             if len(by_fault[0]) == most:
                 break
         return next((found[:most] for found in by_fault if found), [])
 
-    def _opposed(self, one: Ranked, reading: Reading) -> bool:
+    def _opposed(self, one: Ranked, asked: Asked) -> bool:
         """Whether the stance model or the attacked claim says that an argument opposes the user."""
-        if self._sides is not None:
+        if self._stance is not None:
             return one.features.get(AGAINST, 0.0) >= _OPPOSED
-        return opposes(one.candidate.argument, reading, self._load_library())
+        return agreement(asked.message, one.argument.attacks) >= SAME
 
     @property
     def _room(self) -> int:
         longest = max(map(count_words, STANCES)) if self.options.frame else 0
         return max(1, self.options.max_words - longest)
-
-    def _load_library(self) -> Library:
-        with self._lock:
-            if self._library is None:
-                self._library = Library(sampled(self.index), self._seed)
-            return self._library
