@@ -18,13 +18,13 @@ from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 from touche_rad.plugins import Services, find, parse_plugin
 from touche_rad.runs.judging import judge_view
-from touche_rad.score.official import count
+from touche_rad.score.measures import count, f1
 
 FILES = ("adversarial", "adversarial-2", "adversarial-3")
 HALVES = ("dev", "held-out", "dev-2", "dev-3")
 
 
-async def f1(judge: Any) -> dict[str, dict[Maxim, tuple[float, float]]]:
+async def f1_of(judge: Any) -> dict[str, dict[Maxim, tuple[float, float]]]:
     """Return F1 of the judge and of the baseline, by set and maxim."""
     pairs: dict[str, dict[Maxim, list[tuple[int | None, float | None]]]]
     pairs = defaultdict(lambda: defaultdict(list))
@@ -39,7 +39,7 @@ async def f1(judge: Any) -> dict[str, dict[Maxim, tuple[float, float]]]:
                     pairs[half][maxim].append((truth.get(maxim), given.verdicts[maxim].score))
     return {
         half: {
-            maxim: (count(of).f1, count((label, 1.0) for label, _ in of).f1)
+            maxim: (f1(count(of)), f1(count((label, 1.0) for label, _ in of)))
             for maxim, of in pairs[half].items()
         }
         for half in HALVES
@@ -48,7 +48,7 @@ async def f1(judge: Any) -> dict[str, dict[Maxim, tuple[float, float]]]:
 
 def main() -> None:
     name, options = parse_plugin(sys.argv[1] if sys.argv[1:] else "grounded")
-    found = asyncio.run(f1(find("judge", name).make(Services(), options)))
+    found = asyncio.run(f1_of(find("judge", name).make(Services(), options)))
     print(f"| maxim | {' | '.join(f'`{half}`' for half in HALVES)} |")
     print(f"| {' | '.join('---' for _ in range(len(HALVES) + 1))} |")
     for maxim in Maxim:

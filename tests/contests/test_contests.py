@@ -21,7 +21,7 @@ from touche_rad.contests.score_report import ContestReport, ContestRow
 from touche_rad.contests.scoring import score_contests
 from touche_rad.contests.verdicts import mean_absolute, root_mean_square
 from touche_rad.files.contests import Judgement
-from touche_rad.score.agreement import correlations
+from touche_rad.score.measures import correlations
 
 SIDES = {"Pia": "pro", "Con": "con"}
 

@@ -14,7 +14,7 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.labelling.exchanges import Place
 from touche_rad.labelling.session import Session
-from touche_rad.score.agreement import krippendorff_alpha
+from touche_rad.score.measures import alpha
 
 
 def _two(folder: Path) -> Session:
@@ -47,7 +47,7 @@ def test_alpha_is_the_krippendorff_librarys(seed: int) -> None:
     units = [[one for one in unit if one is not None] for unit in zip(*rows, strict=True)]
     data = [[float("nan") if one is None else one for one in row] for row in rows]
     reference = krippendorff.alpha(data, level_of_measurement="nominal")
-    assert krippendorff_alpha(units) == pytest.approx(reference)
+    assert alpha(units) == pytest.approx(reference)
 
 
 def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.retrieval.small import opened
 from touche_rad import cli
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
-from touche_rad.score.agreement import krippendorff_alpha
+from touche_rad.score.measures import alpha
 
 AGENT = {
     "u1": {"Causal": 3, "Value": 2},
@@ -79,18 +79,18 @@ def test_perfect_agreement_and_three_annotators(
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "alpha"),
+    ("first", "second", "wanted"),
     [("0100000010", "1110010000", 0.095), ("aabbdcccedda", "babbbccceddd", 0.692)],
 )
-def test_alpha_of_the_textbook_examples(first: str, second: str, alpha: float) -> None:
-    found = krippendorff_alpha(zip(first, second, strict=True))
-    assert found == pytest.approx(alpha, abs=0.0006)
+def test_alpha_of_the_textbook_examples(first: str, second: str, wanted: float) -> None:
+    found = alpha(zip(first, second, strict=True))
+    assert found == pytest.approx(wanted, abs=0.0006)
 
 
 def test_alpha_ignores_units_with_one_value_and_needs_two_values() -> None:
     units = [("a", "a"), ("b", "b"), ("a", "b")]
-    assert krippendorff_alpha([*units, ("b",), ()]) == krippendorff_alpha(units)
-    assert krippendorff_alpha([("a", "a"), ("a", "a", "a")]) is None
+    assert alpha([*units, ("b",), ()]) == alpha(units)
+    assert alpha([("a", "a"), ("a", "a", "a")]) is None
 
 
 def test_the_annotations_of_an_index_are_an_annotator(

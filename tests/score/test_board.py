@@ -117,18 +117,15 @@ def test_a_missing_line_shifts_no_label(folder: Path) -> None:
     assert "by id and text with debates.jsonl" in beside.out
 
 
-def test_another_run_is_refused_with_the_first_difference(folder: Path) -> None:
+def test_another_run_is_refused_with_the_place_of_the_difference(folder: Path) -> None:
     changed = lines()
     changed[4]["simulation"]["userTurns"][1]["systemResponse"]["utterance"] = "Something else."
     run_file(folder / "other.jsonl", changed)
     debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
     ended = score(folder, "other.jsonl", "labels.jsonl")
     assert ended.code == 2
-    assert ended.err.startswith(
-        "touche-rad: error: other.jsonl:5: simulation.userTurns[1].systemResponse.utterance: "
-        "expected 'Reason 1 speaks against debate-04.' as in debate 5 of debates.jsonl, got "
-        "'Something else.'"
-    )
+    assert "other.jsonl:5: simulation.userTurns[1]: " in ended.err
+    assert "debate 5 of debates.jsonl" in ended.err
     run_file(folder / "stranger.jsonl", [evaluation([YES, YES], f"{name}!") for name in NAMES])
     assert (
         "stranger.jsonl:1: simulation.userTurns[0]"

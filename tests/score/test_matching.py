@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.score.evaluations import Row, Talk, digest, digests
+from touche_rad.score.evaluations import Row, digest, digests
 from touche_rad.score.matching import Reference
 
 
@@ -18,7 +18,7 @@ def debate(name: str, turns: int = 2, **more: str) -> Debate:
 
 
 def row(held: Debate, name: str = "") -> Row:
-    return Row(line=1, talk=Talk("x", name, digests(held)))
+    return Row(line=1, id=name, conversation=digests(held))
 
 
 def test_white_space_makes_no_other_turn() -> None:

@@ -68,8 +68,8 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     the run says whether its index was the demo's and whether answers are stand-ins. If there is a
     fault, the exit code is 1.
 
-    --fix changes no utterance. It repairs ids, nulls, citations without a text (with -i), repeated
-    lines and the order (with --input). A missing verdict becomes a no.
+    --fix changes no utterance. It repairs ids and nulls, and writes responses as simulations. A
+    missing verdict becomes a no; with --input, so does a missing line of evaluations.
     """
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check
@@ -79,7 +79,7 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     index = open_index(given["index"]) if given["index"] else None
     repaired = None
     if given["fix"]:
-        repaired = _fix(runs, given, index)
+        repaired = _fix(runs, given)
         runs = (given["output"],)
     results = [
         check(
@@ -106,7 +106,7 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     return 0 if all(one.good for one in results) else 1
 
 
-def _fix(runs: tuple[Path, ...], given: dict[str, Any], index: Any) -> Repair:
+def _fix(runs: tuple[Path, ...], given: dict[str, Any]) -> Repair:
     """Write the repaired run to a new file."""
     from touche_rad import files
     from touche_rad.score.repair import repair
@@ -114,7 +114,7 @@ def _fix(runs: tuple[Path, ...], given: dict[str, Any], index: Any) -> Repair:
     out: Path = given["output"]
     if len(runs) != 1 or not runs[0].is_file():
         raise UserError("check --fix: give one run file")
-    made = repair(runs[0], source=given["source"], index=index)
+    made = repair(runs[0], source=given["source"])
     with files.atomic_write(out) as stream:
         stream.writelines(f"{line}\n" for line in made.lines)
     return made

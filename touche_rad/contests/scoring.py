@@ -26,7 +26,7 @@ from touche_rad.contests.score_report import (
 from touche_rad.contests.side_scores import SCORES, people_scores, side_rows
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
-from touche_rad.score.agreement import correlations
+from touche_rad.score.measures import correlations
 from touche_rad.score.naming import names
 from touche_rad.score.significance import interval, weights
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.score_report import SideRow
-from touche_rad.score.agreement import correlations
+from touche_rad.score.measures import correlations
 
 SCORES: Final = "scores"
 _OVERALL: Final = ("general", "total")

@@ -8,9 +8,7 @@ from typing import Any
 
 from touche_rad.debate import Maxim
 from touche_rad.labelling.study import Study
-from touche_rad.score.agreement import krippendorff_alpha
-from touche_rad.score.figures import kappa
-from touche_rad.score.official import count
+from touche_rad.score.measures import alpha, count, kappa
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 
@@ -95,4 +93,4 @@ def _alpha(study: Study, maxim: Maxim) -> AlphaRow:
     places = {place for of_one in study.answers.values() for place in of_one}
     units = [list(study.votes(place, maxim).values()) for place in places]
     units = [unit for unit in units if len(unit) > 1]
-    return AlphaRow(maxim=maxim, turns=len(units), alpha=krippendorff_alpha(units))
+    return AlphaRow(maxim=maxim, turns=len(units), alpha=alpha(units))

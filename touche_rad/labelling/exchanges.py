@@ -12,8 +12,8 @@ from typing import NamedTuple
 from touche_rad import files
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.score.evaluations import Row, Talk, digests
-from touche_rad.score.matching import Reference, Run
+from touche_rad.score.evaluations import Row, digests
+from touche_rad.score.matching import Reference
 from touche_rad.score.naming import names
 
 
@@ -89,12 +89,12 @@ def _verdicts(path: Path, exchanges: Exchanges, reference: Reference) -> dict[Pl
     for position, (line, debate, evaluation) in enumerate(evaluations):
         if evaluation is None:
             raise InputError(path, "expected evaluations: run `touche-rad judge` first", line=line)
-        row = Row(line, talk=Talk(id=debate.id, conversation=digests(debate)))
+        row = Row(line, id=debate.id, conversation=digests(debate))
         at = reference.find(row, position, taken) if debate.turns else position
         if at is None or at >= len(exchanges.debates):
             raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
         if debate.turns:
-            reference.check(Run(path.name, path, ()), row, at)
+            reference.check(path, row, at)
         taken.add(at)
         known = debate if debate.turns else exchanges.debates[at]
         answered = [number for number, turn in enumerate(known.turns) if turn.response]

@@ -6,7 +6,6 @@ annotator, too: its annotations need the key `labels`.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -16,16 +15,16 @@ from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.annotations import labels_of
 from touche_rad.plugins import annotations_of, open_index
-from touche_rad.score.figures import kappa
+from touche_rad.score.measures import alpha, correlations, count, hamming, jaccard, kappa
 from touche_rad.score.naming import names
-from touche_rad.score.official import count
 from touche_rad.score.tables import Columns, Item, Part, Printed, cell, table
 
 Grades = Mapping[str, float]
 """The grades of a text's labels; a missing label and the grade 0 are the same."""
 Annotator = Mapping[str, Grades]
 """The grades of each annotated text, by its id."""
-Pair = tuple[Grades, Grades]
+Pair = tuple[frozenset[str], frozenset[str]]
+"""The labels of a text by two annotators."""
 
 
 def used(grades: Grades) -> frozenset[str]:
@@ -33,23 +32,10 @@ def used(grades: Grades) -> frozenset[str]:
     return frozenset(label for label, grade in grades.items() if grade > 0)
 
 
-def jaccard(pairs: Sequence[Pair]) -> float:
-    """The mean share of common labels in all labels of a text; 1 if neither annotator has any."""
-    return fmean(
-        len(used(a) & used(b)) / len(used(a) | used(b)) if used(a) | used(b) else 1.0
-        for a, b in pairs
-    )
-
-
 def precision(pairs: Sequence[Pair]) -> float | None:
     """The mean share of the first annotator's labels that the second one has; None without any."""
-    shares = [len(used(a) & used(b)) / len(used(a)) for a, b in pairs if used(a)]
+    shares = [len(a & b) / len(a) for a, b in pairs if a]
     return fmean(shares) if shares else None
-
-
-def hamming(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
-    """The share of all pairs of a text and a label on which the annotators differ."""
-    return sum(len(used(a) ^ used(b)) for a, b in pairs) / (len(pairs) * len(labels))
 
 
 def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
@@ -70,54 +56,17 @@ def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, f
     """Yield 1 or 0 of the second and of the first annotator, for each text and label."""
     for a, b in pairs:
         for label in labels:
-            yield int(label in used(b)), float(label in used(a))
+            yield int(label in b), float(label in a)
 
 
-def krippendorff_alpha(units: Iterable[Sequence[object]]) -> float | None:
-    """Krippendorff's alpha for nominal values; None if all values are equal.
-
-    The library krippendorff has the GPL and our licence is Apache 2.0, so only the tests use it.
-
-    Args:
-        units: The values that the annotators gave to each unit. Units with one value do not count.
-    """
-    together: dict[tuple[object, object], float] = defaultdict(float)
-    for values in units:
-        counts = Counter(values)
-        for one, times in counts.items():
-            for other, often in counts.items():
-                pairs = times * (often - (one == other))
-                together[one, other] += pairs / (len(values) - 1) if pairs else 0
-    totals: dict[object, float] = defaultdict(float)
-    for (one, _), weight in together.items():
-        totals[one] += weight
-    everything = sum(totals.values())
-    expected = everything**2 - sum(total**2 for total in totals.values())
-    observed = sum(weight for (one, other), weight in together.items() if one != other)
-    return 1 - (everything - 1) * observed / expected if expected else None
-
-
-def alpha(annotators: Sequence[Annotator], labels: Sequence[str]) -> float | None:
+def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> float | None:
     """Krippendorff's alpha over all pairs of a text and a label; texts may be missing."""
     texts = dict.fromkeys(key for one in annotators for key in one)
-    return krippendorff_alpha(
+    return alpha(
         [label in used(one[key]) for one in annotators if key in one]
         for key in texts
         for label in labels
     )
-
-
-def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:
-    """Pearson, Spearman and Kendall's tau-b; None if one of the two is constant."""
-    measures = ("pearson", "spearman", "kendall")
-    if len(given) < 3 or len(set(given)) < 2 or len(set(gold)) < 2:
-        return dict.fromkeys(measures)
-    from scipy import stats
-
-    found = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
-    return {
-        name: float(one(given, gold).statistic) for name, one in zip(measures, found, strict=True)
-    }
 
 
 class AgreementRow(Item):
@@ -199,7 +148,7 @@ def score_annotations(
     return AgreementReport(
         truth=truth.name,
         labels=tuple(labels),
-        alpha_of_all=alpha(every, labels),
+        alpha_of_all=alpha_of_labels(every, labels),
         rows=tuple(_row(tag, one, gold, labels) for tag, one in zip(tags, annotators, strict=True)),
     )
 
@@ -231,8 +180,9 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
     shared = [key for key in gold if key in annotator]
     if not shared:
         raise UserError(f"{run} and the truth have no text in common: compare their ids")
-    pairs = [(annotator[key], gold[key]) for key in shared]
-    both = [(a[label], b[label]) for a, b in pairs for label in sorted(used(a) & used(b))]
+    graded = [(annotator[key], gold[key]) for key in shared]
+    pairs = [(used(a), used(b)) for a, b in graded]
+    both = [(a[label], b[label]) for a, b in graded for label in sorted(used(a) & used(b))]
     of_both = [{key: one[key] for key in shared} for one in (annotator, gold)]
     return AgreementRow(
         run=run,
@@ -242,7 +192,7 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
         hamming=hamming(pairs, labels),
         kappa_micro=kappa_micro(pairs, labels),
         kappa_macro=kappa_macro(pairs, labels),
-        alpha=alpha(of_both, labels),
+        alpha=alpha_of_labels(of_both, labels),
         grades=len(both),
         **correlations([a for a, _ in both], [b for _, b in both]),
     )

@@ -14,8 +14,9 @@ from ir_measures import Qrel, ScoredDoc
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
-from touche_rad.score.alignment import Labelled, Scored
-from touche_rad.score.official import NAME, says_yes, write_prototext
+from touche_rad.score.matching import Labelled, Scored
+from touche_rad.score.measures import says_yes
+from touche_rad.score.official import NAME, write_prototext
 from touche_rad.score.reports import JudgementReport, Report
 
 QRELS = "labels.qrels"

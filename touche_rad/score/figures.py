@@ -1,98 +1,51 @@
 """The measures of each run on each maxim, with confidence intervals.
 
-Beside the official measures: F1 of "yes" rewards a judge that always says yes; Cohen's kappa and
-Matthews' correlation are 0 for it. A measure without labelled turns is None.
+A measure without labelled turns is None, but the official ones are 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from statistics import fmean
 
 import numpy as np
 
 from touche_rad.debate import Maxim
 from touche_rad.score import significance as bootstrap
-from touche_rad.score.alignment import Labelled, Scored
-from touche_rad.score.official import Counts, count
+from touche_rad.score.matching import Labelled, Scored
+from touche_rad.score.measures import (
+    Counts,
+    accuracy,
+    count,
+    f1,
+    kappa,
+    label_rate,
+    mcc,
+    precision,
+    recall,
+    yes_rate,
+)
 from touche_rad.score.result import BASELINE_SCORE, MEAN, JudgementRow
 from touche_rad.score.significance import Figures, Measured
 
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def accuracy(counts: Counts) -> float | None:
-    """The share of labelled turns on which judge and label agree."""
-    return _share(counts.tp + counts.tn, counts.labelled)
-
-
-def label_rate(counts: Counts) -> float | None:
-    """The share of labelled turns with the label yes."""
-    return _share(counts.tp + counts.fn, counts.labelled)
-
-
-def yes_rate(counts: Counts) -> float | None:
-    """The share of labelled turns with a yes of the judge."""
-    return _share(counts.tp + counts.fp, counts.labelled)
-
-
-def macro_precision(counts: Counts) -> float | None:
-    """The mean of the precision of "yes" and the precision of "no"."""
-    return (counts.precision + counts.inverted.precision) / 2 if counts.labelled else None
-
-
-def macro_recall(counts: Counts) -> float | None:
-    """The mean of the recall of "yes" and the recall of "no"."""
-    return (counts.recall + counts.inverted.recall) / 2 if counts.labelled else None
-
-
-def macro_f1(counts: Counts) -> float | None:
-    """The mean of the F1 of "yes" and the F1 of "no"."""
-    return (counts.f1 + counts.inverted.f1) / 2 if counts.labelled else None
-
-
-def kappa(counts: Counts) -> float | None:
-    """Cohen's kappa: agreement beyond chance, from -1 to 1; 0 if both always give one answer."""
-    total = counts.labelled
-    if not total:
-        return None
-    agreed = (counts.tp + counts.tn) * total
-    chance = (counts.tp + counts.fp) * (counts.tp + counts.fn)
-    chance += (counts.tn + counts.fn) * (counts.tn + counts.fp)
-    return (agreed - chance) / (total * total - chance) if total * total > chance else 0.0
-
-
-def mcc(counts: Counts) -> float | None:
-    """Matthews' correlation of labels and predictions, from -1 to 1; 0 if either is constant."""
-    if not counts.labelled:
-        return None
-    predicted = (counts.tp + counts.fp) * (counts.tn + counts.fn)
-    labelled = (counts.tp + counts.fn) * (counts.tn + counts.fp)
-    if not predicted or not labelled:
-        return 0.0
-    product = counts.tp * counts.tn - counts.fp * counts.fn
-    return product / sqrt(predicted * labelled)
-
-
 _CELLS = ("labelled", "tp", "fp", "fn", "tn")
-_OFFICIAL = ("precision", "recall", "f1")
+_OFFICIAL = {"precision": precision, "recall": recall, "f1": f1}
 _ADDITIONAL = {
-    measure.__name__: measure
-    for measure in (
-        macro_precision,
-        macro_recall,
-        macro_f1,
-        accuracy,
-        kappa,
-        mcc,
-        yes_rate,
-        label_rate,
-    )
+    "macro_precision": lambda counts: macro(precision, counts),
+    "macro_recall": lambda counts: macro(recall, counts),
+    "macro_f1": lambda counts: macro(f1, counts),
+    "accuracy": accuracy,
+    "kappa": kappa,
+    "mcc": mcc,
+    "yes_rate": yes_rate,
+    "label_rate": label_rate,
 }
+
+
+def macro(measure: Callable[[Counts], float], counts: Counts) -> float | None:
+    """Return the mean of a measure of "yes" and the same measure of "no"."""
+    return (measure(counts) + measure(counts.inverted)) / 2 if counts.labelled else None
 
 
 @dataclass(frozen=True)
@@ -119,16 +72,6 @@ def per_debate(labels: Labelled, scores: Scored, maxim: Maxim) -> list[Counts]:
     ]
 
 
-def total(parts: list[Counts]) -> Counts:
-    """Return the sum of the counts."""
-    return Counts(
-        tp=sum(part.tp for part in parts),
-        fp=sum(part.fp for part in parts),
-        fn=sum(part.fn for part in parts),
-        tn=sum(part.tn for part in parts),
-    )
-
-
 def measure(
     labels: Labelled, scores: Mapping[str, Scored], draws: Draws
 ) -> tuple[list[JudgementRow], Figures]:
@@ -144,9 +87,11 @@ def measure(
     rows: list[JudgementRow] = []
     figures: dict[str, dict[str, Measured]] = {}
     for at, (run, of_run) in enumerate(parts.items()):
-        counts = dict(zip(Maxim, map(total, of_run), strict=True))
+        counts = {
+            maxim: sum(debates, Counts()) for maxim, debates in zip(Maxim, of_run, strict=True)
+        }
         measured = {
-            maxim.value: Measured(counts[maxim].f1, None if drawn is None else drawn[at, :, place])
+            maxim.value: Measured(f1(counts[maxim]), None if drawn is None else drawn[at, :, place])
             for place, maxim in enumerate(Maxim)
         }
         of_maxims = [_row(run, maxim, counts[maxim], measured[maxim]) for maxim in Maxim]
@@ -180,11 +125,11 @@ def _drawn_f1(parts: Sequence[Sequence[list[Counts]]], draws: Draws) -> bootstra
 
 
 def _row(run: str, maxim: Maxim, counts: Counts, measured: Measured) -> JudgementRow:
-    official = {name: getattr(counts, name) for name in (*_CELLS, *_OFFICIAL)}
-    additional = {name: measure(counts) for name, measure in _ADDITIONAL.items()}
+    cells = {name: getattr(counts, name) for name in _CELLS}
+    measures = {name: one(counts) for name, one in {**_OFFICIAL, **_ADDITIONAL}.items()}
     low, high = measured.interval
     where = {"run": run, "maxim": maxim.value, "low": low, "high": high}
-    return JudgementRow.model_validate(where | official | additional)
+    return JudgementRow.model_validate(where | cells | measures)
 
 
 def _mean_f1(rows: list[JudgementRow], measured: Mapping[str, Measured]) -> Measured:
@@ -193,11 +138,11 @@ def _mean_f1(rows: list[JudgementRow], measured: Mapping[str, Measured]) -> Meas
     return Measured(value, np.mean(draws, axis=0) if draws else None)
 
 
-def _mean_row(run: str, rows: list[JudgementRow], f1: Measured) -> JudgementRow:
+def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> JudgementRow:
     cells = {name: sum(getattr(row, name) for row in rows) for name in _CELLS}
     official = {name: _mean([getattr(row, name) for row in rows]) or 0.0 for name in _OFFICIAL}
     additional = {name: _mean([getattr(row, name) for row in rows]) for name in _ADDITIONAL}
-    low, high = f1.interval
+    low, high = measured.interval
     where = {"run": run, "maxim": MEAN, "low": low, "high": high}
     return JudgementRow.model_validate(where | cells | official | additional)
 

@@ -10,20 +10,22 @@ from typing import Any
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
-from touche_rad.score.alignment import (
-    Aligner,
+from touche_rad.score.evaluations import read_rows
+from touche_rad.score.figures import Draws, baseline_scores, measure
+from touche_rad.score.health import health
+from touche_rad.score.matching import (
     Alignment,
     Labelled,
-    align_strict,
+    Matcher,
+    Reference,
+    Run,
+    check_places,
+    exclude_examples,
+    find_reference,
+    match_strictly,
     refuse_missing,
     without_missing,
 )
-from touche_rad.score.evaluations import Talks, read_rows
-from touche_rad.score.exclusion import exclude as exclude_turns
-from touche_rad.score.exclusion import known_turns
-from touche_rad.score.figures import Draws, baseline_scores, measure
-from touche_rad.score.health import health
-from touche_rad.score.matching import Reference, Run, check_places, find_reference
 from touche_rad.score.naming import baseline_names, names
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
@@ -95,14 +97,14 @@ def score_judgements(
     tags = names(runs)
     marked = baseline_names(baselines, runs, tags)
     if policy.strict:
-        aligned, source = [align_strict(run, truth, labels) for run in runs], None
+        aligned, source = [match_strictly(run, truth, labels) for run in runs], None
         read = [Run(tag, path, ()) for tag, path in zip(tags, runs, strict=True)]
     else:
         read = _read(tags, runs, bad, progress)
-        reference = _reference(read, truth, labels, policy)
+        shape = [len(turns) for turns in labels]
+        reference = None if policy.by_place else find_reference(read, truth, shape, policy.debates)
         if exclude is not None:
-            turns = known_turns([run.rows for run in read], reference)
-            labels, excluded = exclude_turns(labels, turns, exclude)
+            labels, excluded = exclude_examples(labels, read, reference, exclude)
         aligned = [_align(run, truth, labels, reference, policy) for run in read]
         source = reference.source if reference else None
     by_tag = dict(zip(tags, aligned, strict=True))
@@ -166,9 +168,8 @@ def _read(
     progress: Progress | None,
 ) -> list[Run]:
     runs: list[Run] = []
-    talks: Talks = {}
     for tag, path in zip(tags, paths, strict=True):
-        rows = read_rows(path, bad, talks)
+        rows = read_rows(path, bad)
         if not any(row.turns for row in rows):
             raise InputError(
                 path, f"contains no evaluations: run `touche-rad judge {path} -o EVALUATIONS` first"
@@ -181,36 +182,21 @@ def _read(
     return runs
 
 
-def _reference(
-    runs: Sequence[Run], truth: Path, labels: Labelled, policy: Policy
-) -> Reference | None:
-    if policy.by_place:
-        return None
-    return find_reference(runs, truth, [len(turns) for turns in labels], policy.debates)
-
-
 def _align(
     run: Run, truth: Path, labels: Labelled, reference: Reference | None, policy: Policy
 ) -> Alignment:
     if not policy.by_place and (reference is None or not run.has_words):
-        check_places(run, truth, [len(turns) for turns in labels])
-    aligned = Aligner(run, labels, reference, skip=policy.missing == "skip").align()
+        check_places(run, truth, labels)
+    aligned = Matcher(run, labels, reference, skip=policy.missing == "skip").match()
     if policy.missing == "error":
         refuse_missing(run.path, aligned)
     return aligned
 
 
 def _health(runs: Sequence[Run]) -> dict[str, Health]:
-    """Count the responses of each run; runs on the same responses are counted once."""
-    counted: dict[tuple[str, ...], Health] = {}
-    found: dict[str, Health] = {}
-    for run in runs:
-        key = tuple(row.talk.digest for row in run.rows) or (str(run.path),)
-        if any(key):
-            if key not in counted:
-                counted[key] = health(run.path)
-            found[run.name] = counted[key]
-    return {run: counts for run, counts in found.items() if counts.responses}
+    """Count the responses of each run that has debates."""
+    counted = {run.name: health(run.path) for run in runs if run.has_words or not run.rows}
+    return {run: counts for run, counts in counted.items() if counts.responses}
 
 
 def read_labels(truth: Path) -> Labelled:

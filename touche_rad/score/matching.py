@@ -1,24 +1,32 @@
-"""Find the labelled debate of each line of a run, by its id and its words.
+"""Match a judge's run with labels, and collect what does not fit.
 
-Labels are positions without words. What they belong to is known from a file of the labelled
-debates, or from another run that has a line for each label. A line that fits no labelled debate, or
-one in another place where nothing but the place is known, is refused with the first difference.
+Labels are positions without words. The labelled debates are known from a file, or from another run
+that has a line for each label: then a line finds its labels by its id or its words. Otherwise lines
+are matched by their places, and a run of another shape is refused.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from touche_rad import files
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError, UserError
-from touche_rad.score.evaluations import Row, debate_at, digests
+from touche_rad.files.records import numbered_lines
+from touche_rad.score.evaluations import NO_SCORE, Read, Row, digest, digests, read_official
+from touche_rad.score.measures import says_yes
+from touche_rad.score.result import Problem, ProblemKind
 
-_SHOWN = 60
-BY_PLACE = "--by-place takes the lines in their order"
+_ADVICE = "add --debates FILE with the labelled debates (--by-place takes the lines in their order)"
+
+Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
+Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
 
 
 @dataclass(frozen=True)
@@ -36,23 +44,24 @@ class Run:
         """Whether any line has a debate to match by."""
         return any(row.conversation for row in self.rows)
 
-    def fits(self, labelled: Sequence[int]) -> bool:
-        """Whether every line has as many turns as the labels in its place."""
-        counts = [len(row.conversation) for row in self.rows]
-        return counts == list(labelled)
+
+@dataclass(frozen=True)
+class Alignment:
+    """A run's scores in the shape of the labels, and its problems."""
+
+    scores: Scored
+    problems: tuple[Problem, ...] = ()
+    official: bool = True
+    """Whether the official scorer accepts the run."""
+    lost: int = 0
+    """Labelled debates without any verdict in the run."""
 
 
 class Reference:
     """The labelled debates in the labels' order; finds the debate of a line by id and by words."""
 
-    def __init__(
-        self,
-        source: Path,
-        ids: Sequence[str],
-        turns: Sequence[Sequence[str]],
-        debate: Callable[[int], Debate],
-    ) -> None:
-        self.source, self.ids, self.turns, self.debate = source, ids, turns, debate
+    def __init__(self, source: Path, ids: Sequence[str], turns: Sequence[Sequence[str]]) -> None:
+        self.source, self.ids, self.turns = source, ids, turns
         count = Counter(ids)
         self._by_id = {name: place for place, name in enumerate(ids) if name and count[name] == 1}
         self._by_turn: dict[str, set[int]] = defaultdict(set)
@@ -63,15 +72,7 @@ class Reference:
     @classmethod
     def of_debates(cls, source: Path, debates: Sequence[Debate]) -> Reference:
         """Make it of the labelled debates."""
-        turns = [digests(debate) for debate in debates]
-        return cls(source, [debate.id for debate in debates], turns, debates.__getitem__)
-
-    @classmethod
-    def of_run(cls, run: Run) -> Reference:
-        """Make it of a run that has a line for each label."""
-        ids, turns = [row.id for row in run.rows], [row.conversation for row in run.rows]
-        lines = [row.line for row in run.rows]
-        return cls(run.path, ids, turns, lambda place: debate_at(run.path, lines[place]))
+        return cls(source, [debate.id for debate in debates], [*map(digests, debates)])
 
     def find(self, row: Row, position: int, taken: Container[int]) -> int | None:
         """Return the debate with this id, or the one that shares most turns with the line.
@@ -89,51 +90,23 @@ class Reference:
         best = [place for place in best if place not in taken] or best
         return position if position in best else best[0]
 
-    def check(self, run: Run, row: Row, place: int) -> None:
-        """Refuse a line whose words are not those of the debate.
+    def check(self, path: Path, row: Row, place: int) -> None:
+        """Refuse a line whose words are not those of the debate; later turns may differ.
 
         Raises:
-            InputError: It names the first text that differs.
+            InputError: It names the first turn that differs.
         """
         known = self.turns[place]
-        if not set(row.conversation[: len(known)]) <= set(known):  # later turns are left out
-            raise self.difference(run, row, place)
-
-    def difference(self, run: Run, row: Row, place: int) -> InputError:
-        """Return the error that names the first difference of a line and a labelled debate."""
-        field, wanted, got = _first_difference(self.debate(place), debate_at(run.path, row.line))
-        pairs = enumerate(zip(wanted, got, strict=False))
-        same = next((at for at, (one, other) in pairs if one != other), min(len(wanted), len(got)))
-        wanted, got = _quoted(wanted, same), _quoted(got, same)
-        return InputError(
-            run.path,
-            f"expected {wanted} as in debate {place + 1} of {self.source}, got "
-            f"{got}: score a judge's run on the labelled debates ({BY_PLACE})",
-            line=row.line,
-            field=field,
-        )
-
-
-def _first_difference(wanted: Debate, got: Debate) -> tuple[str, str, str]:
-    for number, turn in enumerate(got.turns):
-        field = f"simulation.userTurns[{number}]"
-        if number >= len(wanted.turns):
-            break
-        other = wanted.turns[number]
-        if turn.utterance.split() != other.utterance.split():
-            return f"{field}.utterance", other.utterance, turn.utterance
-        said, known = (one.response.content if one.response else "" for one in (turn, other))
-        if said.split() != known.split():
-            return f"{field}.systemResponse.utterance", known, said
-    return "simulation.userTurns", f"{len(wanted.turns)} turns", f"{len(got.turns)} turns"
-
-
-def _quoted(text: str, same: int) -> str:
-    """Quote the part of a text around the first `same` characters, which are not different."""
-    start = max(0, same - _SHOWN // 2)
-    part = " ".join(text[start : start + _SHOWN].split())
-    before, after = "…" if start else "", "…" if start + _SHOWN < len(text) else ""
-    return repr(f"{before}{part}{after}")
+        for turn, words in enumerate(row.conversation[: len(known)]):
+            if words not in known:
+                raise InputError(
+                    path,
+                    f"expected the words of turn {turn + 1} as in debate {place + 1} of "
+                    f"{self.source}, got others: score a judge's run on the labelled debates "
+                    "(--by-place takes the lines in their order)",
+                    line=row.line,
+                    field=f"simulation.userTurns[{turn}]",
+                )
 
 
 def find_reference(
@@ -148,38 +121,46 @@ def find_reference(
         debates: The labelled debates in the labels' order.
     """
     if debates is not None:
-        return _given(debates, truth, labelled)
+        known = list(files.read_debates(debates))
+        _check_shape(debates, truth, [len(debate.turns) for debate in known], labelled)
+        return Reference.of_debates(debates, known)
     if not any(run.has_words for run in runs):
         return None
     beside = _beside(truth, labelled)
-    if beside is not None:
+    if beside is not None or len(runs) == 1:
         return beside
-    whole = next((run for run in runs if run.fits(labelled)), None)
-    if whole is None or len(runs) == 1:
+    whole = [run for run in runs if [len(row.conversation) for row in run.rows] == list(labelled)]
+    if not whole:
         return None
-    reference = Reference.of_run(whole)
-    for run in runs:
-        if run.fits(labelled):
-            _same_order(run, whole, reference)
+    first = whole[0]
+    reference = Reference(
+        first.path, [row.id for row in first.rows], [row.conversation for row in first.rows]
+    )
+    for run in whole:
+        for place, row in enumerate(run.rows):
+            if reference.find(row, place, ()) not in (None, place):
+                raise InputError(
+                    run.path,
+                    f"expected debate {place + 1} of {first.path}, got another one of its debates:"
+                    f" labels have no words, so {_ADVICE}",
+                    line=row.line,
+                )
     return reference
 
 
-def _given(debates: Path, truth: Path, labelled: Sequence[int]) -> Reference:
-    known = list(files.read_debates(debates))
-    got = [len(debate.turns) for debate in known]
+def _check_shape(debates: Path, truth: Path, turns: Sequence[int], labelled: Sequence[int]) -> None:
     advice = "give the labelled debates in the labels' order"
-    if len(got) != len(labelled):
+    if len(turns) != len(labelled):
         raise UserError(
-            f"--debates {debates} has {len(got)} debates, and {truth} has labels for "
+            f"--debates {debates} has {len(turns)} debates, and {truth} has labels for "
             f"{len(labelled)}: {advice}"
         )
-    for number, (turns, wanted) in enumerate(zip(got, labelled, strict=True), 1):
-        if turns != wanted:
+    for number, (got, wanted) in enumerate(zip(turns, labelled, strict=True), 1):
+        if got != wanted:
             raise UserError(
-                f"--debates {debates}: debate {number} has {turns} turns, and {truth} has labels"
+                f"--debates {debates}: debate {number} has {got} turns, and {truth} has labels"
                 f" for {wanted}: {advice}"
             )
-    return Reference.of_debates(debates, known)
 
 
 def _beside(truth: Path, labelled: Sequence[int]) -> Reference | None:
@@ -200,39 +181,280 @@ def _beside(truth: Path, labelled: Sequence[int]) -> Reference | None:
     return None
 
 
-def _same_order(run: Run, whole: Run, reference: Reference) -> None:
-    """Refuse two runs that have a line for each label in different orders."""
-    for place, row in enumerate(run.rows):
-        found = reference.find(row, place, ())
-        if found is not None and found != place:
-            raise InputError(
-                run.path,
-                f"expected debate {place + 1} of {whole.path}, got its debate {found + 1}: labels "
-                f"have no words, so add --debates FILE with the labelled debates ({BY_PLACE})",
-                line=row.line,
-            )
+def match_strictly(path: Path, truth: Path, labels: Labelled) -> Alignment:
+    """Match by place like the official scorer, which refuses a run if anything is missing."""
+    scores = read_official(path)
+    shapes = [("debates", len(scores), len(labels))] + [
+        (f"turns in debate {number}", len(given), len(wanted))
+        for number, (given, wanted) in enumerate(zip(scores, labels, strict=False), 1)
+    ]
+    for what, got, wanted in shapes:
+        if got != wanted:
+            raise UserError(f"{path}: {got} {what}, and {truth} has {wanted}: {NO_SCORE}")
+    return Alignment(scores)
 
 
-def check_places(run: Run, truth: Path, labelled: Sequence[int]) -> None:
-    """Refuse a run that nothing but places match and that has another shape than the labels.
+def check_places(run: Run, truth: Path, labels: Labelled) -> None:
+    """Refuse a run that only places match and that has another shape than the labels.
 
     Raises:
         InputError: Its number of lines differs, or the number of turns in a line.
     """
-    advice = f"add --debates FILE with the labelled debates ({BY_PLACE})"
-    for row, wanted in zip(run.rows, labelled, strict=False):
+    for number, (row, turns) in enumerate(zip(run.rows, labels, strict=False), 1):
         got = len(row.turns)
-        if row.trouble is None and got and got != wanted and len(row.conversation) != wanted:
+        if row.trouble is None and got and len(turns) not in (got, len(row.conversation)):
             raise InputError(
                 run.path,
-                f"expected {wanted} turns as in line {run.rows.index(row) + 1} of {truth}, got "
-                f"{got}: {advice}",
+                f"expected {len(turns)} turns as in line {number} of {truth}, got {got}: {_ADVICE}",
                 line=row.line,
                 field="userTurnsEvaluations",
             )
-    if len(run.rows) != len(labelled):
+    if len(run.rows) != len(labels):
         raise InputError(
             run.path,
-            f"expected {len(labelled)} lines as in {truth}, got {len(run.rows)}: it is unknown "
-            f"which debate has no labels or no verdicts; {advice}",
+            f"expected {len(labels)} lines as in {truth}, got {len(run.rows)}: it is unknown "
+            f"which debate has no labels or no verdicts; {_ADVICE}",
         )
+
+
+class Matcher:
+    """Matches one run with the labels, and collects its problems."""
+
+    def __init__(
+        self, run: Run, labels: Labelled, reference: Reference | None = None, *, skip: bool = False
+    ) -> None:
+        """Prepare.
+
+        Args:
+            run: The run.
+            labels: The labels.
+            reference: The labelled debates; without them lines are matched by place.
+            skip: Leave missing verdicts out instead of counting them as no.
+        """
+        self.run, self.labels, self.reference, self.skip = run, labels, reference, skip
+        self.problems: list[Problem] = []
+
+    def match(self) -> Alignment:
+        """Find the labels of each line, and return the scores in the labels' shape."""
+        for line in self.run.blank:
+            self._note(ProblemKind.BLANK, "left out", line=line)
+        places = self._places()
+        scores = [self._debate(number, places.get(number)) for number in range(len(self.labels))]
+        present = sum(row.trouble is None and bool(row.turns) for row in places.values())
+        rows = self.run.rows
+        official = (
+            not self.run.blank
+            and [len(row.turns) for row in rows] == [len(turns) for turns in self.labels]
+            and all(row.official for row in rows)
+            and not any(one.kind is ProblemKind.REORDERED for one in self.problems)
+        )
+        lost = len(self.labels) - present
+        problems = tuple(self.problems)
+        return Alignment(scores, problems, official, lost)
+
+    def _places(self) -> dict[int, Row]:
+        """Return the line of each labelled debate."""
+        if self.reference is not None and self.run.has_words:
+            return self._by_words(self.reference)
+        for position, row in enumerate(self.run.rows[len(self.labels) :], len(self.labels) + 1):
+            self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position)
+        return dict(enumerate(self.run.rows[: len(self.labels)]))
+
+    def _by_words(self, reference: Reference) -> dict[int, Row]:
+        places: dict[int, Row] = {}
+        unknown: list[tuple[int, Row]] = []
+        for position, row in enumerate(self.run.rows):
+            if row.trouble is not None:
+                self._note(row.trouble, "its verdicts are missing", line=row.line)
+                continue
+            place = reference.find(row, position, places)
+            if place is None:
+                unknown.append((position, row))
+                continue
+            reference.check(self.run.path, row, place)
+            where = {"line": row.line, "debate": place + 1}
+            if place in places:
+                self._note(ProblemKind.TWICE, "the first one counts", **where)
+            else:
+                places[place] = row
+        for place, ordered in zip(places, sorted(places), strict=True):
+            if place != ordered:
+                line = places[place].line
+                message = f"stands in line {line}, matched to debate {place + 1}"
+                self._note(ProblemKind.REORDERED, message, line=line, debate=place + 1)
+        # Other debates are left out only if no labelled one is missing, but for lost lines.
+        lost = sum(row.trouble is not None for row in self.run.rows)
+        missing = [place for place in range(len(self.labels)) if place not in places]
+        for position, row in unknown:
+            if row.conversation and len(missing) > lost:
+                place = position if position in missing else missing[0]
+                reference.check(self.run.path, row, place)
+            self._without_words(row, position, places)
+        return places
+
+    def _without_words(self, row: Row, position: int, places: dict[int, Row]) -> None:
+        free = position < len(self.labels) and position not in places and not row.conversation
+        if free:
+            places[position] = row
+        message = "holds no words to match by, kept in its place" if free else "left out"
+        debate = position + 1 if free else None
+        self._note(ProblemKind.UNMATCHED, message, line=row.line, debate=debate)
+
+    def _debate(self, position: int, row: Row | None) -> list[Mapping[Maxim, float | None]]:
+        labels = self.labels[position]
+        if row is None or row.trouble is not None:
+            kind = row.trouble if row and row.trouble else ProblemKind.MISSING_DEBATE
+            count = sum(_labelled(turn) for turn in labels)
+            self._note_missing(kind, count, line=row.line if row else None, debate=position + 1)
+            return [{} for _ in labels]
+        turns = self._turns(position, row)
+        return [self._turn(position, turn, row, turns.get(turn)) for turn in range(len(labels))]
+
+    def _turns(self, position: int, row: Row) -> dict[int, Mapping[Maxim, Read]]:
+        """Find the labels' place of each judged turn, by its words where they are known."""
+        wanted = len(self.labels[position])
+        known = tuple(self.reference.turns[position][:wanted]) if self.reference else ()
+        # The official client judges answered turns only.
+        skipped = len(row.turns) == len(row.answered) < len(row.conversation)
+        answered = row.answered if skipped and len(row.turns) != wanted else range(len(row.turns))
+        places: dict[int, Mapping[Maxim, Read]] = {}
+        for own, verdicts in zip(answered, row.turns, strict=True):
+            words = row.conversation[own : own + 1]
+            place = own
+            if words and words[0] in known and known[own : own + 1] != words:
+                place = known.index(words[0])
+            where = {"line": row.line, "debate": position + 1, "turn": place + 1}
+            if place >= wanted or place in places:
+                self._note(ProblemKind.EXTRA_TURN, "left out", **where)
+                continue
+            places[place] = verdicts
+            if place != own:
+                message = f"turn {own + 1} of the run, matched by its words"
+                self._note(ProblemKind.REORDERED, message, **where)
+        return places
+
+    def _turn(
+        self, position: int, turn: int, row: Row, given: Mapping[Maxim, Read] | None
+    ) -> Mapping[Maxim, float | None]:
+        where: dict[str, Any] = {"line": row.line, "debate": position + 1, "turn": turn + 1}
+        labels = self.labels[position][turn]
+        if given is None:
+            self._note_missing(ProblemKind.MISSING_TURN, _labelled(labels), **where)
+            return {}
+        for maxim, read in given.items():
+            if read.trouble is ProblemKind.ODD_SCORE:
+                meant = "yes" if says_yes(read.score) else "no"
+                message = f"{read.said} is taken as {read.score}, which means {meant}"
+                self._note(read.trouble, message, **where, maxim=maxim)
+            elif read.trouble is not None:
+                count = int(labels.get(maxim) is not None)
+                self._note_missing(read.trouble, count, read.said, maxim=maxim, **where)
+        return {maxim: read.score for maxim, read in given.items()}
+
+    def _note_missing(self, kind: ProblemKind, count: int, said: str = "", **where: Any) -> None:
+        what = "left out" if self.skip else "counted as no"
+        message = "nothing is labelled there"
+        if count:
+            message = f"{count} verdict{'s' if count > 1 else ''} {what}"
+        where["left_out" if self.skip else "counted_as_no"] = count
+        self._note(kind, f"{said}, {message}" if said else message, **where)
+
+    def _note(self, kind: ProblemKind, message: str, **where: Any) -> None:
+        self.problems.append(Problem(run=self.run.name, kind=kind, message=message, **where))
+
+
+def _labelled(labels: Mapping[Maxim, int | None]) -> int:
+    return sum(value is not None for value in labels.values())
+
+
+def without_missing(labels: Labelled, runs: Sequence[Scored]) -> Labelled:
+    """Remove each label for which any run has no verdict, so that all runs are scored alike."""
+    return [
+        [
+            {
+                maxim: None if any(run[at][turn].get(maxim) is None for run in runs) else label
+                for maxim, label in of_turn.items()
+            }
+            for turn, of_turn in enumerate(turns)
+        ]
+        for at, turns in enumerate(labels)
+    ]
+
+
+def refuse_missing(path: Path, aligned: Alignment) -> None:
+    """Refuse a run with missing verdicts.
+
+    Raises:
+        InputError: It names the first one.
+    """
+    missing = [one for one in aligned.problems if one.counted_as_no]
+    if missing:
+        first = missing[0]
+        places = (("debate", first.debate), ("turn", first.turn), ("maxim", first.maxim))
+        where = ", ".join(f"{name} {value}" for name, value in places if value)
+        raise InputError(
+            path,
+            f"{first.kind} ({where}): expected a verdict for each label, "
+            f"{sum(one.counted_as_no for one in missing)} are missing; --missing no counts them "
+            "as no",
+            line=first.line,
+        )
+
+
+class _Example(BaseModel):
+    """The fields of an example that name its turn; other fields are ignored."""
+
+    debate: str = ""
+    turn: int | None = None
+    user: str
+    system: str
+
+
+def exclude_examples(
+    labels: Labelled, runs: Sequence[Run], reference: Reference | None, path: Path
+) -> tuple[Labelled, int]:
+    """Remove the labels of the turns that a file has as examples; return also how many turns.
+
+    A judge that is scored on the examples in its prompts scores too high. `touche-rad train
+    examples` writes the debate and the turn of each example; a turn is found by them or by its
+    words.
+
+    Raises:
+        UserError: No example of the file is among the labelled turns.
+    """
+    examples = [_parsed(path, number, line) for number, line in numbered_lines(path)]
+    words = {digest(one.user, one.system) for one in examples}
+    places = {(one.debate, one.turn) for one in examples if one.debate and one.turn}
+    left, count = [], 0
+    for at, turns in enumerate(labels):
+        id_, known = _known(at, runs, reference)
+        kept = []
+        for turn, labels_of_turn in enumerate(turns):
+            found = (id_, turn + 1) in places or bool(words & {*known[turn : turn + 1]})
+            kept.append(dict.fromkeys(labels_of_turn) if found else labels_of_turn)
+            count += found
+        left.append(kept)
+    if not count:
+        raise UserError(
+            f"--exclude {path}: none of its {len(examples)} examples is among the labelled turns"
+        )
+    return left, count
+
+
+def _known(
+    place: int, runs: Sequence[Run], reference: Reference | None
+) -> tuple[str, Sequence[str]]:
+    """Return the id of a labelled debate and the digests of its turns."""
+    if reference is not None:
+        return reference.ids[place], reference.turns[place]
+    rows = [run.rows[place] for run in runs if place < len(run.rows)]
+    return next(((row.id, row.conversation) for row in rows if row.conversation), ("", ()))
+
+
+def _parsed(path: Path, number: int, line: str) -> _Example:
+    try:
+        return _Example.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or None
+        raise InputError(path, first["msg"], line=number, field=place) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,11 +15,16 @@ _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
 def names(paths: Sequence[Path]) -> list[str]:
     """Name each run after its file; equal names get their folders as a prefix, or a number."""
-    alike = defaultdict(list)
+    alike: dict[str, list[Path]] = {}
     for path in dict.fromkeys(paths):
-        alike[_stem(path)].append(path)
-    named = {path: name for group in alike.values() for path, name in _with_folders(group).items()}
-    return _numbered([named[path] for path in paths])
+        alike.setdefault(_stem(path), []).append(path)
+    named = {path: _in_folders(path, group) for group in alike.values() for path in group}
+    seen: Counter[str] = Counter()
+    numbered = []
+    for name in (named[path] for path in paths):
+        seen[name] += 1
+        numbered.append(f"{name}#{seen[name]}" if seen[name] > 1 else name)
+    return numbered
 
 
 def baseline_names(
@@ -32,15 +37,13 @@ def baseline_names(
     return list(dict.fromkeys(tags[list(runs).index(path)] for path in baselines))
 
 
-def _with_folders(alike: Sequence[Path]) -> dict[Path, str]:
-    """Add parent folders until the names differ."""
-    deepest = max(len(path.parts) for path in alike)
-    named = {path: _stem(path) for path in alike}
-    for depth in range(2, deepest + 1):
-        if len(set(named.values())) == len(alike):
+def _in_folders(path: Path, alike: Sequence[Path]) -> str:
+    """Add as many parent folders as make the names of all paths differ."""
+    for depth in range(max(len(one.parts) for one in alike)):
+        folders = {one: one.parts[-1 - depth : -1] for one in alike}
+        if len(set(folders.values())) == len(alike):
             break
-        named = {path: clean("/".join((*path.parts[-depth:-1], _stem(path)))) for path in alike}
-    return named
+    return clean("/".join((*folders[path], _stem(path))))
 
 
 def _stem(path: Path) -> str:
@@ -48,12 +51,3 @@ def _stem(path: Path) -> str:
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
     return f"./{clean(printable(path.name))}" if name in (BASELINE, MEAN, "") else name
-
-
-def _numbered(alike: Sequence[str]) -> list[str]:
-    seen: Counter[str] = Counter()
-    named = []
-    for name in alike:
-        seen[name] += 1
-        named.append(f"{name}#{seen[name]}" if seen[name] > 1 else name)
-    return named

@@ -23,7 +23,8 @@ from touche_rad.plugins import Judge
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
 from touche_rad.score import Policy, health, score_judgements
-from touche_rad.score.official import NAME, measure, prototext, says_yes
+from touche_rad.score.measures import says_yes
+from touche_rad.score.official import NAME, measure, prototext
 from touche_rad.score.result import MEAN
 from touche_rad.tira.input import configured_turns, find_input
 

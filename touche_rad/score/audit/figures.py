@@ -7,8 +7,7 @@ from itertools import combinations
 
 from touche_rad.debate import Maxim
 from touche_rad.score.audit.probes import PROBES, Must
-from touche_rad.score.figures import kappa
-from touche_rad.score.official import Counts
+from touche_rad.score.measures import Counts, kappa
 from touche_rad.score.tables import Columns, Item, Part, Printed, Table, table
 
 Scores = dict[Maxim, float | None]
