@@ -215,7 +215,6 @@ def plugin_options(main: str | None, *others: str) -> Option:
         metavar="KEY=VALUE",
         callback=parse,
         help=f"{what}; repeatable.",
-        shell_complete=partial(complete.plugin_options, main, known),
     )
 
 

@@ -442,8 +442,6 @@ def _open_closed_streams() -> None:
 
 def run(args: list[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    if complete.VARIABLE in os.environ:
-        complete.register()
     try:
         result: Any = touche_rad.main(
             args=args, prog_name="touche-rad", standalone_mode=False, color=colour_setting()
