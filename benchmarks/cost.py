@@ -239,8 +239,8 @@ def main() -> None:
     answers = {"SceneGraph": graph, "Speech": speech}
     backend = (Modest if given.modest else Examples)(answers, count_tokens=tokens)
     index = open_index(given.index or DEMO)
-    print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
-    print("| --- | --- | --- | --- | --- |")
+    print("| plugin | calls a turn | calls a debate | prompt tokens a debate |")
+    print("| --- | --- | --- | --- |")
     for plugin in given.plugins or DEFAULTS[given.kind]:
         name, options = parse_plugin(plugin)
 
@@ -254,14 +254,13 @@ def main() -> None:
         cost = usage.total
         print(
             f"| `{plugin}` | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
-            f"{cost.prompt_tokens / len(debates):.0f} | "
-            f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |",
+            f"{cost.prompt_tokens / len(debates):.0f} |",
             flush=True,
         )
         if isinstance(backend, Modest):
             print(
                 f"| - answers: {cost.completion_tokens / len(debates):.0f} tokens a debate, "
-                f"{backend.cut} cut off | | | | |"
+                f"{backend.cut} cut off | | | |"
             )
             backend.cut = 0
         for step, one in sorted(merged_steps(usage).items()) if given.steps else ():

@@ -99,7 +99,6 @@ async def beside_vllm(args: argparse.Namespace) -> None:
         print(f"ours reaches {best['raw'] / best['ours']:.1%} of the raw load's throughput")
         total = usage.total
         print(
-            f"shared letters of the prompts: {total.shared_letters / total.prompt_letters:.0%}; "
             f"tokens that the server's prefix cache served: "
             f"{total.cached_tokens / total.prompt_tokens:.0%}"
         )

@@ -348,7 +348,6 @@ def test_budgets_end_the_asking_and_not_the_run(
     step = status["usage"]["plugins"]["grounded"]["grounded.choice"]
     assert step["calls"] == 7
     assert step["failures"] == 53
-    assert status["usage"]["debates"]["count"] == 20
     trace = [json.loads(line) for line in (tmp_path / "out.jsonl.trace.jsonl").open()]
     assert len(trace) == 7
     assert all(row["plugin"] == "grounded" and row["debate"] for row in trace)

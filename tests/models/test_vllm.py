@@ -48,8 +48,9 @@ class Judged(BaseModel):
 def children(pid: int) -> set[int]:
     """All processes that a process has started, and those they have."""
     found: set[int] = set()
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        found |= {int(child)} | children(int(child))
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        for child in (thread / "children").read_text().split():
+            found |= {int(child)} | children(int(child))
     return found
 
 

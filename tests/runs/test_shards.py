@@ -62,7 +62,7 @@ def status(path: Path) -> dict[str, Any]:
 def without_seconds(value: Any) -> Any:
     """Drop times, and the letters that prompts share with earlier prompts of the same process."""
     if isinstance(value, dict):
-        dropped = ("seconds", "shared_letters")
+        dropped = ("seconds",)
         return {key: without_seconds(one) for key, one in value.items() if key not in dropped}
     return value
 

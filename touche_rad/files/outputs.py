@@ -241,9 +241,6 @@ class Status(BaseModel):
 def _cost(total: Mapping[str, Any]) -> str:
     parts = [f"{total['calls']} calls", f"{total['from_cache']} answers from the cache"]
     parts.append(f"{total['prompt_tokens']} + {total['completion_tokens']} tokens")
-    if total["prompt_letters"]:
-        share = total["shared_letters"] / total["prompt_letters"]
-        parts.append(f"{share:.0%} of the prompts shared")
     return f"model: {', '.join(parts)}"
 
 

@@ -32,7 +32,7 @@ from touche_rad.models.output import (
 )
 from touche_rad.models.prompts import Message, all_of
 from touche_rad.models.sending import Answers, Sender
-from touche_rad.models.usage import Call, Prefixes, Trace, Usage
+from touche_rad.models.usage import Call, Trace, Usage
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,6 @@ class Model:
         self._sender = Sender(self.backend, usage or Usage(), traced, at_once)
         self._answers = Answers(cache, traced, behind)
         self._format = JsonFormat(self.name)
-        self._prefixes = Prefixes()
         self.warnings: list[str] = []
         """What a user must know about the endpoints."""
 
@@ -352,7 +351,6 @@ class Model:
         choices: tuple[str, ...],
     ) -> tuple[S, Chances]:
         """Answer from the cache or the backend; store under the key of the unshortened prompt."""
-        call.cost.add(self._prefixes.cost_of(messages))
         body = self._body(messages) | (LIKELY if choices else {})
         key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
         async with self._answers.one_at_a_time(key):
@@ -383,7 +381,6 @@ class Model:
         shorten: Shorten | None,
         choices: tuple[str, ...],
     ) -> dict[str, float]:
-        call.cost.add(self._prefixes.cost_of(messages))
         limit = {"max_tokens": 8}
         key = _key(self._body(messages) | limit | LIKELY, "choice", list(choices))
         async with self._answers.one_at_a_time(key):

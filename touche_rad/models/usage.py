@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.calls import CallContext, current_context
 from touche_rad.models.errors import ModelError, OverBudget, PromptTooLong
-from touche_rad.models.prompts import Message
 from touche_rad.text import redact
 
 
@@ -30,9 +28,6 @@ class Cost:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-    prompt_letters: int = 0
-    shared_letters: int = 0
-    """Letters of prompts that an earlier prompt began with: what a prefix cache can serve."""
     seconds: float = 0.0
 
     def add(self, other: Cost) -> None:
@@ -48,7 +43,7 @@ class Cost:
 
 @dataclass
 class Usage:
-    """Costs of a run by plugin, step and debate, and its budget."""
+    """Costs of a run by plugin and step, and its budget."""
 
     max_calls: int | None = None
     max_tokens: int | None = None
@@ -56,7 +51,6 @@ class Usage:
     """Seconds after which the run makes no more calls."""
     total: Cost = field(default_factory=Cost)
     steps: dict[str, dict[str, Cost]] = field(default_factory=dict)
-    debates: dict[str, Cost] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
     """Failed calls by kind of error."""
     endpoints: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -64,8 +58,6 @@ class Usage:
     engines: dict[str, int] = field(default_factory=dict)
     """Answers by what the server says of its version and settings (`system_fingerprint`)."""
     first_fault: str = ""
-    others: Spread = field(default_factory=lambda: Spread())
-    """Costs of the debates of other processes, which `add` takes over."""
     begun: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -99,8 +91,6 @@ class Usage:
             self.total.add(rest)
             of_plugin = self.steps.setdefault(context.plugin or "other", {})
             of_plugin.setdefault(step, Cost()).add(cost)
-            if context.debate:
-                self.debates.setdefault(context.debate, Cost()).add(cost)
         if context.observe is not None:
             context.observe({"event": "model", "step": step, **cost.record()})
 
@@ -141,17 +131,11 @@ class Usage:
             return {
                 "total": self.total.record(),
                 "plugins": plugins,
-                "debates": self._spread().record(),
                 "faults": dict(sorted(self.faults.items(), key=lambda one: -one[1])),
                 "first_fault": self.first_fault,
                 **({"endpoints": dict(sorted(self.endpoints.items()))} if self.endpoints else {}),
                 **({"engines": dict(sorted(self.engines.items()))} if self.engines else {}),
             }
-
-    def _spread(self) -> Spread:
-        spread = Spread.of(self.debates.values())
-        spread.add(self.others)
-        return spread
 
     def export(self) -> dict[str, Any]:
         """Return all costs as JSON values, so that another process can add them."""
@@ -162,7 +146,6 @@ class Usage:
                     plugin: {step: vars(cost).copy() for step, cost in steps.items()}
                     for plugin, steps in self.steps.items()
                 },
-                "debates": vars(self._spread()).copy(),
                 "faults": dict(self.faults),
                 "first_fault": self.first_fault,
                 "endpoints": {url: dict(counts) for url, counts in self.endpoints.items()},
@@ -173,8 +156,8 @@ class Usage:
         """Return all costs like `export`, and count from zero again."""
         exported = self.export()
         with self._lock:
-            self.total, self.others, self.first_fault = Cost(), Spread(), ""
-            for counts in (self.steps, self.debates, self.faults, self.endpoints, self.engines):
+            self.total, self.first_fault = Cost(), ""
+            for counts in (self.steps, self.faults, self.endpoints, self.engines):
                 counts.clear()
         return exported
 
@@ -186,7 +169,6 @@ class Usage:
                 mine = self.steps.setdefault(plugin, {})
                 for step, cost in steps.items():
                     mine.setdefault(step, Cost()).add(Cost(**cost))
-            self.others.add(Spread(**exported["debates"]))
             for kind, count in exported["faults"].items():
                 self.faults[kind] = self.faults.get(kind, 0) + count
             for name, count in exported.get("engines", {}).items():
@@ -200,74 +182,6 @@ class Usage:
 
 _LONGEST_NAME: Final = 100
 _MOST_ENGINES: Final = 20
-_SPREAD: Final = ("calls", "prompt_tokens", "completion_tokens", "seconds")
-
-
-@dataclass
-class Spread:
-    """Sums and maxima of the costs of debates, whose size does not grow with their number."""
-
-    count: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-    most: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, costs: Iterable[Cost]) -> Spread:
-        """Return the spread of the costs of single debates."""
-        spread = cls()
-        for cost in costs:
-            values = {name: getattr(cost, name) for name in _SPREAD}
-            spread.add(cls(1, values, values))
-        return spread
-
-    def add(self, other: Spread) -> None:
-        """Add the spread of other debates."""
-        self.count += other.count
-        for name, value in other.sums.items():
-            self.sums[name] = self.sums.get(name, 0) + value
-        for name, value in other.most.items():
-            self.most[name] = max(self.most.get(name, 0), value)
-
-    def record(self) -> dict[str, Any]:
-        """Return mean and maximum cost per debate."""
-        spread = {
-            name: {
-                "mean": round(self.sums[name] / self.count, 3),
-                "most": round(self.most[name], 3),
-            }
-            for name in self.sums
-        }
-        return {"count": self.count, **spread}
-
-
-BLOCK: Final = 64
-"""Letters per block: about 16 tokens, the block size of the server."""
-MOST: Final = 2_000_000
-
-
-class Prefixes:
-    """Remembers the prefixes of prompts block by block, as a prefix cache does."""
-
-    def __init__(self) -> None:
-        self._known: set[bytes] = set()
-        self._lock = threading.Lock()
-
-    def cost_of(self, messages: Sequence[Message]) -> Cost:
-        """Record a prompt; return its length and the length of its known prefix, in letters."""
-        text = "".join(f"\x00{message.role}\x00{message.content}" for message in messages)
-        data = text.encode("utf-8", "replace")
-        shared, chain, still = 0, b"", True
-        with self._lock:
-            for start in range(0, len(data) - BLOCK + 1, BLOCK):
-                piece = data[start : start + BLOCK]
-                chain = hashlib.blake2b(chain + piece, digest_size=12).digest()
-                if still and chain in self._known:
-                    shared += BLOCK
-                    continue
-                still = False
-                if len(self._known) < MOST:
-                    self._known.add(chain)
-        return Cost(prompt_letters=len(data), shared_letters=shared)
 
 
 @dataclass

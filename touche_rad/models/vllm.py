@@ -11,12 +11,15 @@ import importlib.util
 import logging
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -37,16 +40,22 @@ START: Final = 1_800.0
 MOST_STARTS: Final = 5
 """Maximum starts without an answer between them."""
 _MODULE: Final = "vllm.entrypoints.openai.api_server"
-_KEEPER: Final = Path(__file__).with_name("keeper.py")
 _PROBE: Final = 30.0
+_REPORT: Final = 15.0
+"""Seconds between two lines that say that the server is starting."""
+_STOP: Final = 10.0
+"""Seconds in which the server may stop by itself."""
 _DEFAULTS: Final = {
     "enable-prefix-caching": "true",
     "enable-prompt-tokens-details": "true",
     # Otherwise a weak model fills an answer with blanks up to its maximum tokens.
     "structured-outputs-config": '{"backend": "xgrammar", "disable_any_whitespace": true}',
 }
-
-Report = Callable[[str], None]
+# Asks Linux to stop the server when the thread that started it ends, also if it is killed
+# (prctl 1 is PR_SET_PDEATHSIG), and becomes the server.
+_LAUNCH: Final = (
+    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execvp(sys.argv[1], sys.argv[1:])"
+)
 
 
 class Vllm:
@@ -58,7 +67,7 @@ class Vllm:
         options: Mapping[str, str] | None = None,
         *,
         seed: int = 0,
-        report: Report | None = None,
+        report: Callable[[str], None] | None = None,
         log_file: Path | None = None,
     ) -> None:
         """Keep the settings; the first call starts the server.
@@ -71,15 +80,17 @@ class Vllm:
             log_file: File for the server's output.
         """
         self.model = model
-        self._given = {**_DEFAULTS, "seed": str(seed), **(options or {})}
+        self._options = {**_DEFAULTS, "seed": str(seed), **(options or {})}
         self._report = report or log.info
         self._log = log_file
-        self._keeper: subprocess.Popen[bytes] | None = None
-        self._endpoint: Endpoint | None = None
-        self._starting: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
-        self._generation = 0
+        self._thread = ThreadPoolExecutor(1, "vllm")
+        """One thread that starts servers and lives as long as this object (see `_LAUNCH`)."""
+        self._lock = threading.Lock()
+        self._started: Future[Endpoint] | None = None
+        """The start of the server; it goes on if a caller stops waiting for it."""
+        self._server: subprocess.Popen[bytes] | None = None
         self._failed_starts = 0
-        check_installed(model)
+        _check_installed(model)
 
     @property
     def place(self) -> str:
@@ -87,21 +98,16 @@ class Vllm:
         return f"vllm:{self.model}"
 
     @property
-    def log_file(self) -> Path | None:
-        """File with the server's output."""
-        return self._log
-
-    @property
     def url(self) -> str | None:
         """Address of the running server."""
-        return self._endpoint.place if self._endpoint else None
+        started = self._started
+        ready = started is not None and started.done() and started.exception() is None
+        return started.result().place if started is not None and ready else None
 
     async def ready(self) -> float:
         """Start the server if it does not run; return the seconds that this took."""
-        if self._endpoint is not None:
-            return 0.0
         begun = time.monotonic()
-        await self._wait_started(self._generation)
+        await asyncio.shield(asyncio.wrap_future(self._start()))
         return time.monotonic() - begun
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
@@ -110,194 +116,157 @@ class Vllm:
         Raises:
             Unreachable: The server died; it is started again, and the call can be repeated.
         """
-        await self.ready()
-        generation, endpoint = self._generation, self._endpoint
-        if endpoint is None:
-            raise Unreachable(f"{self.place}: the server is starting")
+        started = self._start()
+        endpoint = await asyncio.shield(asyncio.wrap_future(started))
         try:
             reply = await endpoint.complete(body, seconds)
         except (Unreachable, Busy, BadReply) as error:
-            if await self._is_alive(error):
+            if await self._is_alive(endpoint, error):
                 raise
-            self._begin(generation + 1, f"the server died ({error}); starting it again")
+            with self._lock:
+                if self._started is started:  # and no other call has seen that it died
+                    self._started = None
+                    log.warning("vLLM: the server died (%s); starting it again", error)
             raise Unreachable(f"{self.place}: the server died; starting it again") from None
         self._failed_starts = 0
         return reply
 
     async def context(self) -> int | None:
         """Return the context length that the server reports."""
-        await self.ready()
-        return await self._endpoint.context() if self._endpoint else None
+        endpoint = await asyncio.shield(asyncio.wrap_future(self._start()))
+        return await endpoint.context()
 
     async def close(self) -> None:
         """Stop the server and its processes."""
-        start = self._starting.pop(asyncio.get_running_loop(), None)
-        if start is not None and not start.done():
-            start.cancel()
-            with suppress(asyncio.CancelledError, ModelError):
-                await start
-        endpoint, self._endpoint = self._endpoint, None
-        if endpoint is not None:
-            await endpoint.close()
-        await anyio.to_thread.run_sync(self._stop)
-
-    def _stop(self) -> None:
-        keeper, self._keeper = self._keeper, None
-        if keeper is None:
+        with self._lock:
+            started, self._started = self._started, None
+        if started is None:
             return
-        assert keeper.stdin is not None
-        keeper.stdin.close()
-        try:
-            keeper.wait(30)
-        except subprocess.TimeoutExpired:
-            keeper.kill()
+        if started.done() and started.exception() is None:
+            await started.result().close()
+        await anyio.to_thread.run_sync(self._end, started)
 
-    async def _is_alive(self, error: ModelError) -> bool:
-        """Whether the server survived an error: its process runs and completes a token."""
-        endpoint = self._endpoint
-        if endpoint is None or self._keeper is None or self._keeper.poll() is not None:
-            return False
-        if isinstance(error, Busy) and "429" in str(error):
-            return True
-        try:
-            await endpoint.complete(_probe(self.model), _PROBE)
-        except Timeout:
-            return True  # slow or overloaded
-        except (Unreachable, Busy, BadReply):
-            return False
-        except ModelError:
-            return True
-        return True
+    def _end(self, started: Future[Endpoint]) -> None:
+        self._stop()
+        while not started.done():  # it fails as soon as its server has ended
+            time.sleep(0.05)
+            self._stop()
+        self._stop()
 
-    async def _wait_started(self, generation: int) -> None:
-        """Wait for a server of this generation or a later one.
+    def _start(self) -> Future[Endpoint]:
+        """Return the start of a server that runs, will run, or is started now."""
+        with self._lock:
+            before = self._started
+            if before is None or (before.done() and before.exception() is not None):
+                self._started = self._thread.submit(self._run)
+            assert self._started is not None
+            return self._started
 
-        The start is a task of its own: it goes on if a caller stops waiting.
-        """
-        start = self._begin(generation)
-        if start is not None:
-            await asyncio.shield(start)
-
-    def _begin(self, generation: int, reason: str = "") -> asyncio.Task[None] | None:
-        """Return the task that starts a server; None if one of this generation runs."""
-        loop = asyncio.get_running_loop()
-        start = self._starting.get(loop)
-        if start is not None and not start.done():
-            return start
-        if self._endpoint is not None and self._generation >= generation:
-            return None
-        dead, self._endpoint = self._endpoint, None
-        start = loop.create_task(self._restart(generation, reason, dead))
-        start.add_done_callback(_ignore_error)
-        self._starting[loop] = start
-        return start
-
-    async def _restart(self, generation: int, reason: str, dead: Endpoint | None) -> None:
-        if reason:
-            log.warning("vLLM: %s", reason)
+    def _run(self) -> Endpoint:
+        """Start a server, and wait until it has completed a token."""
         if self._failed_starts >= MOST_STARTS:
-            raise Unreachable(f"{self.place}: died {MOST_STARTS} times; {last_error(self._log)}")
+            raise Unreachable(f"{self.place}: died {MOST_STARTS} times; {_last_error(self._log)}")
         self._failed_starts += 1
-        if dead is not None:
-            await dead.close()
-        await anyio.to_thread.run_sync(self._stop)
-        started = await self._start()
-        self._generation = max(generation, self._generation + 1)
-        self._endpoint = started
-
-    async def _start(self) -> Endpoint:
-        port = _free_port()
-        command = [python_of_vllm(), "-m", _MODULE, *self._arguments(port)]
+        self._stop()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        python = os.environ.get(PYTHON) or sys.executable
+        command = [python, "-m", _MODULE, *self._arguments(port)]
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
         log.debug("%s", shlex.join(command))
+        # Keys of other servers are none of its business.
+        keep = {name: text for name, text in os.environ.items() if not name.startswith("OPENAI_")}
         with self._log.open("ab") as output:
-            self._keeper = subprocess.Popen(
-                [sys.executable, "-P", str(_KEEPER), *command],
-                stdin=subprocess.PIPE,
+            self._server = subprocess.Popen(
+                [sys.executable, "-P", "-c", _LAUNCH, *command],
+                stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=environment(),
+                env=keep,
+                start_new_session=True,  # Ctrl-C is for touche-rad, which then stops the server
             )
         endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model))
         try:
-            await self._wait_for_token(endpoint)
+            asyncio.run(self._wait_for_token(endpoint, self._server))
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await endpoint.close()
-                await anyio.to_thread.run_sync(self._stop)
+            self._stop()
             raise
         return endpoint
 
-    async def _wait_for_token(self, endpoint: Endpoint) -> None:
-        """Wait for the first token, and report each stage of the start."""
-        begun, reported = time.monotonic(), ""
-        while time.monotonic() - begun < START:
-            assert self._keeper is not None
-            if self._keeper.poll() is not None:
-                raise Unreachable(f"{self.place}: did not start; {last_error(self._log)}")
+    async def _wait_for_token(self, endpoint: Endpoint, server: subprocess.Popen[bytes]) -> None:
+        begun = reported = time.monotonic()
+        while (now := time.monotonic()) - begun < START:
+            if server.poll() is not None:
+                raise Unreachable(f"{self.place}: did not start; {_last_error(self._log)}")
             try:
                 await endpoint.complete(_probe(self.model), _PROBE)
             except (Unreachable, Busy, Timeout):
-                stage = stage_of(self._log)
-                if stage and stage != reported:
-                    reported = stage
-                    self._report(f"vLLM: {time.monotonic() - begun:.0f} s, {stage}")
-                await anyio.sleep(0.5)
+                if now - reported >= _REPORT:
+                    reported = now
+                    self._report(f"vLLM: starting for {now - begun:.0f} s")
+                await asyncio.sleep(0.5)
             else:
-                self._report(f"vLLM: ready after {time.monotonic() - begun:.0f} s")
+                await endpoint.close()
+                self._report(f"vLLM: ready after {now - begun:.0f} s")
                 return
-        raise Unreachable(f"{self.place}: not ready within {START:.0f} s; {last_error(self._log)}")
+        raise Unreachable(f"{self.place}: not ready within {START:.0f} s; {_last_error(self._log)}")
 
     def _arguments(self, port: int) -> list[str]:
-        found = ["--model", self.model, "--served-model-name", self.model]
-        found += ["--host", "127.0.0.1", "--port", str(port)]
-        for name, value in self._given.items():
+        arguments = ["--model", self.model, "--served-model-name", self.model]
+        arguments += ["--host", "127.0.0.1", "--port", str(port)]
+        for name, value in self._options.items():
             flag = f"--{name.replace('_', '-')}"
             if value.lower() == "true":
-                found.append(flag)
+                arguments.append(flag)
             elif value.lower() != "false":
-                found += [flag, value]
-        return found + shlex.split(os.environ.get(ARGUMENTS, ""))
+                arguments += [flag, value]
+        return arguments + shlex.split(os.environ.get(ARGUMENTS, ""))
+
+    async def _is_alive(self, endpoint: Endpoint, error: ModelError) -> bool:
+        """Whether the server survived an error: its process runs and completes a token."""
+        if self._server is None or self._server.poll() is not None:
+            return False
+        if isinstance(error, Busy) and not error.is_down:
+            return True
+        try:
+            await endpoint.complete(_probe(self.model), _PROBE)
+        except (Unreachable, Busy, BadReply):
+            return False
+        except ModelError:  # slow, overloaded, or it refuses the request
+            return True
+        return True
+
+    def _stop(self) -> None:
+        """Stop the server and all processes of its session."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(_STOP)
+        with suppress(ProcessLookupError):  # what the server has left behind
+            os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
 
 
-def _ignore_error(start: asyncio.Task[None]) -> None:
-    """Retrieve the error of a start that nobody waits for; the next call starts again."""
-    if not start.cancelled():
-        start.exception()
-
-
-def check_installed(model: str, kind: str = "vllm") -> None:
+def _check_installed(model: str) -> None:
     """Check that a model is named, and that vLLM is installed.
 
     Raises:
         UserError: No model, no such folder, or no vLLM.
     """
     if not model:
-        raise UserError(f"{kind}: no model is named; use -m {kind}:FOLDER or -m {kind}:OWNER/NAME")
+        raise UserError("vllm: no model is named; use -m vllm:FOLDER or -m vllm:OWNER/NAME")
     if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
-        raise UserError(f"{kind}:{model}: there is no such folder")
+        raise UserError(f"vllm:{model}: there is no such folder")
     if not os.environ.get(PYTHON) and importlib.util.find_spec("vllm") is None:
         raise UserError(
-            f"{kind}:{model}: vLLM is not installed: pip install 'touche-rad[vllm]', or set "
+            f"vllm:{model}: vLLM is not installed: pip install 'touche-rad[vllm]', or set "
             f"{PYTHON} to a Python that has it"
         )
-
-
-def python_of_vllm() -> str:
-    """Return the Python in which vLLM is installed."""
-    return os.environ.get(PYTHON) or sys.executable
-
-
-def environment() -> dict[str, str]:
-    """Return the environment of a server, without the keys of other servers."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _probe(model: str) -> dict[str, Any]:
@@ -305,37 +274,18 @@ def _probe(model: str) -> dict[str, Any]:
     return {"model": model, "messages": [message], "max_tokens": 1}
 
 
-def last_error(path: Path | None) -> str:
+def _last_error(path: Path | None) -> str:
     """Return the last error of a log, or its last line, to show to a user."""
-    lines = last_lines(path)
+    lines = _last_lines(path)
     errors = [line for line in lines if "Error" in line or "error:" in line]
     found = (errors or lines or ["no output"])[-1]
     return f"last output: {' '.join(found.split())[-300:]} (log: {path})"
 
 
-def last_lines(path: Path | None) -> list[str]:
+def _last_lines(path: Path | None) -> list[str]:
     """Return the last lines of a log that are not empty."""
     if path is None or not path.is_file():
         return []
     with path.open("rb") as output:
         output.seek(max(0, path.stat().st_size - 20_000))
         return [line for line in output.read().decode("utf-8", "replace").splitlines() if line]
-
-
-_STAGES: Final = (
-    ("Application startup complete", "waiting for the first token"),
-    ("init engine", "engine started"),
-    ("Capturing CUDA graph", "capturing graphs"),
-    ("torch.compile takes", "compiling"),
-    ("KV cache", "reserving memory for the KV cache"),
-    ("Loading weights took", "weights loaded"),
-    ("Loading safetensors", "loading the weights"),
-    ("Starting to load model", "loading the weights"),
-    ("Initializing a V1 LLM engine", "starting the engine"),
-)
-
-
-def stage_of(path: Path | None) -> str:
-    """Return the stage of a start, by its log; empty if unknown."""
-    text = "\n".join(last_lines(path))
-    return next((stage for line, stage in _STAGES if line in text), "")

@@ -46,12 +46,6 @@ class Cost:
     counts: Mapping[str, Any]
 
     @property
-    def shared(self) -> float | None:
-        """Share of the prompts' letters that repeat the beginning of an earlier prompt."""
-        letters = self.counts.get("prompt_letters") or 0
-        return self.counts.get("shared_letters", 0) / letters if letters else None
-
-    @property
     def served(self) -> float | None:
         """Share of the prompts' tokens from the server's prefix cache."""
         tokens = self.counts.get("prompt_tokens") or 0
@@ -80,7 +74,6 @@ def cost_board(found: Sequence[Cost]) -> Board | None:
         "from cache",
         "tokens in",
         "tokens out",
-        "shared",
         "served",
         "repaired",
         "failed",
@@ -89,8 +82,8 @@ def cost_board(found: Sequence[Cost]) -> Board | None:
     return Board(
         "Model calls",
         [],
-        "Shared: part of the prompts that repeats the beginning of an earlier prompt. Served: part "
-        "of the prompt tokens from the server's prefix cache. Cache hits need no call.",
+        "Served: part of the prompt tokens from the server's prefix cache. "
+        "Cache hits need no call.",
         [
             BoardTable(
                 "Model calls by step",
@@ -111,7 +104,6 @@ def cost_board(found: Sequence[Cost]) -> Board | None:
                                     "completion_tokens",
                                 )
                             ),
-                            number(one.shared, 2),
                             number(one.served, 2),
                             *(str(one.counts.get(name, 0)) for name in ("repairs", "failures")),
                             number(one.counts.get("seconds"), 1),
