@@ -25,6 +25,7 @@ class PerDebate(Usage):
     """A debater's usage; `max_calls` and `max_tokens` are limits per debate."""
 
     whole: Usage = field(default_factory=Usage)
+    debates: dict[str, Cost] = field(default_factory=dict)
     _begun: dict[str, int] = field(default_factory=dict, repr=False)
     _tokens: dict[str, int] = field(default_factory=dict, repr=False)
     _mine: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -60,6 +61,8 @@ class PerDebate(Usage):
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Record a call here and for the run."""
         super().note(context, step, cost)
+        with self._mine:
+            self.debates.setdefault(context.debate, Cost()).add(cost)
         self.whole.note(context, step, cost)
 
 
