@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from touche_rad.cli.screen import bar, open_console, plain, shorten, wrapped
+from touche_rad.cli.screen import open_console, plain, shorten, wrapped
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError
 
@@ -23,7 +23,7 @@ MAX_LINES: Final = 20
 _SHOWN: Final = 5
 """Candidates that are shown, with three lines each."""
 _REASONS: Final = 3
-_BAR, _SMALL_BAR = 24, 5
+_SUMMARY_LINES: Final = 4
 _LEAST: Final = 0.0005
 """Features that add less do not count."""
 
@@ -106,35 +106,24 @@ def print_json(explanation: Explanation, debate: Debate, *, of_file: bool) -> No
 
 
 def short_lines(explanation: Explanation, console: Console, header: str = "") -> list[Text]:
-    """Return the best candidates with bars, and the reason in words."""
+    """Return what the answer cites, and the best candidates, in at most 20 lines."""
     from rich.text import Text
 
     width = console.width
-    top = [Text(shorten(header, width), "bold")] if header else []
+    lines = [Text(shorten(header, width), "bold")] if header else []
     ranked = list(enumerate(explanation.candidates, 1))
-    shown = _selected(explanation, ranked)
-    room = MAX_LINES - len(top) - 3 * len(shown)
-    top += _cut(wrapped(_reason(explanation, ranked), width), room)
-    if not shown:
-        return top
-    most = max((abs(one.score) for _, one in shown), default=0.0) or 1.0
-    parts = [abs(part.adds) for _, one in shown for part in one.features.values()]
-    scale = max(parts, default=0.0) or 1.0
-    ascii_only = console.options.ascii_only
-    for rank, one in shown:
+    lines += wrapped(Text(_summary(explanation, ranked)), width)[:_SUMMARY_LINES]
+    for rank, one in _best(explanation, ranked):
         chosen = explanation.is_chosen(one)
-        mark = (">" if ascii_only else "▶") if chosen else " "
-        head = Text(f"{mark} {rank:>2}. {shorten(one.id, 24):<8} {one.score:8.2f}  ")
-        head.append(bar(one.score / most, min(_BAR, width // 3), ascii_only=ascii_only), "cyan")
-        head.stylize("bold" if chosen else "", 0, 24)
-        top.append(head)
+        head = f"{'>' if chosen else ' '} {rank:>2}. {shorten(one.id, 24):<8} {one.score:8.2f}"
+        lines.append(Text(head, "bold" if chosen else ""))
         if len(one.features) > 1:
-            top.append(feature_line(one.features, scale, width, ascii_only=ascii_only))
-        top.append(Text(f"      {shorten(one.text, width - 6)}", "" if chosen else "dim"))
-    return top
+            lines.append(feature_line(one.features, width))
+        lines.append(Text(f"      {shorten(one.text, width - 6)}", "" if chosen else "dim"))
+    return lines
 
 
-def _selected(
+def _best(
     explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate]]
 ) -> list[tuple[int, ExplainedCandidate]]:
     """Return the best candidates; chosen ones replace the last of them."""
@@ -149,83 +138,35 @@ def counting(features: Mapping[str, Feature]) -> list[tuple[str, Feature]]:
     return sorted(parts, key=lambda part: -abs(part[1].adds))
 
 
-def feature_line(
-    features: Mapping[str, Feature], scale: float, width: int, *, ascii_only: bool
-) -> Text:
-    """Return the features that count with bars, as many as fit."""
+def feature_line(features: Mapping[str, Feature], width: int) -> Text:
+    """Return the features that count with their parts of the score, as many as fit."""
     from rich.text import Text
 
-    line = Text(" " * 5)
-    for name, feature in counting(features):
-        drawn = bar(feature.adds / scale, _SMALL_BAR, ascii_only=ascii_only)
-        part = Text(f" {name} ")
-        part.append(drawn, "red" if feature.adds < 0 else "green")
-        part.append(f"{feature.adds:.1f} ")
-        if line.cell_len + part.cell_len > width:
-            break
-        line.append_text(part)
-    line.rstrip()
-    return line
+    parts = [f"{name} {one.adds:+.1f}" for name, one in counting(features)]
+    return Text(f"      {shorten(', '.join(parts), width - 6)}", "cyan")
 
 
-def _reason(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate]]) -> Text:
+def _summary(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate]]) -> str:
     """Describe in words which candidate the answer cites, and why."""
-    from rich.text import Text
-
     count = f"{len(ranked)} candidate{'' if len(ranked) == 1 else 's'} of {explanation.debater}"
     chosen = [row for row in ranked if explanation.is_chosen(row[1])]
     if not ranked:
-        return Text(f"{count}: it has nothing to cite.")
+        return f"{count}: it has nothing to cite."
     if not chosen:
         why = ", as none fits the message" if explanation.response.content == NOTHING_FOUND else ""
-        return Text(f"{count}: the answer cites none of them{why}.")
+        return f"{count}: the answer cites none of them{why}."
     rank, one = chosen[0]
-    text = Text(f"{count}: the answer cites ")
-    text.append(" and ".join(plain(each.id) for _, each in chosen), "bold")
-    if len(chosen) > 1:
-        text.append(f". {plain(one.id)}")
-    else:
-        text.append(", which")
+    names = " and ".join(plain(each.id) for _, each in chosen)
     place = "has the best score" if rank == 1 else f"is number {rank} by score"
-    said = [
+    which = ", which" if len(chosen) == 1 else f". {plain(one.id)}"
+    phrases = [
         f"{part.phrase} ({name} {part.adds:+.1f})"
         for name, part in counting(one.features)
         if part.phrase and part.adds > 0
     ][:_REASONS]
-    text.append(f" {place}.")
-    if said:
-        text.append(f" It {_listed(said)}.")
-    if rank > 1:
-        text.append(" Better ones could not be quoted, were said before, or were not selected.")
-    elif len(ranked) > 1:
-        text.append(f" {_ahead(one, ranked[1][1])}")
-    return text
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _ahead(first: ExplainedCandidate, second: ExplainedCandidate) -> str:
-    """Describe what puts the first candidate before the second."""
-    if first.score - second.score < _LEAST:
-        return f"{plain(second.id)} has the same score."
-    names = {*first.features, *second.features}
-    gaps = {
-        name: (first.features[name].adds if name in first.features else 0.0)
-        - (second.features[name].adds if name in second.features else 0.0)
-        for name in names
-    }
-    for_it = sorted((name for name in names if gaps[name] > _LEAST), key=lambda name: -gaps[name])
-    why = ", ".join(f"{name} {gaps[name]:+.1f}" for name in for_it[:2])
-    return f"{plain(second.id)} follows with {second.score:.1f}{f' ({why})' if why else ''}."
-
-
-def _cut(lines: list[Text], most: int) -> list[Text]:
-    if len(lines) > most:
-        lines = lines[:most]
-        lines[-1].append(" …")
-    return lines
+    reasons = f" It {', '.join(phrases)}." if phrases else ""
+    skipped = "" if rank == 1 else " Better ones could not be quoted or were said before."
+    return f"{count}: the answer cites {names}{which} {place}.{reasons}{skipped}"
 
 
 def all_lines(explanation: Explanation) -> list[str]:

@@ -15,7 +15,7 @@ from rich.text import Text
 from touche_rad.calls import Calls
 from touche_rad.cli import prepare
 from touche_rad.cli.explain import MAX_LINES, counting, feature_line
-from touche_rad.cli.screen import bar, open_console, plain, shorten
+from touche_rad.cli.screen import open_console, plain, shorten
 from touche_rad.errors import UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.plugins import ExplainsVerdicts
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from touche_rad.debate import Debate, Maxim, Verdict
     from touche_rad.plugins import ExplainedVerdict, Judge
 
-_BAR: Final = 20
 _MANY: Final = 40
 """Names from which an error does not list them."""
 
@@ -156,19 +155,17 @@ def _replies(trace: Path) -> list[str]:
 
 def short_lines(one: JudgedTurn, console: Console) -> list[Text]:
     """Return the verdicts with bars and the features that count, in at most 20 lines."""
-    width, ascii_only = console.width, console.options.ascii_only
+    width = console.width
     response = one.view.last.response
     lines = [
         Text(shorten(f"{one.debate} turn {one.turn}: {one.view.last.utterance}", width), "bold"),
         Text(shorten(f"  answer: {response.content if response else ''}", width)),
     ]
-    parts = [abs(part.adds) for each in one.explained.values() for part in each.features.values()]
-    scale = max(parts, default=0.0) or 1.0
     for maxim, verdict in one.judged.verdicts.items():
-        lines.append(_verdict_line(one, maxim, verdict, ascii_only=ascii_only))
+        lines.append(_verdict_line(one, maxim, verdict))
         explained = one.explained.get(maxim)
         if explained is not None and len(counting(explained.features)) > 1:
-            lines.append(feature_line(explained.features, scale, width, ascii_only=ascii_only))
+            lines.append(feature_line(explained.features, width))
         lines.append(Text(f"      {shorten(_why(one, maxim), width - 6)}", "dim"))
     room = MAX_LINES - len(lines)
     for number, reply in enumerate(one.replies[-room:] if room > 0 else (), 1):
@@ -176,13 +173,13 @@ def short_lines(one: JudgedTurn, console: Console) -> list[Text]:
     return lines
 
 
-def _verdict_line(one: JudgedTurn, maxim: Maxim, verdict: Verdict, *, ascii_only: bool) -> Text:
+def _verdict_line(one: JudgedTurn, maxim: Maxim, verdict: Verdict) -> Text:
     score = verdict.score or 0.0
     line = Text(f"  {maxim.key:9}")
     if maxim in one.judged.unscored:
         return line.append("none", "yellow")
     line.append(f"{'yes' if verdict.yes else 'no':4}", "bold green" if verdict.yes else "bold red")
-    return line.append(f"{score:.2f}  ").append(bar(score, _BAR, ascii_only=ascii_only), "cyan")
+    return line.append(f"{score:.2f}")
 
 
 def _why(one: JudgedTurn, maxim: Maxim) -> str:

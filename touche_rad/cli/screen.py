@@ -1,4 +1,4 @@
-"""Text for the terminal: wrapped, shortened, and without control characters; and bars."""
+"""Text for the terminal: wrapped, shortened, and without control characters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 MAX_WIDTH: Final = 100
 """Columns that are used of a wider terminal: longer lines are hard to read."""
-_EIGHTHS: Final = "▏▎▍▌▋▊▉█"
 
 
 def open_console(width: int | None = None) -> Console:
@@ -48,17 +47,6 @@ def shorten(text: str, cells: int) -> str:
     if cell_len(line) <= cells:
         return line
     return f"{set_cell_size(line, max(0, cells - 1)).rstrip()}…"
-
-
-def bar(share: float, cells: int, *, ascii_only: bool) -> str:
-    """Return a bar for a share from -1 to 1, without trailing spaces; negative ones are dotted."""
-    if share < 0:
-        return ("-" if ascii_only else "░") * max(1, round(min(1.0, -share) * cells))
-    share = min(1.0, share)
-    if ascii_only:
-        return "#" * round(share * cells)
-    full, rest = divmod(round(share * cells * 8), 8)
-    return "█" * full + (_EIGHTHS[rest - 1] if rest else "")
 
 
 def wrapped(text: Text, width: int, indent: str = "") -> list[Text]:
