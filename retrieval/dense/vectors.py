@@ -6,7 +6,6 @@ run is resumed; the folder `dense/NAME` appears only when it is complete.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -25,6 +24,7 @@ from retrieval.dense.neighbours import Graph, Neighbours, Precision, write_graph
 from retrieval.index.analyser import content
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest, refuse_newer
+from touche_rad.files.locks import locked
 from touche_rad.plugins.contracts import Report
 
 FORMAT: Final = 2
@@ -164,9 +164,7 @@ def _making(target: Path, what: str, before: About | None) -> Iterator[Path]:
     """Give one process at a time the hidden folder in which vectors are built."""
     making = target.parent / f".{target.name}.making"
     making.mkdir(parents=True, exist_ok=True)
-    lock = os.open(making.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(making.parent, wait=True):
         if _before(target) != before:
             raise UserError(f"{target}: another process has just added these vectors")
         making.mkdir(exist_ok=True)
@@ -176,8 +174,6 @@ def _making(target: Path, what: str, before: About | None) -> Iterator[Path]:
             making.mkdir()
             note.write_text(what, "utf-8")
         yield making
-    finally:
-        os.close(lock)
 
 
 def _encoded(

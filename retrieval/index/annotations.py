@@ -8,7 +8,6 @@ The finished folder appears at once, with the same bytes however often the run w
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import mmap
@@ -25,6 +24,7 @@ from pydantic import BaseModel, ConfigDict
 
 from retrieval.index.store import Store
 from touche_rad.errors import UserError, WorkError, refuse_newer
+from touche_rad.files.locks import open_locked
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Report
 
@@ -214,14 +214,14 @@ def plain(annotator: Annotator) -> dict[str, Any]:
 @contextmanager
 def _locked(index: Path) -> Iterator[None]:
     """Allow one process at a time to annotate an index."""
-    lock = os.open(index, os.O_RDONLY)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        held = open_locked(index, folder=True)
     except BlockingIOError:
         raise UserError(f"{index}: another process is changing this index") from None
+    try:
+        yield
     finally:
-        os.close(lock)
+        os.close(held)
 
 
 def _making_folder(index: Path, name: str) -> Path:

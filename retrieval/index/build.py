@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -19,6 +18,7 @@ from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
 from retrieval.index.store import FILE, check_path, write_manifest, write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
+from touche_rad.files.locks import open_locked, remove_if_unlocked
 from touche_rad.files.records import FULL
 
 
@@ -133,9 +133,8 @@ def _scratch_folder(target: Path) -> Iterator[Path]:
     It is locked while its process lives, so that the folders of killed processes can be removed.
     """
     folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
-    lock = os.open(folder, os.O_RDONLY)
+    lock = open_locked(folder, folder=True)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -149,10 +148,4 @@ def _prefix(target: Path) -> str:
 def _sweep(target: Path) -> None:
     """Remove the folders that killed builds of this index left."""
     for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
-        with suppress(OSError):
-            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(lock)
+        remove_if_unlocked(left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -27,6 +26,7 @@ from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament.ratings import AVERAGE, as_ratings, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
 from touche_rad.demo import demo_file
+from touche_rad.files.locks import locked
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import NO_VERDICT
 
@@ -250,12 +250,10 @@ def test_two_tournaments_in_one_folder_do_not_mix(
     out, source = tmp_path / "out", claims(tmp_path)
     made = call(source, out, demo_index_path, *BOTH)
     out.mkdir()
-    other = os.open(out, os.O_RDONLY)
-    fcntl.flock(other, fcntl.LOCK_EX)
-    assert terminal(made) == 2
-    assert "another process is at work on these results" in capsys.readouterr().err
-    assert list(out.iterdir()) == []
-    os.close(other)
+    with locked(out):
+        assert terminal(made) == 2
+        assert "another process is at work on these results" in capsys.readouterr().err
+        assert list(out.iterdir()) == []
     assert terminal(made) == 0
 
 

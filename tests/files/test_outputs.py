@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from judges.grice.sinai.judge import examples
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
+from touche_rad.files.locks import lock
 from touche_rad.files.outputs import keeping
 from touche_rad.files.records import atomic_write
 from touche_rad.training.folder import Folder
@@ -268,10 +268,9 @@ def test_a_command_may_write_its_own_output_again(
 def test_a_command_leaves_an_output_on_which_another_process_works(tmp_path: Path) -> None:
     part = tmp_path / "out.part"
     with part.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file.fileno())
         for call in (
             EXAMPLES,
-            ("train", "judge", DEBATES, LABELS),
             ("judge", DEBATES, "-j", "length"),
         ):
             ended = touche_rad(*call, "-o", "out", cwd=tmp_path)

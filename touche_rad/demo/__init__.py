@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 from functools import cache
@@ -31,6 +30,7 @@ def open_demo() -> ArgumentIndex:
     built again.
     """
     from touche_rad import __version__, files
+    from touche_rad.files.locks import open_locked
     from touche_rad.plugins import build_index, open_index
 
     source = demo_file("arguments.jsonl")
@@ -38,19 +38,19 @@ def open_demo() -> ArgumentIndex:
     place = _cache() / f"demo-index-{__version__}-{digest}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        opened = place.with_name(f"{place.name}.lock").open("w")
+        opened = open_locked(place.parent, folder=True, wait=True)
     except OSError as error:
         raise UserError(
             f"{place.parent}: the demo's index cannot be built there: {error.strerror}; set "
             "XDG_CACHE_HOME to a folder that you can write to"
         ) from None
-    with opened as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may start at the same time
-        try:
-            return open_index(str(place))
-        except UserError:
-            build_index(files.read_arguments(source), str(place), replace=True)
-            return open_index(str(place))
+    try:
+        return open_index(str(place))
+    except UserError:
+        build_index(files.read_arguments(source), str(place), replace=True)
+        return open_index(str(place))
+    finally:
+        os.close(opened)  # several processes may start at the same time
 
 
 def is_demo(index: ArgumentIndex) -> bool:

@@ -6,7 +6,6 @@ it ends with a line break; it is on the disk before the annotator sees that it i
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import InputError, UserError, refuse_newer
+from touche_rad.files.locks import lock
 
 FORMAT: Final = 1
 KIND: Final = "labelling"
@@ -60,8 +60,8 @@ class Log:
 
     def _start(self) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            lock(self._file)
+        except BlockingIOError:
             raise UserError(
                 f"{self.path} is in use by another `touche-rad label`: stop it first, or choose "
                 "another output"

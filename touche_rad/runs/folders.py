@@ -6,16 +6,16 @@ ends, however it ends, so a folder without a lock is abandoned.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from touche_rad.errors import UserError, why
+from touche_rad.files.locks import open_locked, remove_if_unlocked
 
 _PREFIX: Final = "touche-rad-worker-"
 _UNLOCKED: Final = "touche-rad-new-"
@@ -26,7 +26,7 @@ class LockedFolder:
 
     def __init__(self) -> None:
         made = Path(tempfile.mkdtemp(prefix=_UNLOCKED))
-        self._lock = _locked(made)
+        self._lock = open_locked(made, folder=True)
         # Only now can other processes take it for a folder of a worker.
         self.path = made.rename(made.with_name(f"{_PREFIX}{made.name.removeprefix(_UNLOCKED)}"))
 
@@ -45,7 +45,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = _locked(folder.resolve())
+        lock = open_locked(folder.resolve(), folder=True)
     except BlockingIOError:
         raise UserError(f"{folder}: another process is at work on these results") from None
     except OSError as error:
@@ -59,22 +59,4 @@ def alone_in(folder: Path) -> Iterator[None]:
 def remove_abandoned() -> None:
     """Remove the folders whose processes have ended; those of other users are left."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            lock = _locked(path)
-            shutil.rmtree(path, ignore_errors=True)
-            os.close(lock)
-
-
-def _locked(folder: Path) -> int:
-    """Return the lock of a folder.
-
-    Raises:
-        OSError: Another process has it.
-    """
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(opened)
-        raise
-    return opened
+        remove_if_unlocked(path)

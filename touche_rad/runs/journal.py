@@ -10,7 +10,6 @@ whose line is damaged is processed again.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import logging
 import os
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
+from touche_rad.files.locks import open_locked
 from touche_rad.files.outputs import status_beside
 from touche_rad.files.records import remove_unfinished_of
 from touche_rad.runs.stand_ins import ANSWERS, StandIn, grouped, warnings_of
@@ -331,26 +331,18 @@ def _check_output(out: Path) -> None:
 
 def _open_locked(path: Path) -> int:
     """Open the file for this process alone; a kill lets go of the lock."""
-    while True:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        try:
-            file = os.open(path, flags, 0o666)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise UserError(f"{path} is a symbolic link: remove it") from None
-            raise
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            os.close(file)
-            raise UserError(f"{path} is not a journal of touche-rad: it is not a regular file")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                os.close(file)
-                raise UserError(f"{path}: another process is at work on this run") from None
-        if os.fstat(file).st_nlink:
-            return file
-        os.close(file)  # the other process finished between our opening and our locking
+    try:
+        file = open_locked(path)
+    except BlockingIOError:
+        raise UserError(f"{path}: another process is at work on this run") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UserError(f"{path} is a symbolic link: remove it") from None
+        raise
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise UserError(f"{path} is not a journal of touche-rad: it is not a regular file")
+    return file
 
 
 @contextmanager

@@ -6,9 +6,9 @@ A training is continued only with the same settings and data.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, refuse_newer
+from touche_rad.files.locks import open_locked
 from touche_rad.files.records import read_json
 
 MARK: Final = "complete"
@@ -54,7 +55,6 @@ class Folder:
         self.merged = root / "merged"
         self.card = root / "README.md"
         self.report = root / "report.json"
-        self.lock = root / ".lock"
 
     def start_or_resume(self, identity: Mapping[str, Any], *, restart: bool = False) -> bool:
         """Start a training, or resume the one in this folder; return whether it is resumed.
@@ -109,14 +109,16 @@ class Folder:
         if self.root.exists() and not self.root.is_dir():
             raise UserError(f"{self.root} is a file: choose a folder with -o")
         self.root.mkdir(parents=True, exist_ok=True)
-        if not self.identity.is_file() and any(one != self.lock for one in self.root.iterdir()):
+        if not self.identity.is_file() and any(self.root.iterdir()):
             raise UserError(f"{self.root} contains other files: choose another folder with -o")
-        with self.lock.open("a") as held:
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UserError(f"{self.root}: another process is training here") from None
+        try:
+            held = open_locked(self.root.resolve(), folder=True)
+        except BlockingIOError:
+            raise UserError(f"{self.root}: another process is training here") from None
+        try:
             yield
+        finally:
+            os.close(held)
 
     def _clear(self) -> None:
         """Delete what an earlier training wrote, and nothing else."""
