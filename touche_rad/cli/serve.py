@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import json
 import logging
 import math
+import multiprocessing
+import os
+import signal
+import sys
+import threading
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,8 +22,9 @@ from touche_rad.cli.console import say
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from touche_rad.serve.limits import Access
-    from touche_rad.serve.processes import Worker
 
 
 @opt.command(
@@ -64,7 +70,7 @@ if TYPE_CHECKING:
     click.option(
         "--max-body",
         type=click.IntRange(1),
-        default=16,
+        default=4,
         show_default=True,
         metavar="MIB",
         help="Maximum size of a request in MiB.",
@@ -118,39 +124,81 @@ if TYPE_CHECKING:
     opt.SEED,
     opt.QUIET,
 )
-def serve_command(**given: Any) -> None:
+def serve_command(**given: Any) -> FastAPI | None:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
 
     GET / is a page to debate with one or two debaters, and GET /docs describes the API. The port
     opens when the index is open and both plugins are ready.
     """
-    import uvicorn
-
-    from touche_rad.cli import page_offer
-    from touche_rad.serve import create_app
-    from touche_rad.serve.direct import DirectProtocol
-    from touche_rad.serve.limits import Limits
-    from touche_rad.serve.processes import WorkerServer, share_port
-
+    is_worker = _COMMAND in os.environ
     access = _access(given["host"], given["token"] or "", given["hosts"], given["is_open"])
-    _check_port(given["host"], given["port"])
-    worker, port = _in_processes(given)
+    if not is_worker:
+        _check_port(given["host"], given["port"])
     level = "warning" if given["quiet"] else "info"
     logging.basicConfig(level=level.upper())
+    # With several processes, this one makes the app too, so that an error is printed once.
+    app = _make_app({**given, "quiet": given["quiet"] or is_worker}, access)
+    if is_worker:
+        return app
+    import uvicorn
+
+    from touche_rad.serve.limits import TimedConnection
+
+    one = given["processes"] == 1
+    if not one:
+        os.environ[_COMMAND] = json.dumps(sys.argv[1:])
+    uvicorn.run(
+        app if one else "touche_rad.cli.serve:worker_app",
+        factory=not one,
+        workers=given["processes"],
+        host=given["host"],
+        port=given["port"],
+        log_level=level,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_worker_healthcheck=60,
+        backlog=_BACKLOG,
+        ws="none",
+        http=TimedConnection,
+        timeout_graceful_shutdown=math.ceil(given["grace"]),
+    )
+    return None
+
+
+def worker_app() -> FastAPI:
+    """Make the app in one of several processes, from the command line of the first process."""
+    from touche_rad.cli.program import touche_rad
+
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    app: FastAPI = touche_rad.main(json.loads(os.environ[_COMMAND]), standalone_mode=False)
+    return app
+
+
+def _end_with_parent() -> None:
+    """Uvicorn's processes go on if the first process is killed; these do not."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
+    from touche_rad.cli import page_offer
+    from touche_rad.serve import create_app
+    from touche_rad.serve.limits import Limits
+
     debater = prepare.select_main("debater", given)
     judge = prepare.select_main("judge", given)
     also = page_offer.Also(given, debater, judge)
     services = prepare.open_services(
         given, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
     )
-    if worker is not None and services.model is not None:
+    if given["processes"] > 1 and services.model is not None:
         raise UserError(
             "--processes works only without a model, whose limits and cache belong to one process: "
             "leave out --processes or the model"
         )
     answerer = prepare.make_answerer(given, debater, services)
     answerer.within = _CLIENT_SECONDS
-    limits = Limits(body=given["max_body"] * 2**20, requests=given["max_requests"])
     made = judge.make(services)
     app = create_app(
         answerer,
@@ -159,41 +207,15 @@ def serve_command(**given: Any) -> None:
         judge_name=judge.tag,
         deadline=given["deadline"],
         model=services.model,
-        limits=limits,
+        limits=Limits(body=given["max_body"] * 2**20, requests=given["max_requests"]),
         access=access,
         offer=also.offer(answerer, made, services),
     )
-    if worker is None or worker.number == 0:
-        say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
-        prepare.check_demo(given, services.index)
+    say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
+    prepare.check_demo(given, services.index)
     _raise_open_files_limit()
     _collect_garbage_rarely()
-    options: dict[str, Any] = {
-        "host": given["host"],
-        "port": port,
-        "log_level": level,
-        "timeout_keep_alive": _KEEP_ALIVE,
-        "backlog": _BACKLOG,
-        "ws": "none",
-        "http": partial(DirectProtocol, app.state.direct_way),
-        "timeout_graceful_shutdown": math.ceil(given["grace"]),
-    }
-    if worker is None:
-        uvicorn.run(app, **options)
-    else:
-        shared = share_port(given["host"], port)
-        WorkerServer(uvicorn.Config(app, **options), worker).run([shared])
-
-
-def _in_processes(given: dict[str, Any]) -> tuple[Worker | None, int]:
-    """Return in each process of `--processes` with the port; None without further processes."""
-    from touche_rad.serve.processes import fork_workers, share_port
-
-    if given["processes"] == 1:
-        return None, given["port"]
-    reserved = share_port(given["host"], given["port"])
-    port = reserved.getsockname()[1]
-    return fork_workers(given["processes"]), port
+    return app
 
 
 def _collect_garbage_rarely() -> None:
@@ -206,6 +228,8 @@ def _collect_garbage_rarely() -> None:
     gc.set_threshold(20_000)
 
 
+_COMMAND: Final = "TOUCHE_RAD_SERVE_WORKER"
+"""Variable with the command line, as JSON, for the processes of `--processes`."""
 _CLIENT_SECONDS: Final = 280.0
 """Time limit of the selected debater. The task's client waits 300 seconds; a fallback follows."""
 _SHORTEST_TOKEN: Final = 16
@@ -234,10 +258,10 @@ def _check_port(host: str, port: int) -> None:
     import errno
     import socket
 
-    from touche_rad.serve.processes import address_of
-
     try:
-        family, kind, protocol, address = address_of(host, port)
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)

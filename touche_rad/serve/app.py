@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -35,8 +35,7 @@ from touche_rad.serve.bodies import (
     Score,
 )
 from touche_rad.serve.debate_page import add_debate_page, page_response
-from touche_rad.serve.direct import DirectWay
-from touche_rad.serve.limits import SMALL, Access, Gate, Gatekeeper, Limits
+from touche_rad.serve.limits import SMALL, Access, Gate, Limits
 from touche_rad.serve.offer import Made, Offer
 from touche_rad.text import redact
 
@@ -141,11 +140,8 @@ def create_app(
         arguments=None if answerer.index is None else len(answerer.index),
     )
     state = _State(health, model)
-    body_for = _answering(answerer, state)
-    _add_debater(app, body_for)
-    gatekeeper = Gatekeeper(limits or Limits(), access or Access())
-    app.add_middleware(Gate, gatekeeper=gatekeeper)
-    app.state.direct_way = DirectWay(gatekeeper, _debate_in, body_for)
+    _add_debater(app, answerer, state)
+    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     _add_pages(app, state)
     offer = offer or Offer(
         {debater_name: Made(lambda: answerer)}, {judge_name: Made(lambda: judge)}
@@ -205,37 +201,19 @@ async def _parsed(parse: Callable[[Sent], Debate], request: Sent, raw: Request) 
     return await anyio.to_thread.run_sync(parse, request)
 
 
-Answering = Callable[[Debate], Awaitable[bytes]]
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _answering(answerer: Answerer, state: _State) -> Answering:
-    """Return what answers a debate with the body of a response."""
-
-    async def body_for(debate: Debate) -> bytes:
-        answered = await answerer.answer(debate)
-        state.add(answered)
-        for note in answered.notes:
-            log.info("answered by %s: %s", answered.by, note)
-        return _JSON.encode(body_of(answered.response)).encode()
-
-    return body_for
-
-
-def _add_debater(app: FastAPI, body_for: Answering) -> None:
+def _add_debater(app: FastAPI, answerer: Answerer, state: _State) -> None:
     @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
     async def answer(request: ChatRequest, raw: Request) -> HTTPResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
-        body = await body_for(await _parsed(to_debate, request, raw))
+        answered = await answerer.answer(await _parsed(to_debate, request, raw))
+        state.add(answered)
+        for note in answered.notes:
+            log.info("answered by %s: %s", answered.by, note)
+        body = _JSON.encode(body_of(answered.response)).encode()
         return HTTPResponse(body, media_type="application/json")
-
-
-def _debate_in(body: bytes) -> Debate | None:
-    """Return the debate of a valid request to POST /, else None."""
-    try:
-        return to_debate(ChatRequest.model_validate(json.loads(body)))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:

@@ -9,18 +9,21 @@ import hmac
 import ipaddress
 import json
 import socket
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEADER_SECONDS: Final = 30.0
 BODY_SECONDS: Final = 60.0
-_LAST_SECONDS: Final = 1.0
-"""Time that an unfinished body has after SIGTERM."""
+READ_SECONDS: Final = 30.0
+"""Time that a client has to read what was sent to it."""
+_LOOK_SECONDS: Final = 2.0
+"""Seconds between two looks at the time limits of a connection."""
 SMALL: Final = 256 * 2**10
 """Bytes of a body that are always accepted; only what is beyond counts as held memory."""
 RETRY_AFTER: Final = "5"
@@ -52,9 +55,9 @@ class Limits:
         body_seconds: Time limit of the arrival of a body.
     """
 
-    body: int = 16 * 2**20
-    held: int = 128 * 2**20
-    containers: int = 200_000
+    body: int = 4 * 2**20
+    held: int = 64 * 2**20
+    containers: int = 100_000
     requests: int = 4096
     body_seconds: float = BODY_SECONDS
 
@@ -179,56 +182,37 @@ class Load:
     """Bytes of large bodies."""
 
 
-class Gatekeeper:
-    """Decides which requests are answered."""
-
-    def __init__(self, limits: Limits, access: Access) -> None:
-        self.limits, self.access = limits, access
-        self.load = Load()
-
-    def refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Refusal | None:
-        """Return why a request is refused before its body is read, or None."""
-        refusal = self.access.refusal(path, headers)
-        if refusal is not None:
-            return refusal
-        announced = headers.get(b"content-length", b"0")
-        if b"content-length" in headers and b"transfer-encoding" in headers:
-            # A proxy may read such a request in another way than this server does.
-            return Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
-        if announced.isdigit() and int(announced) > self.limits.body:
-            return self.too_large()
-        if self.load.requests >= self.limits.requests and method == "POST":
-            many = self.load.requests
-            return Refusal(503, f"busy: {many} requests are being answered; try later")
-        return None
-
-    def too_large(self) -> Refusal:
-        """Return the refusal of a body with too many bytes."""
-        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
-
-
 class Gate:
     """Checks each request, and reads its whole body, before the application sees it."""
 
-    def __init__(self, app: ASGIApp, gatekeeper: Gatekeeper) -> None:
-        self.app, self.gatekeeper = app, gatekeeper
-        self.limits, self.load = gatekeeper.limits, gatekeeper.load
+    def __init__(self, app: ASGIApp, limits: Limits, access: Access) -> None:
+        self.app, self.limits, self.access = app, limits, access
+        self.load = Load()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        connection = scope.get("state", {}).get("connection")
+        if not isinstance(connection, TimedConnection):  # another server, or a test
+            await self._answer(scope, receive, send)
+            return
+        connection.begin_request()
+        try:
+            await self._answer(scope, receive, send)
+        finally:
+            connection.end_request()
 
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message["headers"]}
-                added = [one for one in DEFAULT_HEADERS if one[0] not in given]
+                own = {name.lower() for name, _ in message["headers"]}
+                added = [one for one in DEFAULT_HEADERS if one[0] not in own]
                 message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
 
-        headers = dict(scope["headers"])
-        refusal = self.gatekeeper.refusal(scope["method"], scope["path"], headers)
+        refusal = self._refusal(scope["method"], scope["path"], dict(scope["headers"]))
         if refusal is not None:
             await refusal.send(secured)
             return
@@ -246,6 +230,25 @@ class Gate:
             self.load.requests -= 1
             self.load.held -= sum(taken)
 
+    def _refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Refusal | None:
+        """Return why a request is refused before its body is read, or None."""
+        refusal = self.access.refusal(path, headers)
+        if refusal is not None:
+            return refusal
+        announced = headers.get(b"content-length", b"0")
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # A proxy may read such a request in another way than this server does.
+            return Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
+        if announced.isdigit() and int(announced) > self.limits.body:
+            return self._too_large()
+        if self.load.requests >= self.limits.requests and method == "POST":
+            many = self.load.requests
+            return Refusal(503, f"busy: {many} requests are being answered; try later")
+        return None
+
+    def _too_large(self) -> Refusal:
+        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
+
     async def _read(self, receive: Receive, taken: list[int]) -> bytes:
         """Return the whole body; the memory that it holds is added to `taken`."""
         pieces: list[bytes] = []
@@ -260,7 +263,7 @@ class Gate:
                     pieces.append(piece)
                     size += len(piece)
                     if size > self.limits.body:
-                        raise _Refused(self.gatekeeper.too_large())
+                        raise _Refused(self._too_large())
                     if size > SMALL:
                         taken.append(len(piece))
                         self.load.held += len(piece)
@@ -294,46 +297,74 @@ def _given_back(message: Message, receive: Receive) -> Receive:
     return receive_again
 
 
-class TimedProtocol(H11Protocol):
-    """HTTP of uvicorn, with a time limit for headers, and for unfinished bodies after SIGTERM."""
+class TimedConnection(asyncio.Protocol):
+    """A connection of uvicorn that is closed if its client does not send, or does not read.
 
-    _timer: asyncio.TimerHandle | None = None
+    Uvicorn has a time limit only for idle connections after a request. It passes `app_state` to
+    the application as `scope["state"]`, by which `Gate` finds the connection of a request.
+    """
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the time limit of the first header."""
-        super().connection_made(transport)
-        self._watch()
+    def __init__(self, *, app_state: dict[str, Any], **options: Any) -> None:
+        make: Any = AutoHTTPProtocol
+        self._http: asyncio.Protocol = make(app_state={**app_state, "connection": self}, **options)
+        self._head_since: float | None = None
+        """When the connection was made, or when an unfinished request began to arrive."""
+        self._unread_since: float | None = None
+        """Since when the client has not read what was sent."""
+        self._requests = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the time limit of the first request."""
+        assert isinstance(transport, asyncio.Transport)
+        # Without a buffer, `pause_writing` is called as soon as the client reads too slowly.
+        transport.set_write_buffer_limits(high=0)
+        self._transport, self._loop = transport, asyncio.get_running_loop()
+        self._head_since = self._loop.time()
+        self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
+        self._http.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Stop the time limit once the header is complete."""
-        super().data_received(data)
-        self._watch()
+        """Start the time limit of a request, which `Gate` ends when the header is complete."""
+        if self._head_since is None and not self._requests:
+            self._head_since = self._loop.time()
+        self._http.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Tell uvicorn that the client sends nothing more."""
+        return self._http.eof_received()
+
+    def pause_writing(self) -> None:
+        """Start the time limit of reading."""
+        self._unread_since = self._loop.time()
+        self._http.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Stop the time limit of reading."""
+        self._unread_since = None
+        self._http.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the time limit."""
-        self._stop()
-        super().connection_lost(exc)
+        """Stop all time limits."""
+        self._timer.cancel()
+        self._http.connection_lost(exc)
 
-    def shutdown(self) -> None:
-        """Finish the request that was begun, unless its body does not arrive."""
-        if self._is_answering() and self.cycle.more_body:
-            self.loop.call_later(_LAST_SECONDS, self._close_unfinished)
-        super().shutdown()
+    def begin_request(self) -> None:
+        """Note that a header is complete."""
+        self._requests += 1
+        self._head_since = None
 
-    def _watch(self) -> None:
-        if self._is_answering() or self.timeout_keep_alive_task is not None:
-            self._stop()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
+    def end_request(self) -> None:
+        """Note that a request is answered."""
+        self._requests -= 1
 
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _close_unfinished(self) -> None:
-        if self._is_answering() and self.cycle.more_body:
-            self.transport.abort()
+    def _look(self) -> None:
+        """Close the connection if a time limit is over; looking rarely costs less than timers."""
+        limits = (self._head_since, HEADER_SECONDS), (self._unread_since, READ_SECONDS)
+        now = self._loop.time()
+        if any(since is not None and now - since > seconds for since, seconds in limits):
+            # Reset: otherwise the kernel keeps megabytes that the client does not read.
+            raw = self._transport.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._transport.abort()
+        else:
+            self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
