@@ -121,7 +121,11 @@ def main() -> None:
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail if any is stale")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.md")
+    parser.add_argument("--plugins", action="store_true", help="print the table of all plugins")
     given = parser.parse_args()
+    if given.plugins:
+        print_plugins()
+        return
     files = given.files or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     stale = 0
     with (
@@ -145,6 +149,17 @@ def main() -> None:
                 print(f"written: {path}")
     if given.check and stale:
         raise SystemExit(f"{stale} files have stale figures; write them with: make figures")
+
+
+def print_plugins() -> None:
+    """Print the table of docs/methods.md."""
+    from touche_rad.plugins import KINDS, registered
+
+    print("| kind | name | what it does | needs |\n| --- | --- | --- | --- |")
+    for kind in KINDS[:4]:
+        for name, plugin in sorted(registered(kind).items()):
+            needs = ", ".join(re.sub(r"extra:(\w+).*", r"extra \1", one) for one in plugin.needs)
+            print(f"| {kind} | `{name}` | {plugin.purpose} | {needs or 'nothing'} |")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
     python benchmarks/quality.py retrieval --split test --encoder fold1 --beside ENCODER
     python benchmarks/quality.py stance --split test --stance nli:MODEL --stance trained:DIR,DIR
-    python benchmarks/quality.py probes
     python benchmarks/quality.py elasticsearch LOCAL ELASTICSEARCH QUERIES
 
 `--data` (default: the environment variable TOUCHE_RAD_DATA) is the folder with
@@ -29,7 +28,6 @@ import pandas as pd
 from ir_measures import RR, R, nDCG
 from scipy.stats import ttest_rel
 
-from benchmarks import quality_probes
 from benchmarks.quality_pipelines import (
     HIDDEN,
     OPEN,
@@ -92,18 +90,13 @@ def main() -> None:
     search.add_argument("--queries", type=int, metavar="N", help="at most N queries of each task")
     search.add_argument("--keep", type=Path, metavar="DIR", help="keep the indexes here")
     commands.add_parser("stance", parents=[data], help="which claim does an argument attack?")
-    probes = commands.add_parser("probes", help="changed answers that the grounded judge accepts")
-    probes.add_argument("--every", type=int, default=8, help="of the real arguments, each Nth [8]")
-    probes.add_argument("--variants", action="store_true", help="a line for each variant")
     same = commands.add_parser("elasticsearch", help="does it find the same as the local index?")
     same.add_argument("local")
     same.add_argument("elasticsearch")
     same.add_argument("queries", type=Path, help="one query per line")
     same.add_argument("-k", type=int, default=10)
     options = parser.parse_args()
-    if options.command == "probes":
-        quality_probes.report(options.every, variants=options.variants)
-    elif options.command == "elasticsearch":
+    if options.command == "elasticsearch":
         compare_indexes(options)
     else:
         check(parser, options)

@@ -2,14 +2,12 @@
 
     python benchmarks/speed.py retrieval COLLECTION [--elastic URL|own] [--synthetic N]
     OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
-    python benchmarks/speed.py memory [--records N] [--look-ups N] [--index DIR]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
     python benchmarks/speed.py debates DEBATES MODEL [--judge NAME] [--most N] [--at-once N]
     python benchmarks/speed.py score [--runs N] [--debates N] [--turns N] [--keep DIR]
     python benchmarks/speed.py start [--rounds N] [--against CHECKOUT]
     python benchmarks/speed.py server COLLECTION [--server URL] [--debaters NAME ...] [--at-once N]
     python benchmarks/speed.py judge DEBATES [--judges NAME ...] [--turns N] [--rounds N]
-    python benchmarks/speed.py engine [--rows N ...] [--driver N ...]
 
 Prints Markdown tables. Times depend on the machine: quote the ratios. Synthetic arguments consist
 of two random sentences of real ones (fixed random seed).
@@ -63,11 +61,6 @@ def main() -> None:
     vectors.add_argument("--synthetic", type=int, default=287_156)
     vectors.add_argument("--queries", type=int, default=300)
     vectors.set_defaults(run=dense)
-    remember = commands.add_parser("memory", help="R-Debater's argument memory")
-    remember.add_argument("--records", type=int, default=287_156)
-    remember.add_argument("--look-ups", type=int, default=2_000)
-    remember.add_argument("--index", type=Path, help="build it here and keep it")
-    remember.set_defaults(run=memory)
     asking = commands.add_parser("model", help="our model client against plain HTTP requests")
     asking.add_argument("model", nargs="?", help="model that vLLM serves; without it our overhead")
     asking.add_argument("--prompts", type=int, default=200)
@@ -109,10 +102,6 @@ def main() -> None:
     judging.add_argument("--turns", type=int, default=200)
     judging.add_argument("--rounds", type=int, default=3)
     judging.set_defaults(run=judge)
-    engines = commands.add_parser("engine", help="--engine ray beside one process")
-    engines.add_argument("--rows", type=int, nargs="+", default=[2000, 20_000])
-    engines.add_argument("--driver", type=int, nargs="*", default=[10_000, 1_000_000])
-    engines.set_defaults(run=engine)
     options = parser.parse_args()
     options.run(options)
 
@@ -137,12 +126,6 @@ def judge(options: argparse.Namespace) -> None:
 
 def whole_debates(options: argparse.Namespace) -> None:
     from benchmarks.speed_debates import report
-
-    report(options)
-
-
-def engine(options: argparse.Namespace) -> None:
-    from benchmarks.speed_engine import report
 
     report(options)
 
@@ -343,12 +326,6 @@ def synthetic_vectors(real: Vectors, count: int, chance: np.random.Generator) ->
     vectors += NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.ascontiguousarray(vectors, dtype=np.float32)
-
-
-def memory(options: argparse.Namespace) -> None:
-    from benchmarks.speed_memory import report
-
-    report(options)
 
 
 def model(options: argparse.Namespace) -> None:

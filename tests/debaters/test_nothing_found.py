@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.probe_changes import CHANGES
 from judges.grice.grounded import GroundedJudge
 from tests.debaters.world import NIGHT, PENNY, WORTH, WORTHLESS, BothSides, argument, debate
 from tests.terminal import touche_rad
@@ -70,7 +69,7 @@ def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
 
 
 def changed(text: str) -> list[str]:
-    ways = {**CHANGES["echoes"], "paraphrase": paraphrase, "upper case": str.upper}
+    ways = {"quoted": '"{}"'.format, "paraphrase": paraphrase, "upper case": str.upper}
     return [new for change in ways.values() if (new := change(text))]
 
 

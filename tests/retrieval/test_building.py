@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrieval.index.pisa import PisaArguments
-from tests.faults.machine_faults import disk
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad_process
 from touche_rad.debate import Argument
@@ -143,24 +142,6 @@ def test_a_temporary_folder_that_is_gone_is_not_used(tmp_path: Path) -> None:
     )
     assert (ended.code, len(open_index(str(place)))) == (0, 435), ended.err
     assert os.listdir(tmp_path) == ["index"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["output", "TMPDIR"])
-def test_a_full_disk_ends_a_build_with_one_line(kind: str, tmp_path: Path) -> None:
-    with disk(tmp_path / "disk") as small:
-        place = (small.folder if kind == "output" else tmp_path) / "index"
-        env = {} if kind == "output" else {"TMPDIR": str(small.folder)}
-        for free in (8_000, 40_000, 200_000, 500_000, 800_000)[: 5 if kind == "output" else 3]:
-            small.fill(free)
-            ended = touche_rad_process("index", demo_file("arguments.jsonl"), "-o", place, env=env)
-            told = ended.err.splitlines()
-            assert (ended.code, len(told)) == (1, 1), (free, ended)
-            assert "no space left on the disk" in told[0]
-            assert str(small.folder) in told[0]
-            assert os.listdir(small.folder) == ["filler"]
-            small.clear()
-        assert os.listdir(tmp_path) == ["disk"]
 
 
 def test_a_path_that_the_engine_cannot_open_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tests.faults.index_faults import NAME, Act, StandIn, status
 from tests.models.scripted import Handler, Scripted, content, reset, serving
 from tests.runs.ray_worlds import by_ray, ended
 from tests.terminal import touche_rad_process
@@ -100,68 +99,3 @@ def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: P
         assert judged(third) < every  # what is kept is not judged again
     assert (tmp_path / "ray.jsonl").read_bytes() == whole
     assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["stand_ins"] == []
-
-
-class Failing(StandIn):
-    """Answers some searches, then fails so many times, and works again."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.works, self.fails = 10**9, 0
-        self.failed = 0
-
-    def fault_for(self, text: str, path: str) -> Act | None:
-        """Count the searches; 503 is the answer of a cluster that has lost its node."""
-        if not path.startswith("/_msearch"):
-            return None
-        with self.lock:
-            if self.works > 0:
-                self.works -= 1
-                return None
-            if self.fails > 0:
-                self.fails, self.failed = self.fails - 1, self.failed + 1
-                return status(503, "no_shard_available_action_exception")
-        return None
-
-
-@pytest.fixture
-def elastic() -> Iterator[Failing]:
-    """A stand-in for Elasticsearch."""
-    with Failing() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield server
-        server.shutdown()
-
-
-def test_elasticsearch_that_loses_its_node_changes_nothing(
-    cluster: Any, tmp_path: Path, elastic: Failing
-) -> None:
-    write_debates(tmp_path)
-    index = f"elasticsearch:http://127.0.0.1:{elastic.server_port}/{NAME}"
-    words = ("respond", "debates.jsonl", "-d", "verbatim", "-i", index, "--workers", "2", "-q")
-    whole = plain(tmp_path, *words)
-    elastic.works, elastic.fails = 5, 6  # fewer failures than a search is tried again
-    ended(by_ray(cluster, *words, cwd=tmp_path))
-    assert elastic.failed == 6
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole
-
-
-def test_a_strict_run_keeps_no_debate_that_elasticsearch_did_not_answer(
-    cluster: Any, tmp_path: Path, elastic: Failing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_debates(tmp_path)
-    monkeypatch.setenv("TOUCHE_RAD_ES_TIMEOUT", "1")
-    index = f"elasticsearch:http://127.0.0.1:{elastic.server_port}/{NAME}"
-    words = ("respond", "debates.jsonl", "-d", "verbatim", "-i", index, "--workers", "1", "-q")
-    elastic.works = 10**9
-    whole = plain(tmp_path, *words)
-    elastic.works, elastic.fails = 10, 10**9
-    process = by_ray(cluster, *words, "--strict", cwd=tmp_path)
-    _, err = process.communicate(timeout=400)
-    assert process.returncode == 1
-    assert len(err.splitlines()) == 1, err
-    assert "run the same command to continue" in err
-    assert elastic.failed > 0
-    elastic.fails = 0
-    ended(by_ray(cluster, *words, "--strict", cwd=tmp_path))
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole

@@ -2,7 +2,7 @@
 
 The trainers of sentence-transformers would need our own loss, sampler and collator as well (cached
 outputs of frozen layers, false negatives, batches by topic), and accelerate and datasets in the
-extra `dense`; measured in docs/lab/retrieval.md.
+extra `dense`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,250 @@
+"""What the commands that write do when the machine, a model, an index or a file fails."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.forks import fork, survived
+from tests.terminal import touche_rad
+from touche_rad import cli
+from touche_rad.demo import demo_file
+
+PLUGIN: Final = """
+from pathlib import Path
+
+from touche_rad.debate import Maxim, Response, Verdict
+from touche_rad.plugins import debater, judge
+
+FAIL = Path(__file__).with_name("fail")
+
+
+CALLS = []
+
+
+def work(debate):
+    CALLS.append(debate)
+    if FAIL.exists() and len(CALLS) > 5:
+        raise ValueError("broken")
+
+
+@debater("breakable")
+class BreakableDebater:
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        work(debate)
+        return Response(content="No.")
+
+
+@judge("breakable")
+class BreakableJudge:
+    def __init__(self, options, services): ...
+
+    def judge(self, debate):
+        work(debate)
+        return {maxim: Verdict(score=0.25) for maxim in Maxim}
+"""
+BENCH: Final = """
+format = 1
+name = "small"
+claims = "claims.tsv"
+index = "demo"
+turns = 1
+samples = 100
+users = { rules = "rules" }
+debaters = { verbatim = "verbatim" }
+judges = { length = "length" }
+"""
+VERBS: Final[dict[str, tuple[str, ...]]] = {
+    "respond": ("respond", "debates.jsonl", "-i", "demo", "-d", "verbatim"),
+    "simulate": ("simulate", "claims.tsv", "-i", "demo", "--turns", "2"),
+    "both sides": ("simulate", "claims.tsv", "-i", "demo", "--both-sides", "--rounds", "1"),
+    "judge": ("judge", "debates.jsonl", "-j", "grounded"),
+    "panel": ("judge", "debates.jsonl", "-j", "grice"),
+    "index": ("index", "arguments.jsonl"),
+    "bench": ("bench", "run", "bench.toml"),
+}
+"""Each command without its output."""
+RUNS: Final = ("respond", "simulate", "judge")
+DEAD: Final = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with small inputs, which is the current folder."""
+    for name, count in {"debates.jsonl": 4, "claims.tsv": 5, "arguments.jsonl": 100}.items():
+        lines = demo_file(name).read_text("utf-8").splitlines(keepends=True)
+        (tmp_path / name).write_text("".join(lines[:count]), "utf-8")
+    (tmp_path / "bench.toml").write_text(BENCH)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def content(path: Path) -> dict[str, bytes]:
+    """Return the bytes of an output by file, without times and without what depends on them."""
+    several = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return {
+        str(one.relative_to(path)): one.read_bytes()
+        for one in several
+        if one.is_file() and ".status." not in one.name and one.name != "manifest.json"
+    }
+
+
+def start(verb: str, out: str, place: Path, prepare: Callable[[], object] = lambda: None) -> int:
+    """Start a command in a fork, and return its process id."""
+
+    def work() -> int:
+        sys.stderr = (place / "stderr.txt").open("w", buffering=1)
+        prepare()
+        return cli.run([*VERBS[verb], "-o", out, "-q"])
+
+    return fork(work)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_killed_command_continues_to_the_same_bytes(verb: str, place: Path) -> None:
+    begun = time.monotonic()
+    assert survived(start(verb, "whole", place))
+    seconds = time.monotonic() - begun
+    chance = random.Random(verb)
+    for _ in range(3):
+        process = start(verb, "killed", place)
+        time.sleep(chance.uniform(0, seconds))
+        os.kill(process, signal.SIGKILL)
+        survived(process)
+    assert survived(start(verb, "killed", place))
+    assert content(place / "killed") == content(place / "whole")
+    assert not list(place.rglob("*.part"))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_full_disk_stops_the_command_with_one_line(verb: str, place: Path) -> None:
+    def fill() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, resource.RLIM_INFINITY))
+
+    status = os.waitpid(start(verb, "out", place, fill), 0)[1]
+    assert os.waitstatus_to_exitcode(status) in (1, 2)
+    assert (place / "stderr.txt").read_text().count("error: ") == 1
+    assert "Traceback" not in (place / "stderr.txt").read_text()
+    assert survived(start(verb, "out", place))
+    assert survived(start(verb, "whole", place))
+    assert content(place / "out") == content(place / "whole")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("respond", "debates.jsonl", "-i", "demo", "-d", "composed"),
+        ("simulate", "claims.tsv", "-i", "demo", "--user", "model:stubborn"),
+        ("judge", "debates.jsonl", "-j", "zsl"),
+        ("judge", "debates.jsonl", "-j", "debatrix"),
+    ],
+)
+def test_dead_model_stops_the_command(words: tuple[str, ...], place: Path) -> None:
+    ended = touche_rad(*words, "-m", f"{DEAD}/v1#m", "-o", "out.jsonl")
+    assert ended.code in (1, 2)
+    assert DEAD in ended.err
+    assert not (place / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("respond", "debates.jsonl", "-d", "verbatim"),
+        ("simulate", "claims.tsv"),
+        ("retrieve", "debates.jsonl"),
+    ],
+)
+def test_dead_index_stops_the_command(words: tuple[str, ...], place: Path) -> None:
+    ended = touche_rad(*words, "-i", f"elasticsearch:{DEAD}/arguments", "-o", "out")
+    assert ended.code in (1, 2)
+    assert ended.err.count("error: ") == 1
+    assert not (place / "out").exists()
+
+
+def truncate(path: Path) -> None:
+    """Cut a file in half."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.parametrize("damage", [truncate, Path.unlink])
+@pytest.mark.parametrize("name", ["manifest.json", "largest"])
+def test_damaged_index_is_refused(name: str, damage: Callable[[Path], object], place: Path) -> None:
+    assert touche_rad("index", "arguments.jsonl", "-o", "index", "-q").code == 0
+    files = [one for one in (place / "index").rglob("*") if one.is_file()]
+    largest = max(files, key=lambda one: one.stat().st_size)
+    damage(largest if name == "largest" else place / "index" / name)
+    ended = touche_rad("respond", "debates.jsonl", "-i", "index", "-o", "out.jsonl")
+    assert ended.code in (1, 2)
+    assert ended.err.count("error: ") == 1
+    assert not (place / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("verb", ["respond", "judge", "panel", "index"])
+@pytest.mark.parametrize("line", ['{"id": ', "[" * 100_000, '{"id": 1e999, "turns": "x"}'])
+def test_damaged_line_is_named_before_any_work(verb: str, line: str, place: Path) -> None:
+    source = place / VERBS[verb][1]
+    lines = source.read_text().splitlines()
+    source.write_text("\n".join([*lines[:2], line, *lines[2:]]) + "\n")
+    ended = touche_rad(*VERBS[verb], "-o", "out")
+    assert ended.code == 2
+    assert f"{source.name}:3: " in ended.err
+    assert not (place / "out").exists()
+
+
+@pytest.mark.parametrize("verb", RUNS)
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_damaged_journal_costs_only_its_debates(verb: str, damage: str, place: Path) -> None:
+    (place / "plugin.py").write_text(PLUGIN)
+    flag = "-j" if verb == "judge" else "-d"
+    words = [*VERBS[verb][: 2 if verb == "judge" else 4], flag, "breakable", "--workers", "1"]
+    words += ["--plugin", "plugin.py", "-q"]
+    assert touche_rad(*words, "-o", "whole").code == 0
+    (place / "fail").touch()
+    assert touche_rad(*words, "-o", "out", "--strict").code == 1
+    (place / "fail").unlink()
+    journal = place / "out.part"
+    data = journal.read_bytes()
+    journal.write_bytes(data[:-9] if damage == "cut" else data[:-30] + b"x" + data[-29:])
+    ended = touche_rad(*words, "-o", "out")
+    assert ended.code == 0, ended.err
+    assert content(place / "out") == content(place / "whole")
+
+
+@pytest.mark.parametrize("status", ["", "[" * 100_000, '{"state": 3}'])
+def test_output_with_a_damaged_status_is_not_replaced(status: str, place: Path) -> None:
+    words = (*VERBS["judge"], "-o", "out.jsonl", "-q")
+    assert touche_rad(*words).code == 0
+    (place / "out.jsonl.status.json").write_text(status)
+    before = (place / "out.jsonl").read_bytes()
+    ended = touche_rad(*VERBS["judge"], "-o", "out.jsonl", "--workers", "2")
+    assert ended.code == 2
+    assert "--replace" in ended.err
+    assert (place / "out.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ('{"units": "x"}', ("merge", "out")),
+        ("[" * 100_000, ("export", "trec", "out")),
+    ],
+)
+def test_command_that_reads_a_damaged_file_prints_one_line(
+    status: str, words: tuple[str, ...], place: Path
+) -> None:
+    (place / "out").write_text(status)
+    ended = touche_rad(*words, "-o", "new")
+    assert ended.code in (1, 2)
+    assert "Traceback" not in ended.err
