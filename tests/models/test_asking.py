@@ -267,9 +267,10 @@ def test_loading_certificates_does_not_count_against_the_time_limit(
     assert len(loaded) == 1, "all clients of a process share them"
 
 
-def test_nobody_there() -> None:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "https://127.0.0.1:{port}/v1"])
+def test_nobody_there_or_no_tls(server: Scripted, url: str) -> None:
     async def run() -> None:
-        await Model(Address("http://127.0.0.1:9/v1", "tiny")).ask(ASKED, Fine)
+        await Model(Address(url.format(port=server.server_port), "tiny")).ask(ASKED, Fine)
 
     with pytest.raises(faults.Unreachable):
         anyio.run(run)

@@ -73,13 +73,9 @@ def _model(given: prepare.Given) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
     import anyio
 
-    from touche_rad.models.checks import checks, graphics
+    from touche_rad.models.checks import checks
 
     results: list[Check] = []
-    kind, _, folder = str(given["model"] or "").partition(":")
-    size = graphics(folder) if kind == "vllm" else None
-    if size is not None:
-        results.append(_check(size.what, size.ok, size.found, size.fix))
 
     async def ask(model: Model) -> None:
         try:

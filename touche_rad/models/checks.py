@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
@@ -17,8 +14,6 @@ from touche_rad.models.model import Model
 NEEDED: Final = 4_096
 """Context length in tokens that the longest prompts and answers need."""
 _SECONDS: Final = 60.0
-_ROOM: Final = 1.2
-"""Memory that a model needs, as a multiple of the size of its weights."""
 
 
 @dataclass(frozen=True)
@@ -94,22 +89,3 @@ async def _context(model: Model) -> int | None:
         return await model.backend.context()
     except ModelError:
         return None
-
-
-def graphics(folder: str) -> Check | None:
-    """Compare the size of a model with the GPU memory of this machine; None if unknown."""
-    weights = list(Path(folder).glob("*.safetensors")) if Path(folder).is_dir() else []
-    if not weights or shutil.which("nvidia-smi") is None:
-        return None
-    query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    try:
-        output = subprocess.run(
-            query, capture_output=True, text=True, timeout=20, check=True
-        ).stdout
-        room = sum(int(line) for line in output.split()) / 1024
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return None
-    size = sum(path.stat().st_size for path in weights) / 2**30
-    found = f"{size:.1f} GiB of weights, {room:.1f} GiB of GPU memory"
-    fix = "use a smaller or quantised model, or more GPUs (-O vllm.tensor_parallel_size=N)"
-    return Check("GPU memory", size * _ROOM <= room, found, fix)

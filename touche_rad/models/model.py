@@ -350,29 +350,18 @@ class Model:
         shorten: Shorten | None,
         choices: tuple[str, ...],
     ) -> tuple[S, Chances]:
-        """Answer from the cache or the backend; store under the key of the unshortened prompt."""
+        async def ask(messages: list[Message]) -> Mapping[str, Any]:
+            body = self._body(messages)
+            reply, _ = await self._format.valid(self._sender, call, body, schema, choices)
+            self._note_scores(not choices or is_scored(reply))
+            likely = chances(reply, choices) if choices else ()
+            return {"said": answer_text(reply, self.name), "chances": likely}
+
         body = self._body(messages) | (LIKELY if choices else {})
         key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
-        async with self._answers.one_at_a_time(key):
-            kept = self._answers.found(call, key, body)
-            if kept is not None:
-                return _object(kept, schema)
-            while True:
-                try:
-                    reply, value = await self._format.valid(
-                        self._sender, call, self._body(messages), schema, choices
-                    )
-                except PromptTooLong:
-                    shorter = shorten(messages) if shorten else None
-                    if shorter is None or list(shorter) == messages:
-                        raise
-                    messages = list(shorter)
-                else:
-                    found = chances(reply, choices) if choices else ()
-                    self._note_scores(not choices or is_scored(reply))
-                    answer = {"said": answer_text(reply, self.name), "chances": found}
-                    stored = self._answers.keep(key, body, answer)
-                    return (value, found) if stored is answer else _object(stored, schema)
+        stored = await self._stored(call, messages, key, body, shorten, ask)
+        likely = tuple((str(name), dict(one)) for name, one in stored.get("chances") or ())
+        return parse_object(str(stored["said"]), schema), likely
 
     async def _choice(
         self,
@@ -382,26 +371,43 @@ class Model:
         choices: tuple[str, ...],
     ) -> dict[str, float]:
         limit = {"max_tokens": 8}
-        key = _key(self._body(messages) | limit | LIKELY, "choice", list(choices))
+
+        async def ask(messages: list[Message]) -> Mapping[str, Any]:
+            body = self._body(messages) | limit
+            likely, scored = await one_of(self._sender, call, body, choices)
+            self._note_scores(scored)
+            return {"said": json.dumps(likely)}
+
+        body = self._body(messages)
+        key = _key(body | limit | LIKELY, "choice", list(choices))
+        stored = await self._stored(call, messages, key, body, shorten, ask)
+        likely: dict[str, float] = json.loads(str(stored["said"]))
+        return likely
+
+    async def _stored(
+        self,
+        call: Call,
+        messages: list[Message],
+        key: str,
+        body: Mapping[str, Any],
+        shorten: Shorten | None,
+        ask: Callable[[list[Message]], Awaitable[Mapping[str, Any]]],
+    ) -> Mapping[str, Any]:
+        """Return the answer from the cache; else ask, and store it.
+
+        An answer to a shortened prompt has the key of the whole one.
+        """
         async with self._answers.one_at_a_time(key):
-            kept = self._answers.found(call, key, self._body(messages))
-            if kept is not None:
-                return _choices(kept)
-            body = self._body(messages)
-            while True:
+            stored = self._answers.found(call, key, body)
+            while stored is None:
                 try:
-                    found, scored = await one_of(
-                        self._sender, call, self._body(messages) | limit, choices
-                    )
+                    stored = self._answers.keep(key, body, await ask(messages))
                 except PromptTooLong:
                     shorter = shorten(messages) if shorten else None
                     if shorter is None or list(shorter) == messages:
                         raise
                     messages = list(shorter)
-                else:
-                    self._note_scores(scored)
-                    stored = self._answers.keep(key, body, {"said": json.dumps(found)})
-                    return _choices(stored)
+            return stored
 
     def _note_scores(self, scored: bool) -> None:
         """Warn once if a server gives no log probabilities."""
@@ -423,14 +429,3 @@ def _key(body: dict[str, Any], name: str, schema: Any) -> str:
     asked = [VERSION, {"body": body, "name": name, "schema": schema}]
     canonical = json.dumps(asked, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
-
-
-def _object(stored: Mapping[str, Any], schema: type[S]) -> tuple[S, Chances]:
-    """Return the object of a stored answer, and the probabilities of its choices."""
-    chances = tuple((str(name), dict(likely)) for name, likely in stored.get("chances") or ())
-    return parse_object(str(stored["said"]), schema), chances
-
-
-def _choices(stored: Mapping[str, Any]) -> dict[str, float]:
-    probabilities: dict[str, float] = json.loads(str(stored["said"]))
-    return probabilities
