@@ -125,3 +125,9 @@ def test_work_grows_no_faster_than_the_text(kind, where):
 
     judge().judge(debate(ZOO, ZOO, user=USER))
     assert work(50_000) < 12 * max(work(5_000), 5_000)
+
+
+@pytest.mark.parametrize("label", ["Answer:", "Assistant: ", "**Reply:** ", "Final answer: "])
+@pytest.mark.parametrize("answer", [ZOO, USER, "Caps are fine.", "Zoos have saved some species."])
+def test_the_label_of_a_speaker_changes_no_verdict(label: str, answer: str) -> None:
+    assert judge().judge(debate(f"{label} {answer}", ZOO)) == judge().judge(debate(answer, ZOO))

@@ -102,18 +102,6 @@ def test_who_stays_with_what_the_user_has_left_is_told_so():
     assert "does not follow the user to the new topic" in found.rationale
 
 
-def test_who_speaks_of_the_same_field_in_other_words_has_not_stayed_behind():
-    before = (turn("Zoos lock animals into cages of iron.", "Nobody learns much elsewhere."),)
-    followed = debate(
-        "The ticket price feeds the zoo.",
-        "The ticket price feeds the zoo.",
-        user="Our money is spent before the month is over, so who can pay the fare?",
-        before=before,
-    )
-    rationale = judge().judge(followed)[Maxim.RELATION].rationale
-    assert "does not follow the user to the new topic" not in rationale
-
-
 def test_shared_words_count_for_the_lengths_of_both_sides():
     """A short answer on the point is tied more firmly than a long one that grazes it."""
     point = "Keepers give the lions space. "
@@ -168,14 +156,6 @@ def test_without_a_source_and_with_one_the_users_words_are_welcome():
     )
     sourced = "Lions do not starve in winter behind iron bars, since keepers hide food."
     assert verdict(Maxim.RELATION, sourced, FOOD, user=LIONS).yes
-
-
-def test_a_field_in_common_ties_where_no_word_does():
-    def score(answer: str) -> float:
-        return verdict(Maxim.RELATION, answer, answer, user="The bell robs me of my sleep.").score
-
-    near, far = "Pillows and blankets cure insomnia.", "Rockets and satellites circle planets."
-    assert score(near) > score(far)
 
 
 def test_a_clause_that_is_left_out_takes_its_negation_along():

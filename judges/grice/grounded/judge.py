@@ -20,9 +20,9 @@ from judges.grice.grounded.relation import (
     total_weight,
 )
 from judges.grice.grounded.scene import (
+    EMPTY,
     Feature,
     Scene,
-    nothing_said,
     quote_short,
     read_scene,
     weighted_verdict,
@@ -37,12 +37,9 @@ from touche_rad.plugins import Services
 from touche_rad.text import stopwords
 
 
-def judge_quality(found: Sequence[Finding], cited: int, aside: Sequence[Sentence] = ()) -> Verdict:
-    """Score the weakest sentence; text that speaks to a judge counts as unsupported."""
+def judge_quality(found: Sequence[Finding], cited: int) -> Verdict:
+    """Score the weakest sentence."""
     unsupported = quality_weights().kinds[SupportKind.NONE]
-    if aside:
-        rationale = f"{quote_short(aside[0].text)} addresses the judge"
-        return Verdict(score=unsupported, rationale=rationale)
     if not found:
         return Verdict(score=unsupported, rationale="the response claims nothing")
     if not cited:
@@ -80,7 +77,7 @@ _HEAVY_ENDINGS = (
 def judge_manner(scene: Scene, weights: Mapping[str, float]) -> Verdict:
     """Score how clear and precise the response is."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale=nothing_said(scene))
+        return EMPTY
     return weighted_verdict(manner_features(scene), weights, "clear and short")
 
 
@@ -89,9 +86,7 @@ def manner_features(scene: Scene) -> list[Feature]:
     longest = max(scene.sentences, key=lambda one: len(one.passage.tokens))
     opening, heavy = quote_short(scene.sentences[0].text), quote_short(longest.text)
     text = scene.response.joined[:4000]
-    aside = quote_short(scene.addressed[0].text) if scene.addressed else ""
     return [
-        Feature("aside", float(bool(aside)), f"{aside} addresses the judge"),
         Feature("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words are long"),
         Feature("short", float(scene.words < SHORTEST), f"{opening} is too short to be precise"),
         Feature("sentence", _overlong(longest), f"{heavy} has {len(longest.passage.tokens)} words"),
@@ -228,7 +223,7 @@ _FOLLOWS_ON = frozenset(
 def judge_quantity(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
     """Score whether there is one argument: not none, not too many."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale=nothing_said(scene))
+        return EMPTY
     return weighted_verdict(quantity_features(scene, found), weights, "one argument")
 
 
@@ -389,7 +384,7 @@ class GroundedJudge:
         (seen, found), weigh = self._read(debate, response), weights()
         return {
             Maxim.QUANTITY: judge_quantity(seen, found, weigh.quantity),
-            Maxim.QUALITY: judge_quality(found, len(seen.sources), seen.addressed),
+            Maxim.QUALITY: judge_quality(found, len(seen.sources)),
             Maxim.RELATION: judge_relation(seen, found, weigh.relation),
             Maxim.MANNER: judge_manner(seen, weigh.manner),
         }

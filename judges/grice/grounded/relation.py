@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from operator import mul
 
-from judges.grice.grounded.scene import Feature, Scene, nothing_said, quote_short, weighted_verdict
+from judges.grice.grounded.scene import EMPTY, Feature, Scene, quote_short, weighted_verdict
 from touche_rad.debate import Verdict
 from touche_rad.evidence.alignment import align
 from touche_rad.evidence.findings import Finding
@@ -26,7 +22,7 @@ from touche_rad.evidence.repetition import (
     without_padding,
 )
 from touche_rad.evidence.support import SupportKind
-from touche_rad.evidence.words import Passage, Token, coverage, join_words, lexicon, root, stem
+from touche_rad.evidence.words import Passage, Token, coverage, join_words, lexicon, root
 
 GENERIC = 0.2
 """Weight of a shared word that is in every debate."""
@@ -70,37 +66,6 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """
     sizes = max(1.0, total_weight(one)) * max(1.0, total_weight(other))
     return min(1.0, math.sqrt(total_weight(one & other) / math.sqrt(sizes)))
-
-
-def field_similarity(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the cosine of the semantic fields of two sets of senses; 0 without fields."""
-    ours, theirs = _fields(one), _fields(other)
-    shared = sum(much * theirs.get(field, 0.0) for field, much in ours.items())
-    return shared / max(1e-9, _length(ours) * _length(theirs))
-
-
-def _fields(senses: frozenset[str]) -> Mapping[str, float]:
-    """Return the weight of each field; a word of many fields counts less for each."""
-    known, found = _by_sense(), defaultdict[str, float](float)
-    for sense in senses:
-        fields = known.get(sense, frozenset())
-        for field in fields:
-            found[field] += sense_weight(sense) / len(fields)
-    return found
-
-
-def _length(fields: Mapping[str, float]) -> float:
-    return math.sqrt(sum(much * much for much in fields.values()))
-
-
-@cache
-def _by_sense() -> Mapping[str, frozenset[str]]:
-    read = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
-    found = defaultdict[str, set[str]](set)
-    for field, words in read.items():
-        for word in words.split():
-            found[root(lexicon().sense(stem(word)))].add(field)
-    return {sense: frozenset(fields) for sense, fields in found.items()}
 
 
 LOOKED_BACK = 12
@@ -166,8 +131,6 @@ HALF = 0.5
 HEARD = 0.65
 """Share of earlier content from which a response counts as repetition."""
 _STEP = 0.2
-KIN = 0.03
-"""Field similarity from which a topic without common words is the same."""
 MIRRORED = 0.45
 """Excess of the user's words over the sources' words in a mere echo."""
 BRIEF = 12
@@ -181,7 +144,7 @@ _LONGEST = 60
 def judge_relation(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
     """Score whether the response answers the user and argues against the last message."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale=nothing_said(scene))
+        return EMPTY
     features = relation_features(scene, found)
     return weighted_verdict(features, weights, "it has little to do with the user's last message")
 
@@ -198,9 +161,6 @@ def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
             "topic",
             max(overlap(said, users), answers_repeat_request(scene)),
             f"{opening} is {on_topic}",
-        ),
-        Feature(
-            "fields", field_similarity(said, users), f"{opening} is from the same subject area"
         ),
         Feature("target", target, "a cited argument attacks what the user says"),
         Feature(
@@ -251,9 +211,7 @@ def ignores_new_topic(scene: Scene, said: frozenset[str]) -> float:
     before = all_senses((scene.claim, *scene.users_before, *scene.systems_before))
     turned_away = bool(scene.users_before) and total_weight(last) >= 1 > total_weight(last & before)
     turned_away = turned_away and not asks_to_repeat(scene.user)
-    return float(
-        turned_away and total_weight(last & said) < 1 and field_similarity(last, said) < KIN
-    )
+    return float(turned_away and total_weight(last & said) < 1)
 
 
 def topic_strength(scene: Scene, found: Sequence[Finding]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,12 +10,16 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from touche_rad.debate import Argument, Debate, Response, Verdict
+from touche_rad.debate import Debate, Response, Verdict
 from touche_rad.evidence.findings import Sentence, logistic, read_sentences
-from touche_rad.evidence.orders import sentences_to_judge, without_orders
 from touche_rad.evidence.words import Passage, read_passage
 from touche_rad.text import clean, count_words
 
+_SPEAKER = re.compile(
+    r"[\s*_#]*(?:(?:final |my )?(?:answer|reply|response)|assistant|system|debater)[\s*_]*:[\s*_]*",
+    re.IGNORECASE,
+)
+"""A speaker's label before a response says nothing: "Answer: q" is judged as q."""
 SEEN = 2
 """Number of arguments whose texts the official annotators saw."""
 
@@ -26,11 +31,7 @@ class Scene:
     words: int
     """Words of the response as the task counts them."""
     response: Passage
-    """The part of the response that addresses the user."""
     sentences: tuple[Sentence, ...]
-    """Sentences that address the user."""
-    addressed: tuple[Sentence, ...]
-    """Sentences that address a judge."""
     claim: Passage
     """Claim of the debate."""
     user: Passage
@@ -55,14 +56,11 @@ def read_scene(debate: Debate, response: Response, *, all_arguments: bool = Fals
     answers = [turn.response for turn in before if turn.response]
     counted = None if all_arguments else SEEN
     used = [one.text for answer in answers for one in answer.arguments[:counted]]
-    every = tuple(read_sentences(response.content))
-    aside = sentences_to_judge([one.text for one in every], _known(debate, cited))
-    kept = tuple(one for at, one in enumerate(every) if at not in aside)
+    said = response.content[_label_end(response.content) :]
     return Scene(
-        words=count_words(response.content),
-        response=read_passage(" ".join(one.text for one in kept) if aside else response.content),
-        sentences=kept,
-        addressed=tuple(every[at] for at in sorted(aside)),
+        words=count_words(said),
+        response=read_passage(said),
+        sentences=tuple(read_sentences(said)),
         claim=read_passage(debate.claim),
         user=user,
         users_before=users_before,
@@ -73,15 +71,13 @@ def read_scene(debate: Debate, response: Response, *, all_arguments: bool = Fals
     )
 
 
-def _known(debate: Debate, cited: Sequence[Argument]) -> list[Passage]:
-    """Return what the user and the cited arguments say, without their orders to a judge."""
-    texts = (*(turn.utterance for turn in debate.turns), *(one.text for one in cited))
-    return [read_passage(without_orders(text)) for text in texts]
+def _label_end(content: str) -> int:
+    """Return where the label of a speaker ends, 0 if there is none."""
+    label = _SPEAKER.match(content)
+    return label.end() if label else 0
 
 
-def nothing_said(scene: Scene) -> str:
-    """Return why there is nothing to judge."""
-    return "it speaks to a judge alone" if scene.addressed else "the response is empty"
+EMPTY = Verdict(score=0.02, rationale="the response is empty")
 
 
 class _Record(BaseModel):
