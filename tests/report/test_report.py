@@ -181,7 +181,7 @@ def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
     run = evaluations(tmp_path / "nasty.jsonl", debates)
     write_report([run], tmp_path / "r.html", title=NASTY[0])
     page = _page(tmp_path / "r.html")
-    assert page.tags.count("script") == 7, "five scripts of ours, an index and a part"
+    assert page.tags.count("script") == 5, "three scripts of ours, an index and a part"
     assert not {"img", "iframe", "object"} & set(page.tags)
     loaded = [value or "" for key, value in page.attributes if key in ("src", "href", "action")]
     assert all(value.startswith(("#", "data:,")) for value in loaded)

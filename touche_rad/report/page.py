@@ -37,7 +37,7 @@ from touche_rad.score import score
 from touche_rad.score.reports import JudgementReport, Report
 from touche_rad.text import count_words
 
-SCRIPTS: Final = ("report/browser.js", "report/debates.js", "report/others.js")
+SCRIPT: Final = "report/report.js"
 LARGE: Final = 8_000_000
 """Bytes of input from which the report is a folder, if no output is given."""
 INDEX: Final = "index.html"
@@ -273,7 +273,7 @@ class _Content:
             seed=self.seed,
             islands=shown,
             late=[one for one in data if one[0] not in _FIRST_PARTS],
-            scripts=list(map(read_asset, SCRIPTS)),
+            scripts=[read_asset(SCRIPT)],
             styles=[read_asset("report/report.css")],
             policy={} if parts or not self.parts else {"script-src": "'self'"},
         )

@@ -1,4 +1,277 @@
 "use strict";
+/* The report: browse debates, whole debates and queries. Tools above, a list, and one item in the reader. The address keeps the item and the filter: #d3-t2&run=a&maxim=quality. */
+rad.report = { browsers: [] };
+
+/* Parts of the data: an element of this page, or a file in data/ that calls radPart. In a page that
+   is one file, the parts are behind the scripts, except the first. */
+{
+  const parts = new Map(), waiting = new Map();
+  window.radPart = (name, value) => { waiting.get(name)?.(value); waiting.delete(name); };
+  const parsed = document.readyState === "loading" ? new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve)) : null;
+  const inside = document.querySelector("script[id^=part-]") !== null;
+  const load = async (name) => {
+    if (!inside) { return fetchPart(name); }
+    const find = () => document.getElementById(`part-${name}`);
+    if (!find()?.nextElementSibling) { await parsed; }  // the browser may have read half of it
+    return JSON.parse(find().textContent);
+  };
+  const fetchPart = (name) => new Promise((resolve, reject) => {
+    waiting.set(name, resolve);
+    const script = document.createElement("script");
+    script.src = `data/${name}.js`;
+    script.onload = () => script.remove();
+    script.onerror = () => { waiting.delete(name); reject(new Error(`data/${name}.js cannot be read: keep the folder data beside this page`)); };
+    document.head.append(script);
+  });
+  rad.report.part = (name) => {
+    if (!parts.has(name)) { parts.set(name, load(name)); }
+    parts.get(name).catch(() => parts.delete(name));
+    return parts.get(name);
+  };
+}
+
+rad.report.Browser = class {
+  /* spec: { section, prefix, noun, items, fields, keys, matches(item, state), text(item) for the
+     search, row(item, match), render(item, match, state) } */
+  constructor(spec) {
+    Object.assign(this, spec);
+    this.nouns = this.noun === "query" ? "queries" : `${this.noun}s`;
+    this.found = [];
+    this.at = -1;
+    this.version = 0;
+    this.build();
+    rad.report.browsers.push(this);
+  }
+
+  build() {
+    this.status = rad.h("span", { class: "soft", role: "status" });
+    this.search = rad.h("input", { type: "search", name: "text", class: "grow", placeholder: `Search the ${this.nouns} ( / )`, "aria-label": `Search the ${this.nouns}`, autocomplete: "off" });
+    this.inputs = new Map([["text", this.search]]);
+    const fields = this.fields.map((field) => this.field(field));
+    const filter = rad.h("details", { class: "filter" }, this.summary = rad.h("summary", { class: "button" }, "Filter"),
+      rad.h("div", { class: "fields" }, fields,
+        rad.h("button", { type: "button", onclick: () => this.reset() }, "Clear the filter")));
+    this.tools = rad.h("form", { class: "tools no-print", role: "search", "aria-label": `Filter the ${this.nouns}`, onsubmit: (event) => event.preventDefault() },
+      rad.h("div", { class: "row" }, this.search, filter, this.extra || null,
+        rad.h("span", { class: "pager" },
+          rad.h("button", { type: "button", "aria-label": `Previous ${this.noun}`, onclick: () => this.step(-1) }, "‹"),
+          this.status,
+          rad.h("button", { type: "button", "aria-label": `Next ${this.noun}`, onclick: () => this.step(1) }, "›"))));
+    this.rows = rad.h("ol");
+    this.list = rad.h("nav", { class: "list no-print", "aria-label": `List of ${this.nouns}`, tabindex: "0" }, this.rows);
+    this.rows.addEventListener("click", (event) => {
+      const row = event.target.closest("li");
+      if (!row) { return; }
+      event.preventDefault();
+      this.go([...this.rows.children].indexOf(row));
+    });
+    this.reader = rad.h("div", { class: "reader" });
+    rad.add(this.section, [this.tools, rad.h("div", { class: "panes" }, this.list, this.reader)]);
+    let timer = 0;
+    this.tools.addEventListener("input", (event) => {
+      clearTimeout(timer);
+      this.version += 1;  // a search that goes on would delay the letters that follow
+      timer = setTimeout(() => this.changed(), event.target === this.search ? 120 : 0);
+    });
+    new ResizeObserver(() => rad.measure("--tools", this.tools)).observe(this.tools);
+  }
+
+  field({ name, label, options }) {
+    const input = options
+      ? rad.h("select", { name }, options.map(([value, text]) => rad.h("option", { value }, text)))
+      : rad.h("input", { type: "checkbox", name });
+    this.inputs.set(name, input);
+    return options ? rad.h("label", { class: "field" }, label, input) : rad.h("label", { class: "check" }, input, ` ${label}`);
+  }
+
+  /* The filter as the fields show it; empty values are left out. */
+  read() {
+    const state = {};
+    for (const [name, input] of this.inputs) {
+      const value = input.type === "checkbox" ? (input.checked ? "1" : "") : input.value.trim();
+      if (value) { state[name] = value; }
+    }
+    return state;
+  }
+
+  write(state) {
+    for (const [name, input] of this.inputs) {
+      const value = state[name] || "";
+      if (input.type === "checkbox") { input.checked = value === "1"; }
+      else if (input.value.trim() !== value) { input.value = value; }
+    }
+  }
+
+  reset() { this.write({}); this.changed(); }
+
+  changed() { this.filter(this.read(), null); }
+
+  own(at) { return new RegExp(`^[${this.prefix}](\\d+)(?:-t(\\d+))?$`).exec(at || ""); }
+
+  /* Follow the address: its filter, and the item that it names. */
+  async follow(values) {
+    const { at, ...state } = values;
+    this.write(state);
+    await this.filter(this.read(), this.own(at), true);
+  }
+
+  /* Find the items that match; a text is searched in the background. */
+  async filter(state, place, following = false) {
+    const version = ++this.version;
+    this.state = state;
+    const names = Object.keys(state).filter((name) => name !== "text" && this.fields.some((field) => field.name === name));
+    this.summary.textContent = names.length ? `Filter (${names.length})` : "Filter";
+    const kept = place ? Number(place[1]) - 1 : this.current?.index;
+    let found = [];
+    for (const item of this.items()) {
+      const match = this.matches(item, state);
+      if (match) { found.push({ item, match, index: item.index }); }
+    }
+    if (state.text) {
+      this.status.textContent = "searching …";
+      const candidates = found;
+      found = [];
+      for (const one of candidates) {
+        const match = await this.textMatch(one.item, one.match, state.text.toLowerCase());
+        if (version !== this.version) { return; }
+        if (match) { found.push({ ...one, match }); }
+      }
+    }
+    await this.show(found, kept, place, following);
+  }
+
+  async show(found, kept, place, following) {
+    this.found = found;
+    this.rows.replaceChildren(...found.map((one) => rad.h("li", null,
+      rad.h("a", { href: `#${this.letter()}${one.index + 1}` }, this.row(one.item, one.match)))));
+    this.at = found.findIndex((one) => one.index === kept);
+    if (this.at < 0 && place && this.byIndex(kept)) {
+      await this.open({ item: this.byIndex(kept), match: null, index: kept }, place, following);
+      return;
+    }
+    if (this.at < 0 && found.length) { this.at = 0; }
+    await this.open(found[this.at], place, following);
+  }
+
+  async open(one, place, following) {
+    const version = this.version;
+    this.current = one;
+    this.reveal();
+    this.count();
+    if (!one) {
+      rad.replace(this.reader, rad.h("p", { class: "notice" }, `No ${this.noun} matches the filter. `,
+        rad.h("button", { type: "button", onclick: () => this.reset() }, "Clear the filter")));
+    } else {
+      let content;
+      try { content = await this.render(one.item, one.match, this.state); }
+      catch (error) { content = rad.ui.notice(error.message, "error"); }
+      if (version !== this.version || this.current !== one) { return; }
+      rad.replace(this.reader, content);
+    }
+    if (!following || place) { this.remember(place ? place[0] : one ? `${this.letter()}${one.index + 1}` : ""); }
+    if (place) { this.scrollTo(place[0]); }
+  }
+
+  letter() { return this.prefix[0]; }
+
+  remember(at) {
+    this.place = at;
+    rad.address.write({ at: at || this.section.id, ...this.state });
+  }
+
+  /* Show an element of the reader below the sticky bars. */
+  scrollTo(id) {
+    const target = document.getElementById(id) || this.reader;
+    rad.measure("--bar", document.querySelector(".bar"));
+    rad.measure("--tools", this.tools);
+    target.scrollIntoView({ block: "start", behavior: "instant" });
+    for (const one of this.reader.querySelectorAll(".here")) { one.classList.remove("here"); }
+    if (/-t\d+$/.test(id)) { target.classList.add("here"); }
+  }
+
+  count() {
+    const total = this.found.length.toLocaleString("en");
+    this.status.textContent = this.at < 0 ? `${total} ${this.found.length === 1 ? this.noun : this.nouns}` : `${(this.at + 1).toLocaleString("en")} of ${total}`;
+  }
+
+  async step(by) {
+    const at = Math.min(Math.max(this.at + by, 0), this.found.length - 1);
+    if (at !== this.at && this.found.length) { await this.go(at); }
+  }
+
+  /* Open the item at a place of the list. */
+  async go(at) {
+    this.version += 1;
+    this.at = at;
+    const one = this.found[at];
+    await this.open(one, [`${this.letter()}${one.index + 1}`], false);
+  }
+
+  /* Go to the next or previous matching turn, also in the next debate. */
+  async turn(by) {
+    const turns = [...this.reader.querySelectorAll(".turn:not(.other)")];
+    const here = turns.findIndex((one) => one.classList.contains("here"));
+    const next = turns[here < 0 && by < 0 ? -1 : here + by];
+    if (next) { this.scrollTo(next.id); this.remember(next.id); return; }
+    if (this.at + by < 0 || this.at + by >= this.found.length) { return; }
+    await this.step(by);
+    const fresh = [...this.reader.querySelectorAll(".turn:not(.other)")];
+    const first = by > 0 ? fresh[0] : fresh[fresh.length - 1];
+    if (first) { this.scrollTo(first.id); this.remember(first.id); }
+  }
+
+  /* Mark the current row of the list, and scroll the list so that it is visible. */
+  reveal() {
+    for (const one of this.rows.querySelectorAll("[aria-current]")) { one.removeAttribute("aria-current"); }
+    const row = this.rows.children[this.at];
+    if (!row) { return; }
+    row.firstChild.setAttribute("aria-current", "true");
+    const { scrollTop, clientHeight } = this.list, top = row.offsetTop;
+    if (top < scrollTop || top + row.offsetHeight > scrollTop + clientHeight) {
+      this.list.scrollTop = Math.max(0, top - clientHeight / 3);
+    }
+  }
+};
+
+/* The browser whose items the reader sees; keys belong to it. */
+rad.report.active = () => {
+  const middle = innerHeight / 2;
+  return rad.report.browsers.find((one) => {
+    const box = one.section.getBoundingClientRect();
+    return box.top < middle && box.bottom > middle;
+  }) || rad.report.browsers[0];
+};
+
+rad.report.start = () => {
+  rad.ready();
+  const follow = () => {
+    const values = rad.address.read();
+    for (const one of rad.report.browsers) {
+      const named = one.own(values.at) || values.at === one.section.id;
+      one.follow(named ? values : {});
+    }
+  };
+  const act = (call) => () => { const one = rad.report.active(); if (one) { call(one); } };
+  if (rad.report.browsers.length) {
+    rad.keys({
+      "j": ["Next turn", act((one) => one.turn(1))],
+      "k": ["Previous turn", act((one) => one.turn(-1))],
+      "n": ["Next debate", act((one) => one.step(1))],
+      "p": ["Previous debate", act((one) => one.step(-1))],
+      "/": ["Search", act((one) => { one.search.focus(); one.search.select(); })],
+      "f": ["Open or close the filter", act((one) => { const filter = one.tools.querySelector(".filter"); filter.open = !filter.open; if (filter.open) { filter.querySelector("select, input").focus(); } })],
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") { return; }
+      const filter = document.querySelector(".filter[open], .picks[open]");
+      if (filter) { filter.open = false; filter.querySelector("summary").focus(); }
+      else if (event.target instanceof HTMLInputElement) { event.target.blur(); }
+    });
+    addEventListener("hashchange", follow);
+    follow();
+  }
+};
+
 /* Debates: filter by run, maxim, verdict, marks and text; read them one by one, or compare runs. */
 {
   const LONG = 1, UNSUPPORTED = 2, FALLBACK = 4, UNANSWERED = 8, FEW = 6;
@@ -74,30 +347,15 @@
       return turns.length ? { turns } : null;
     };
 
-    const wholes = new Map();
-    /* The parts in lower case, for the search. A text is made lower case when it is first searched:
-       a whole part at once would take longer than a frame. */
-    const words = (part) => {
-      if (!wholes.has(part)) {
-        wholes.set(part, rad.report.part(`d${part}`).then((loaded) =>
-          ({ loaded, arguments: [], debates: loaded.debates.map(() => []), text: null, hits: [] })));
-      }
-      return wholes.get(part);
-    };
+    /* The turns whose text, response or cited arguments contain the words of a search. */
     const textTurns = async (one, turns, text) => {
-      const whole = await words(one.part);
-      if (whole.text !== text) { whole.text = text; whole.hits = []; }
       if (data.claims[one.claim].toLowerCase().includes(text) || one.id.toLowerCase().includes(text)) { return turns; }
-      const place = one.index - first.get(one.part), found = whole.loaded.debates[place], lower = whole.debates[place];
-      const hit = (number) => {
-        const argument = whole.loaded.arguments[number];
-        whole.arguments[number] ??= `${argument.id} ${argument.text.join(" ")}`.toLowerCase();
-        return whole.hits[number] ??= whole.arguments[number].includes(text);
-      };
+      const loaded = await load(one);
       return turns.filter((at) => {
-        const turn = found[at];
-        lower[at] ??= `${turn.user} ${(turn.said || []).map((said) => said[0]).join(" ")}`.toLowerCase();
-        return lower[at].includes(text) || (turn.cited || []).some(([number]) => hit(number));
+        const { user, said = [], cited = [] } = loaded.turns[at];
+        const quoted = cited.map(([number]) => loaded.arguments[number]);
+        return [user, ...said.map(([sentence]) => sentence), ...quoted.flatMap((argument) => [argument.id, ...argument.text])]
+          .join(" ").toLowerCase().includes(text);
       });
     };
 
@@ -331,4 +589,85 @@
     };
     return browser;
   };
+}
+
+/* Whole debates and queries: the same browser with their own filters. */
+{
+  const lines = (title, about) => [rad.h("span", { class: "claim", dir: "auto" }, title), rad.h("span", { class: "soft" }, about)];
+  const any = (values) => [["", "any"], ...values.map((one) => Array.isArray(one) ? one : [one, one])];
+
+  rad.report.contests = (section, data) => {
+    const items = data.contests.map((one, index) => ({ ...one, index }));
+    const runs = [...new Set(items.flatMap((one) => one.verdicts.map(([run]) => run)))];
+    const speakers = [...new Set(items.flatMap((one) => one.sides))];
+    const parsed = async (one) => new DOMParser().parseFromString((await rad.report.part(`w${one.part}`))[one.place], "text/html").body;
+    return new rad.report.Browser({
+      section, prefix: "w", noun: "debate",
+      items: () => items, byIndex: (index) => items[index],
+      fields: [
+        runs.length > 1 && { name: "run", label: "Run", options: any(runs) },
+        speakers.length <= 60 && { name: "speaker", label: "Speaker", options: any(speakers) },
+        runs.length && { name: "winner", label: "Winner", options: any(["pro", "con", "tie", ["none", "no winner"]]) },
+        runs.length > 1 && { name: "disagree", label: "panels disagree" },
+        runs.length && { name: "swapped", label: "winner changes with the sides" },
+        runs.length && { name: "wrong", label: "differs from the human decision" },
+        { name: "fallback", label: "fallback answered" },
+      ].filter(Boolean),
+      matches: (one, state) => {
+        if (state.fallback && !one.fallback) { return null; }
+        if (state.speaker && !one.sides.includes(state.speaker)) { return null; }
+        if (state.disagree && new Set(one.verdicts.map(([, winner]) => winner)).size < 2) { return null; }
+        const wanted = state.run || state.winner || state.swapped || state.wrong;
+        const right = one.verdicts.some(([run, , side, flipped, wrong]) => (!state.run || run === state.run)
+          && (!state.winner || side === state.winner) && (!state.swapped || flipped) && (!state.wrong || wrong));
+        return !wanted || right ? {} : null;
+      },
+      textMatch: async (one, match, words) => one.motion.toLowerCase().includes(words) || (await parsed(one)).textContent.toLowerCase().includes(words) ? match : null,
+      row: (one) => lines(`${one.index + 1}. ${one.motion}`, [one.sides.join(" against "), one.verdicts.length === 1 && `winner ${one.verdicts[0][1] || "none"}`].filter(Boolean).join(", ")),
+      render: async (one) => {
+        const id = `w${one.index + 1}`;
+        const body = [...(await parsed(one)).childNodes].map((node) => document.importNode(node, true));
+        return [rad.h("header", { id }, rad.h("h3", { dir: "auto" }, rad.h("a", { href: `#${id}` }, `${one.index + 1}. ${one.motion}`))), body];
+      },
+    });
+  };
+
+  rad.report.queries = (section, data) => {
+    const items = data.queries.map(([id, relevant, runs], index) => ({ index, id, relevant, runs }));
+    const chosen = (state) => state.run ? [data.runs.indexOf(state.run)] : null;
+    const differs = (one) => new Set(one.runs.map(([, hits]) => hits.map(([document]) => document).join(" "))).size > 1;
+    return new rad.report.Browser({
+      section, prefix: "q", noun: "query",
+      items: () => items, byIndex: (index) => items[index],
+      fields: [
+        data.runs.length > 1 && { name: "run", label: "Run", options: any(data.runs) },
+        data.runs.length > 1 && { name: "differ", label: "only where they differ" },
+        data.measures.length && { name: "none", label: "nothing relevant in the first ten" },
+      ].filter(Boolean),
+      matches: (one, state) => {
+        if (state.differ && !differs(one)) { return null; }
+        const seen = chosen(state) || one.runs.map((_, run) => run);
+        return state.none && !seen.some((run) => !one.runs[run][1].some(([, relevance]) => relevance > 0)) ? null : {};
+      },
+      textMatch: async (one, match, words) => `${one.id} ${one.runs.map(([, hits]) => hits.map(([document]) => document).join(" ")).join(" ")}`.toLowerCase().includes(words) ? match : null,
+      row: (one) => lines(one.id, data.measures.length ? `${one.relevant} relevant` : `${one.runs.filter(([, hits]) => hits.length).length} runs`),
+      render: async (one, match, state) => {
+        const id = `q${one.index + 1}`, seen = chosen(state) || one.runs.map((_, run) => run);
+        const hit = ([document, relevance]) => rad.h("li", { class: relevance > 0 ? "yes" : null }, rad.h("bdi", null, document), relevance > 0 ? ` (relevance ${relevance})` : null);
+        return [rad.h("header", { id }, rad.h("h3", null, rad.h("a", { href: `#${id}` }, `Query ${one.id}`)),
+          data.measures.length ? rad.h("p", { class: "soft" }, `${one.relevant} relevant documents`) : null),
+        rad.h("div", { class: "compare", tabindex: "0", role: "group", "aria-label": `The first documents of ${seen.length} runs` }, seen.map((run) => rad.h("section", { class: "column turn", id: `${id}-t${run + 1}` },
+          rad.h("h4", null, data.runs[run]),
+          one.runs[run][0].length ? rad.h("p", { class: "soft num" }, one.runs[run][0].map((value, at) => `${data.measures[at]} ${value.toFixed(3)}`).join(", ")) : null,
+          rad.h("ol", { class: "hits" }, one.runs[run][1].map(hit)),
+          one.runs[run][1].length ? null : rad.h("p", { class: "soft" }, "No results."))))];
+      },
+    });
+  };
+
+  for (const [name, make] of Object.entries({ debates: rad.report.debates, wholes: rad.report.contests, queries: rad.report.queries })) {
+    const section = document.getElementById(name);
+    if (section) { make(section, rad.island(`data-${name}`)); }
+  }
+  rad.report.start();
 }
