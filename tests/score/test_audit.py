@@ -18,7 +18,6 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.score.audit import Audit, audit
-from touche_rad.score.audit.family import family_of
 
 ARGUMENTS = (
     Argument(id="a", text="The law helps people."),
@@ -142,40 +141,6 @@ def test_with_one_judge_its_least_certain_turns_are_to_label_next(run: Path) -> 
     assert {one.debate for one in audited([run], unsure).next[:4]} == {"d2"}
 
 
-def model_run(path: Path, model: str, content: str) -> Path:
-    written(path, [debate(n, content) for n in range(4)])
-    status = {"output": path.name, "identity": {"model": {"name": model}}}
-    path.with_name(f"{path.name}.status.json").write_text(json.dumps(status), "utf-8")
-    return path
-
-
-def test_same_family_bias_is_detected(tmp_path: Path) -> None:
-    runs = [
-        model_run(tmp_path / "a.jsonl", "meta/Llama-3.1-8B", "Said by one."),
-        model_run(tmp_path / "b.jsonl", "Qwen2.5-7B", "Said by another."),
-    ]
-    partial = Judge(lambda response, _: 0.8 if "by one" in response.content else 0.5)
-    found = audited(runs, partial, families={"judge1": "llama"})
-    assert [one.difference for one in found.bias] == pytest.approx([0.3] * 4)
-    assert {one.turns for one in found.bias} == {4}
-    alone = audited(runs[:1], partial, families={"judge1": "llama"})
-    assert not alone.bias
-    assert "was not measured" in alone.notes[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "family"),
-    [
-        ("meta-llama/Llama-3.1-8B-Instruct", "llama"),
-        ("Qwen2.5-7B", "qwen"),
-        ("gpt-4o", "gpt"),
-        ("/models/tiny/", "tiny"),
-    ],
-)
-def test_a_family_is_the_first_word_of_a_models_name(name: str, family: str) -> None:
-    assert family_of(name) == family
-
-
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     ended = touche_rad(
         "audit",
@@ -228,7 +193,6 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Pa
     ended = touche_rad("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
     assert ended.code == 0, ended.err
     assert len(server.asked) == 3 * (1 + 7)
-    assert "same-family bias of zsl was not measured" in ended.out
 
 
 def test_an_unknown_judge_is_refused(run: Path) -> None:

@@ -156,8 +156,8 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: another order, padding, other words, no words, another topic, no sources, and an
-    instruction to say yes. The command prints flip rates, the agreement of the judges, the turns to
-    label next, and, for runs of several models, whether a judge prefers its own model family.
+    instruction to say yes. The command prints flip rates, the agreement of the judges, and the
+    turns to label next.
     """
     from contextlib import ExitStack
 
@@ -166,7 +166,6 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     from touche_rad import files
     from touche_rad.cli.own_output import own_output
     from touche_rad.score.audit import audit
-    from touche_rad.score.audit.family import family_of
 
     out = given["output"] / "audit.json" if given["output"] else None
     if out is not None:
@@ -178,7 +177,6 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     plugins = [one.plugin for one in judges.values()]
     services = prepare.open_services(given, *plugins, out=out)
     model = services.model
-    with_model = [name for name, one in judges.items() if one.plugin.uses_model]
 
     async def run() -> Any:
         try:
@@ -188,7 +186,6 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
                 return await audit(
                     runs,
                     {name: one.make(services) for name, one in judges.items()},
-                    families={name: family_of(model.name) for name in with_model} if model else {},
                     most=given["turns"],
                     seed=given["seed"],
                     bad=files.BadLines(skip=given["skip_bad"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
 
 from touche_rad.debate import Maxim
 from touche_rad.labelling.study import Study
@@ -42,10 +41,6 @@ class Agreement(Printed):
         """Yield the tables of the terminal output."""
         yield table(_PAIRS, self.pairs)
         yield table(_ALPHAS, self.alphas)
-
-    def record(self) -> dict[str, Any]:
-        """Return the figures as JSON data."""
-        return self.model_dump(mode="json")
 
 
 _PAIRS: Columns = (

@@ -184,10 +184,6 @@ def _add_data(router: APIRouter, session: Session) -> None:
         """Return a turn with the annotator's answers."""
         return turn_record(session, check(Place(debate, turn)), settle=settle)
 
-    @router.get("/agreement")
-    async def agreement() -> dict[str, Any]:
-        return session.agreement().record()
-
     @router.post("/answer")
     async def answer(body: AnswerBody) -> dict[str, Any]:
         place = check(Place(body.debate, body.turn))

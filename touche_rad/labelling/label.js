@@ -90,15 +90,8 @@
   const showRevealed = () => {
     const why = { audit: "The judges disagree on this turn, or are least certain.", random: "This turn is part of the random sample.", chosen: "You chose this debate." }[shown.sample];
     const judges = shown.verdicts || [];
-    const table = judges.length > 3;
     rad.replace($("revealed"), shown.complete && !settle && [why && rad.h("p", { class: "soft" }, why),
-      table ? rad.h("table", null, rad.h("thead", null, rad.h("tr", null, rad.h("th", { scope: "col" }, "judges"), rad.h("th", { class: "num", scope: "col" }, "yes"), rad.h("th", { class: "num", scope: "col" }, "no"), rad.h("th", { scope: "col" }, "you"))),
-        rad.h("tbody", null, QUESTIONS.map(([maxim, name]) => {
-          const said = judges.flatMap((one) => one.verdicts).filter((one) => one.maxim === maxim && one.score !== null);
-          const yes = said.filter((one) => one.yes).length;
-          return rad.h("tr", null, rad.h("th", { scope: "row" }, name), rad.h("td", { class: "num" }, String(yes)), rad.h("td", { class: "num" }, String(said.length - yes)), rad.h("td", null, answerWord(shown.answers[maxim])));
-        })))
-        : judges.map((one) => [rad.h("h3", null, "Judge ", rad.h("bdi", null, one.judge)), rad.ui.verdicts(one.verdicts)])]);
+      judges.map((one) => [rad.h("h3", null, "Judge ", rad.h("bdi", null, one.judge)), rad.ui.verdicts(one.verdicts)])]);
   };
   const showState = (state) => {
     Object.assign(queue, state, { counts: queue.counts });
@@ -113,17 +106,6 @@
     $("unsettled").textContent = queue.unsettled ? ` (${queue.unsettled})` : "";
     $("to-settle").hidden = queue.annotators.length < 2 && !settle;
     $("previous").disabled = at === 0;
-  };
-  const showAgreement = async () => {
-    if (queue.annotators.length < 2) { $("agreement").hidden = true; return; }
-    const figures = await request("agreement");
-    const number = (value) => value === null || value === undefined ? "–" : value.toFixed(3);
-    $("agreement").hidden = figures.pairs.length === 0;
-    rad.replace($("agreement-table"), rad.h("table", { class: "cards" },
-      rad.h("thead", null, rad.h("tr", null, ["annotators", "maxim", "turns", "same", "kappa"].map((name, place) => rad.h("th", { scope: "col", class: place > 1 ? "num" : null }, name)))),
-      rad.h("tbody", null, figures.pairs.map((one) => rad.h("tr", null, rad.h("th", { scope: "row" }, rad.h("bdi", null, one.first), " and ", rad.h("bdi", null, one.second)), rad.h("td", { "data-label": "maxim" }, one.maxim),
-        rad.h("td", { class: "num", "data-label": "turns" }, String(one.turns)), rad.h("td", { class: "num", "data-label": "same" }, one.same === null ? "–" : `${(100 * one.same).toFixed(1)} %`), rad.h("td", { class: "num", "data-label": "kappa" }, number(one.kappa)))))),
-    rad.h("p", null, "Krippendorff's alpha of all annotators: ", figures.alphas.map((one) => `${one.maxim} ${number(one.alpha)}`).join(", "), "."));
   };
 
   /* Move */
@@ -176,7 +158,6 @@
       move(Number.isInteger(wanted) && wanted >= 1 && wanted <= queue.places.length ? wanted - 1 : queue.first);
       if (!settle && queue.done === queue.total) { announce(); }
     }
-    showAgreement().catch(fail);
   };
 
   /* Answer */
@@ -195,14 +176,12 @@
   };
   const taken = (turn, place, { state, ...answers }) => {
     delete state.counts;
-    const wasComplete = turn.complete;
     const later = pending > 1 ? { answers: turn.answers, settled: turn.settled } : {};  // newer answers are on their way
     Object.assign(turn, answers, later);
     queue.counts[place] = Object.keys(turn.answers).length;
     if (settle) { queue.open[place] = turn.differ.some((maxim) => !(maxim in turn.settled)); }
     if (turn === shown) { showAnswers(); }
     showState(state);
-    if (settle || (turn.complete && !wasComplete)) { showAgreement().catch(fail); }
   };
   const undo = () => inOrder(async () => {
     const { undone } = await request("undo", {});
@@ -213,7 +192,7 @@
     await load(undone.debate, undone.turn);
     const number = QUESTIONS.findIndex(([maxim]) => maxim === undone.maxim);
     if (number >= 0) { active = number; showAnswers(); }
-    works(); showState({}); showAgreement().catch(fail);
+    works(); showState({});
   });
   const openNote = () => { if (!shown) { return; } $("note-field").value = shown.note; $("note-dialog").showModal(); $("note-field").focus(); };
   $("note-form").addEventListener("submit", () => {

@@ -54,34 +54,14 @@
     const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (one) => one.charCodeAt(0));
     return check(JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")))));
   };
-  /* An address may come from anybody: every value gets its type here, and is only ever shown as text. */
-  const text = (value) => (typeof value === "string" ? value : "");
-  const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : 0);
-  const list = (value, of) => (Array.isArray(value) ? value.slice(0, 500).map((one) => of(one && typeof one === "object" ? one : {})) : []);
-  const texts = (value) => (Array.isArray(value) ? value.slice(0, 500).map(text) : []);
+  /* An address may come from anybody: its values are only ever shown as text. */
   const check = (given) => {
-    const turns = list(given.turns, (turn) => ({
-      parent: Number.isInteger(turn.parent) ? turn.parent : -1, say: text(turn.say), pick: turn.pick === 1 ? 1 : 0,
-      answers: list(turn.answers, checkAnswer).slice(0, 2),
-    }));
-    if (!turns.length || turns.some((turn, index) => turn.parent >= index || turn.parent < -1)) { throw new Error("it contains no debate"); }
-    const at = Number.isInteger(given.at) && given.at >= 0 && given.at < turns.length ? given.at : turns.length - 1;
-    return { turns, at };
+    const { turns, at } = given;
+    const right = Array.isArray(turns) && turns.length && turns.every((turn, index) =>
+      Number.isInteger(turn.parent) && turn.parent >= -1 && turn.parent < index && Array.isArray(turn.answers));
+    if (!right) { throw new Error("it contains no debate"); }
+    return { turns, at: turns[at] ? at : turns.length - 1 };
   };
-  const checkAnswer = (one) => ({
-    debater: text(one.debater), by: text(one.by), problem: text(one.problem), notices: texts(one.notices), steps: texts(one.steps),
-    system: one.system && typeof one.system === "object" && typeof one.system.utterance === "string" ? one.system : null,
-    shown: one.shown && typeof one.shown === "object" ? {
-      words: number(one.shown.words),
-      sentences: list(one.shown.sentences, (it) => ({ number: number(it.number), text: text(it.text), state: ["supported", "unsupported"].includes(it.state) ? it.state : "free", why: text(it.why), source: number(it.source) || null })),
-      citations: list(one.shown.citations, (it) => ({ number: number(it.number), id: text(it.id), topic: text(it.topic), attacks: text(it.attacks), uses: text(it.uses), path: texts(it.path),
-        parts: (Array.isArray(it.parts) ? it.parts : []).map((part) => [text(part && part[0]), part && Array.isArray(part[1]) ? part[1].map(number) : []]) })),
-    } : null,
-    seconds: number(one.seconds), calls: number(one.calls), tokens: number(one.tokens), considered: number(one.considered),
-    candidates: list(one.candidates, (it) => ({ rank: number(it.rank), id: text(it.id), text: text(it.text), score: number(it.score), chosen: it.chosen === true, routes: texts(it.routes) })),
-    judged: list(one.judged, (it) => ({ judge: text(it.judge), notices: texts(it.notices), seconds: number(it.seconds), calls: number(it.calls), tokens: number(it.tokens),
-      list: list(it.list, (verdict) => ({ maxim: text(verdict.maxim), score: typeof verdict.score === "number" ? verdict.score : null, yes: verdict.yes === true, rationale: text(verdict.rationale) })) })),
-  });
   const save = async () => {
     for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; }
     const saved = { turns: state.turns, at: state.at };
@@ -95,9 +75,12 @@
     stop();
     try {
       state = await decode(debate);
+      show();
       written = debate;
       problem("");
+      return;
     } catch (error) {
+      state = { turns: [], at: -1 };
       problem(`The debate in this address cannot be read (${error.message}). Copy the whole address, or start a new debate.`);
     }
     show();

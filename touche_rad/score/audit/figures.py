@@ -1,4 +1,4 @@
-"""The results of an audit: flip rates, agreement and bias, and their terminal table."""
+"""The results of an audit: flip rates and agreement, and their terminal table."""
 
 from __future__ import annotations
 
@@ -53,18 +53,6 @@ class Next(Item):
     response: str
 
 
-class Bias(Item):
-    """Difference between a judge's scores of its own model family and of others."""
-
-    judge: str
-    family: str
-    maxim: Maxim
-    turns: int
-    difference: float
-    low: float | None
-    high: float | None
-
-
 class Audit(Printed):
     """The result of an audit."""
 
@@ -74,8 +62,6 @@ class Audit(Printed):
     flips: tuple[Flips, ...]
     agreement: tuple[Agreement, ...]
     next: tuple[Next, ...]
-    bias: tuple[Bias, ...] = ()
-    notes: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
@@ -85,10 +71,8 @@ class Audit(Printed):
             yield table(((judge, "{probe}"), *_FLIP_COLUMNS), of_judge)
         yield (f"{probe.name}: {probe.description}" for probe in PROBES)
         yield table(_AGREEMENT_COLUMNS, self.agreement)
-        yield table(_BIAS_COLUMNS, self.bias)
         if self.next:
             yield Table(_NEXT_HEAD, [_next_cells(one) for one in self.next[:_SHOWN]])
-        yield self.notes
 
 
 _SHOWN = 10
@@ -107,13 +91,6 @@ _AGREEMENT_COLUMNS: Columns = (
     ("turns", "{turns}"),
     ("same", "{same:percent}"),
     ("kappa", "{kappa:.3f}"),
-)
-_BIAS_COLUMNS: Columns = (
-    ("same-family bias", "{judge} on {family}"),
-    ("maxim", "{maxim}"),
-    ("turns", "{turns}"),
-    ("difference", "{difference:+.3f}"),
-    ("95 %", "{low:+.3f} to {high:+.3f}"),
 )
 _NEXT_HEAD = ("label next", "turn", "maxim", "difference", "scores")
 

@@ -14,7 +14,6 @@ from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import UserError
 from touche_rad.plugins import Judge
 from touche_rad.runs.judging import judge_view
-from touche_rad.score.audit import family
 from touche_rad.score.audit.figures import Audit, Next, Scores, agreements, apart, flips
 from touche_rad.score.audit.probes import PROBES
 
@@ -23,15 +22,14 @@ _AT_ONCE = 16
 _SHOWN = 300
 
 
-def _views(runs: Sequence[Path], bad: files.BadLines | None) -> list[list[tuple[str, Debate]]]:
-    """Return each run's judged turns, with the debate they are of."""
-    all_views = []
-    for run in runs:
-        views = []
-        for number, (debate, of_debate) in enumerate(files.read_views(run, bad), 1):
-            views += [(debate.id or str(number), view) for view in of_debate]
-        all_views.append(views)
-    return all_views
+def _views(runs: Sequence[Path], bad: files.BadLines | None) -> list[tuple[str, Debate]]:
+    """Return the judged turns of all runs, with the debate they are of."""
+    return [
+        (debate.id or str(number), view)
+        for run in runs
+        for number, (debate, of_debate) in enumerate(files.read_views(run, bad), 1)
+        for view in of_debate
+    ]
 
 
 def _sample(
@@ -64,7 +62,6 @@ async def audit(
     runs: Sequence[Path],
     judges: Mapping[str, Judge],
     *,
-    families: Mapping[str, str] | None = None,
     most: int | None = None,
     show: int = 20,
     seed: int = 0,
@@ -75,10 +72,8 @@ async def audit(
     """Audit judges on the responses of runs.
 
     Args:
-        runs: Files of debates with responses. Probes change the first one; all are judged unchanged
-            to compare model families.
+        runs: Files of debates with responses.
         judges: The judges by name.
-        families: The model family of each judge that calls a model.
         most: Maximum number of turns to probe.
         show: Number of turns to suggest for labelling.
         seed: Random seed of the sample.
@@ -86,8 +81,7 @@ async def audit(
         progress: Called with (done, total).
         deadline: Time limit per response in seconds.
     """
-    all_views = _views(runs, bad)
-    views = _sample(all_views[0], most, seed)
+    views = _sample(_views(runs, bad), most, seed)
     if not views:
         raise UserError(f"{runs[0]} contains no response to judge")
     work = _Work(judges, deadline, progress)
@@ -98,12 +92,8 @@ async def audit(
                 changed = probe.on(view, _elsewhere(views, place))
                 if changed is not None:
                     work.add((name, probe.name, place), changed)
-        if families and name in families and len(runs) > 1:
-            for number, of_run in enumerate(all_views):
-                for place, (_, view) in enumerate(of_run):
-                    work.add((name, f"run {number}", place), view)
     scores = await work.run()
-    return _figures(runs, judges, views, all_views, scores, families or {}, show, seed)
+    return _figures(judges, views, scores, show)
 
 
 Asked = tuple[str, str, int]
@@ -144,20 +134,16 @@ class _Work:
 
 
 def _figures(
-    runs: Sequence[Path],
     judges: Mapping[str, Judge],
     views: Sequence[tuple[str, Debate]],
-    all_views: Sequence[Sequence[tuple[str, Debate]]],
     scores: Mapping[Asked, Scores],
-    families: Mapping[str, str],
     show: int,
-    seed: int,
 ) -> Audit:
     rows = []
     for name in judges:
         pairs: dict[tuple[str, Maxim], list[tuple[float, float]]] = defaultdict(list)
         for (judge, probe, place), after in scores.items():
-            if judge != name or not probe or probe.startswith("run "):
+            if judge != name or not probe:
                 continue
             before = scores[name, "", place]
             for maxim in Maxim:
@@ -166,39 +152,12 @@ def _figures(
                     pairs[probe, maxim].append((first, second))
         rows += flips(name, pairs)
     plain = {name: [scores[name, "", place] for place in range(len(views))] for name in judges}
-    notes, biases = [], []
-    wrote = [family.wrote(run) for run in runs]
-    for name, own in families.items():
-        of_judge = family.biases(
-            name,
-            own,
-            [
-                (
-                    wrote[number],
-                    {
-                        (key, len(view.turns)): scores[name, f"run {number}", place]
-                        for place, (key, view) in enumerate(of_run)
-                    },
-                )
-                for number, of_run in enumerate(all_views)
-                if len(runs) > 1
-            ],
-            seed,
-        )
-        biases += of_judge
-        if not of_judge:
-            notes.append(
-                f"same-family bias of {name} was not measured: give runs of {own} and of another "
-                f"model on the same debates (models of the runs: {', '.join(map(str, wrote))})"
-            )
     return Audit(
         turns=len(views),
         judges=tuple(judges),
         flips=tuple(rows),
         agreement=tuple(agreements(plain)),
         next=tuple(_next(views, plain, show)),
-        bias=tuple(biases),
-        notes=tuple(notes),
     )
 
 
