@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -239,100 +238,6 @@ def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
     assert (tmp_path / "joined.jsonl").read_bytes() == whole
     assert (tmp_path / "own.jsonl").read_bytes() == whole
     assert (tmp_path / "killed").exists()
-    assert list(temporary.glob("touche-rad-*")) == []  # also the folder of the killed worker
-
-
-@pytest.mark.services
-def test_a_run_without_a_free_cpu_ends_with_one_line(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import ray
-
-    class Busy:
-        def begin(self) -> None: ...
-
-    write_world(tmp_path, 2)
-    monkeypatch.setattr("touche_rad.runs.pool.START_LIMIT", 2)
-    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
-    try:
-        others = [ray.remote(num_cpus=1)(Busy).remote() for _ in range(2)]  # type: ignore[attr-defined]
-        ray.get([one.begin.remote() for one in others])
-        run = touche_rad(*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "-q", cwd=tmp_path)
-    finally:
-        ray.shutdown()
-    assert run.code == 1
-    assert "no worker has started for 600 seconds: the Ray cluster has no free CPU" in run.err
-    assert len(run.err.splitlines()) == 1
-
-
-def use_worker(monkeypatch: pytest.MonkeyPatch, cluster: Any, worker: type) -> None:
-    """Run in this process on the cluster, with another class of worker."""
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    monkeypatch.setattr("touche_rad.runs.pool.Worker", worker)
-
-
-@pytest.mark.services
-def test_a_worker_without_a_cpu_keeps_no_debate(cluster: Any, tmp_path: Path) -> None:
-    write_world(tmp_path, 12)
-    whole = plain(tmp_path, *RESPOND)
-    run = touche_rad_process(
-        *RESPOND,
-        "-o",
-        "ray.jsonl",
-        "--engine",
-        "ray",
-        "--actors",
-        "3",
-        cwd=tmp_path,
-        env={"RAY_ADDRESS": cluster.address},
-    )
-    assert run.code == 0, run.err
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole
-
-
-@pytest.mark.services
-def test_workers_that_do_not_start_are_started_again(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from touche_rad.runs.worker import Worker
-
-    class SlowStart(Worker):
-        """Its process dies before it has started, three times."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            with (tmp_path / "starts").open("a") as stream:
-                stream.write("x")
-            if (tmp_path / "starts").stat().st_size <= 3:
-                os._exit(1)
-
-    write_world(tmp_path, 2)
-    use_worker(monkeypatch, cluster, SlowStart)
-    words = (*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "--actors", "1")
-    run = touche_rad(*words, cwd=tmp_path)
-    assert run.code == 0, run.err
-    assert (tmp_path / "starts").stat().st_size == 4
-    assert len((tmp_path / "ray.jsonl").read_text().splitlines()) == 2
-
-
-@pytest.mark.services
-def test_workers_that_die_when_they_open_the_index_end_the_run(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from touche_rad.runs.worker import Worker
-
-    class Dying(Worker):
-        """Its process dies when it opens the index."""
-
-        def open(self, *_: Any) -> str:
-            os._exit(1)
-
-    write_world(tmp_path, 2)
-    use_worker(monkeypatch, cluster, Dying)
-    words = (*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "--actors", "1")
-    run = touche_rad(*words, cwd=tmp_path)
-    assert run.code == 1
-    assert "3 workers died when they opened the index" in run.err
 
 
 @pytest.mark.services

@@ -18,8 +18,6 @@ pytestmark = pytest.mark.services
 SCRIPT = """
 import sys
 from touche_rad import cli
-from touche_rad.runs import cluster
-cluster.JOIN_LIMIT = 8
 sys.exit(cli.run(sys.argv[1:]))
 """
 JUDGE = ("judge", str(demo_file("debates.jsonl")), "-j", "length", "-q", "--engine", "ray")
@@ -48,17 +46,4 @@ def test_a_closed_port(tmp_path: Path, scheme: str) -> None:
         f"touche-rad: error: no Ray cluster answers at {address} (Connection refused): start one "
         "with ray start, or correct or unset RAY_ADDRESS\n"
     )
-    assert done.code == 1
-
-
-def test_a_port_that_never_answers(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        done = judged(tmp_path, address)
-    *_, last = done.err.splitlines()  # Ray prints its attempts itself
-    assert last == (
-        f"touche-rad: error: the Ray cluster at {address} has not answered for 8 seconds: run ray "
-        f"status --address {address}, restart the cluster, or unset RAY_ADDRESS"
-    )
-    assert "Traceback" not in done.err
     assert done.code == 1

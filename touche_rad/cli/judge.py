@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +119,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         work,
         services,
         index=services.index if "index" in judge.plugin.needs else None,
-        workers=partial(run_files.workers_of, given, places, [judge.plugin], make, services),
+        make=make,
     )
 
 

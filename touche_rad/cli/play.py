@@ -103,7 +103,7 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
         work,
         services,
         index=services.index,
-        workers=partial(run_files.workers_of, given, places, [debater.plugin], make, services),
+        make=make,
     )
 
 
@@ -319,7 +319,7 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         work,
         services,
         index=services.index,
-        workers=partial(run_files.workers_of, given, places, plugins, make, services),
+        make=make,
     )
 
 
@@ -363,5 +363,5 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
         work,
         services,
         index=services.index,
-        workers=partial(run_files.workers_of, given, places, plugins, make, services),
+        make=make,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,6 @@ from touche_rad.cli.prepare import (
     count_calls,
     is_tira,
     is_tira_output,
-    open_services,
     parallel,
 )
 from touche_rad.errors import OptionError, UserError
@@ -27,10 +26,12 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.plugins import ArgumentIndex, Plugin, Services
+    from touche_rad.plugins import ArgumentIndex, Services
     from touche_rad.runs.parts import Part
     from touche_rad.runs.work import Engine, Work
 
+Make = Callable[["Services"], "Work[Any]"]
+"""Makes the work of a command with an index and a model."""
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
 _SHOWN: Final = 4
@@ -103,7 +104,7 @@ def run_on_files(
     services: Services,
     *,
     index: ArgumentIndex | None,
-    workers: Callable[[], Engine],
+    make: Make,
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
 
@@ -115,7 +116,7 @@ def run_on_files(
         work: The work on the units of the input.
         services: What the plugins use.
         index: The index that the results depend on, if there is one.
-        workers: Makes the engine of `--engine ray`.
+        make: Makes the same work from other services, in the tasks of `--engine ray`.
     """
     from touche_rad import files
     from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
@@ -125,7 +126,7 @@ def run_on_files(
     from touche_rad.runs.work import RunOptions
 
     begun = datetime.now().astimezone()
-    engine = _engine(given, workers)
+    engine = _engine(given, places, work, services, make)
     demo, warnings = check_demo(given, index)
     replace = given["replace"] or is_tira_output(places.out.parent)
     model = services.model
@@ -181,28 +182,17 @@ def run_on_files(
     return code
 
 
-def workers_of(
-    given: Given,
-    places: Places,
-    plugins: Sequence[Plugin],
-    make: Callable[[Services], Any],
-    services: Services,
-) -> Engine:
+def _engine(
+    given: Given, places: Places, work: Work[Any], services: Services, make: Make
+) -> Engine | None:
     """Return the engine of `--engine ray`; its modules are imported only for that."""
-    from touche_rad.cli.engine import ray_engine
-    from touche_rad.files.traces import TRACE
-
-    trace = beside(places.out, TRACE) if given.get("trace", True) else None
-    return ray_engine(given, plugins, make, services, open_services, trace)
-
-
-def _engine(given: Given, workers: Callable[[], Engine]) -> Engine | None:
-    """Return the engine of `--engine ray`."""
     if given["engine"] == "local":
         if given["actors"] is not None:
             raise OptionError("--actors is for --engine ray")
         return None
-    return workers()
+    from touche_rad.cli.engine import ray_engine
+
+    return ray_engine(given, make, work, services, places.out)
 
 
 def _part(given: Given, places: Places) -> Part | None:

@@ -302,9 +302,11 @@ def _opened(path: Place) -> IO[bytes]:
     if not stat.S_ISREG(mode):
         problem = "expected a file, got a pipe or a device: put what it gives into a file first"
         raise InputError(path, problem)
-    with place.open("rb") as file:
-        zipped = file.read(2) == GZIP
-    return gzip.open(place) if zipped else place.open("rb")  # type: ignore[return-value]
+    file = place.open("rb")
+    if file.peek(2)[:2] != GZIP:
+        return file
+    file.close()
+    return gzip.open(place)  # type: ignore[return-value]
 
 
 def _decoded(path: Place, number: int, line: bytes, file: IO[bytes], bad: BadLines) -> str | None:

@@ -1,0 +1,270 @@
+"""`--engine ray`: the driver sends blocks of a run's units to tasks of a Ray cluster.
+
+The driver reads the input, cuts it into blocks, and keeps each finished block in the journal of the
+run. So a driver that is killed and started again does only what is missing, also without Ray. Ray
+schedules the tasks, and repeats those whose worker or machine dies.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import anyio
+
+from touche_rad.errors import WorkError, why
+from touche_rad.models import Model
+from touche_rad.runs.journal import Done
+from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block
+from touche_rad.runs.stand_ins import StandInStop
+from touche_rad.runs.work import RunOptions
+
+log = logging.getLogger("touche_rad")
+
+INSTALL: Final = "--engine ray needs Ray: pip install 'touche-rad[ray]'"
+ADDRESS: Final = "RAY_ADDRESS"
+_SETTINGS: Final = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # On a busy machine, Ray ends workers that start slowly, and its first driver waits for them
+    # without an end.
+    "RAY_worker_register_timeout_seconds": "600",
+    "RAY_prestart_worker_first_driver": "0",
+}
+_RETRIES: Final = 2
+"""How often Ray repeats a task whose worker died."""
+_SHARE: Final = 4
+"""A block has at most this part of what is left for each CPU."""
+_MOST_ROUNDS: Final = 16
+"""A block has at most this many times the units that a worker processes in parallel."""
+_CONNECT_LIMIT: Final = 10
+_SLOW: Final = 60.0
+_POLL: Final = 0.5
+
+
+class RayEngine:
+    """Processes the units of one run with tasks on a Ray cluster."""
+
+    def __init__(
+        self, task: Task, trace: Path | None, tasks: int | None, report: Callable[[str], None]
+    ) -> None:
+        """Prepare; nothing is started.
+
+        Args:
+            task: What a task needs besides its block.
+            trace: Where the driver collects the trace of the model calls, if it does.
+            tasks: The number of tasks at a time; default: two per CPU, one of which waits.
+            report: Called with one line that says which cluster is used.
+        """
+        import ray
+
+        self._ray: Any = ray
+        self._task, self._trace, self._tasks, self._report = task, trace, tasks, report
+        self._tracebacks: set[str] = set()
+        self._warned = False
+
+    async def process(
+        self,
+        units: Iterator[tuple[int, Any]],
+        total: int,
+        options: RunOptions,
+        keep: Callable[[int, Done], None],
+    ) -> list[str]:
+        """Process units in tasks; return a line for each that failed.
+
+        Raises:
+            StandInStop: A task stopped, because the run is strict or its model does not work.
+            WorkError: The cluster cannot be used, or a task cannot work.
+        """
+        if not total:
+            return []
+        ray = self._ray
+        connect(ray, self._report)
+        running: dict[Any, Block] = {}
+        try:
+            cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+            most = self._tasks or 2 * cpus
+            waiting = _cut(units, total, min(most, cpus), options)
+            failures: list[str] = []
+            task = ray.put(self._task)
+            remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(process_block)
+            while True:
+                for block in islice(waiting, most - len(running)):
+                    running[remote.remote(task, block)] = block
+                if not running:
+                    return failures
+                for reference in await self._ready(list(running)):
+                    block = running.pop(reference)
+                    result = self._result(reference, block)
+                    if result is None:
+                        # One unit may kill its worker, so each is tried alone.
+                        waiting = chain(block.single(), waiting)
+                    else:
+                        failures += self._take(result, options, keep)
+        finally:
+            for reference in running:
+                ray.cancel(reference, force=True)
+            ray.shutdown()
+
+    async def _ready(self, running: list[Any]) -> list[Any]:
+        """Wait until at least one task is finished; Ray waits without an end for a free CPU."""
+        begun = time.monotonic()
+        while True:
+            wait = partial(self._ray.wait, running, num_returns=1, timeout=_POLL)
+            ready, _ = await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
+            if ready:
+                return list(ready)
+            if not self._warned and time.monotonic() - begun > _SLOW:
+                self._warned = True
+                log.warning(
+                    "no block is finished yet; Ray waits until a CPU of the cluster is free"
+                )
+
+    def _result(self, reference: Any, block: Block) -> BlockResult | None:
+        """Return the result of a task; None if its worker died and the block has several units."""
+        errors = self._ray.exceptions
+        try:
+            result: BlockResult = self._ray.get(reference)
+            return result
+        except errors.RayTaskError as error:
+            raise WorkError(f"a worker failed: {_last_line(error)}") from error
+        except errors.RayError as error:
+            if len(block.units) > 1:
+                return None
+            return BlockResult(failures=(f"number {block.units[0][0] + 1}: {_death(error)}",))
+
+    def _take(
+        self, result: BlockResult, options: RunOptions, keep: Callable[[int, Done], None]
+    ) -> list[str]:
+        """Keep the results of a block; answers are cached before their results are kept."""
+        model = options.model
+        if model is not None and result.usage is not None:
+            model.keep_answers(result.answers)
+            model.usage.add(result.usage)
+            model.warnings.extend(one for one in result.warnings if one not in model.warnings)
+        for number, done in result.done:
+            keep(number, done)
+        if options.errors is not None and result.errors not in self._tracebacks:
+            self._tracebacks.add(result.errors)
+            _append(options.errors, result.errors)
+        if self._trace is not None:
+            _append(self._trace, result.trace)
+        if result.stopped:
+            raise StandInStop(result.stopped)
+        return list(result.failures)
+
+
+def connect(ray: Any, report: Callable[[str], None]) -> None:
+    """Connect to the cluster of RAY_ADDRESS, or start one on this machine.
+
+    `ray.init()` joins any cluster that runs on this machine, also one of another user's program,
+    which ends the run when it stops. So a run joins only the cluster that RAY_ADDRESS names.
+
+    Raises:
+        WorkError: The cluster cannot be used.
+    """
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    address = os.environ.get(ADDRESS) or "local"
+    if address != "local":
+        _check_address(address)
+    # The dashboard of a cluster that ends with the run takes a third of its start.
+    more = {"include_dashboard": False} if address == "local" else {}
+    try:
+        ray.init(address, log_to_driver=False, logging_level="ERROR", **more)
+    except Exception as error:  # Ray raises a plain Exception if a node starts too slowly
+        line = " ".join(str(error).split())[:300]
+        raise WorkError(f"the Ray cluster cannot be used: {line}") from None
+    cpus = f"{ray.cluster_resources().get('CPU', 0):g} CPUs"
+    if address == "local":
+        report(
+            f"Ray: started on this machine ({cpus}); {ADDRESS}=auto joins a cluster that ray "
+            "start made"
+        )
+        return
+    nodes = sum(bool(node["Alive"]) for node in ray.nodes())
+    counted = "1 node" if nodes == 1 else f"{nodes} nodes"
+    report(f"Ray: joined {ray.get_runtime_context().gcs_address} ({counted}, {cpus})")
+
+
+def _check_address(address: str) -> None:
+    """Check that a program listens at HOST:PORT; Ray tries a closed port for minutes.
+
+    Raises:
+        WorkError: None does.
+    """
+    try:
+        parts = urlsplit(f"//{address.rpartition('://')[2]}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return
+    if not host or port is None:
+        return  # such as auto
+    try:
+        socket.create_connection((host, port), _CONNECT_LIMIT).close()
+    except OSError as error:
+        raise WorkError(
+            f"no Ray cluster answers at {address} ({why(error)}): start one with ray start, or "
+            f"correct or unset {ADDRESS}"
+        ) from None
+
+
+def _cut(
+    units: Iterator[tuple[int, Any]], total: int, workers: int, options: RunOptions
+) -> Iterator[Block]:
+    """Cut units into blocks: large ones first, and small ones at the end for an even finish.
+
+    The budget of the run is divided among the blocks, as among shards.
+    """
+    begun, parallel = 0, options.workers
+    while begun < total:
+        left = total - begun
+        size = max(parallel, min(_MOST_ROUNDS * parallel, left // (_SHARE * workers)))
+        size = min(left, size, -(-total // workers))
+        block = tuple(islice(units, size))
+        if not block:
+            raise WorkError("the input has fewer debates than when the run began")
+        yield Block(block, *_budget(options.model, begun, begun + size, total))
+        begun += size
+
+
+def _budget(
+    model: Model | None, begin: int, end: int, total: int
+) -> tuple[int | None, int | None, float | None]:
+    """Return the calls, tokens and seconds that units may spend."""
+    if model is None:
+        return None, None, None
+    usage = model.usage
+    calls, tokens = (
+        None if limit is None else limit * end // total - limit * begin // total
+        for limit in (usage.max_calls, usage.max_tokens)
+    )
+    left = None if usage.seconds is None else usage.begun + usage.seconds - time.monotonic()
+    return calls, tokens, None if left is None else max(0.0, left)
+
+
+def _death(error: BaseException) -> str:
+    """Return why the worker of a task died; Ray ends workers of a machine without memory."""
+    if "running low on memory" in str(error):
+        return "its machine had no memory left: use fewer --actors or --workers"
+    return f"its worker died {_RETRIES + 1} times: {_last_line(error)}"
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else type(error).__name__
+
+
+def _append(path: Path, text: str) -> None:
+    if text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)

@@ -1,0 +1,175 @@
+"""A task of `--engine ray`: processes a block of units like a run in one process.
+
+It opens the index once per process, and the model for each block, in a folder of its own: a cache
+over that of the run, a trace and tracebacks. What is new goes to the driver with the block.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import socket
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from touche_rad import __version__
+from touche_rad.errors import ToucheRadError
+from touche_rad.files.traces import TRACE
+from touche_rad.models import Model, ModelError
+from touche_rad.plugins import Services
+from touche_rad.plugins.registry import import_plugins
+from touche_rad.runs.journal import Done, as_written
+from touche_rad.runs.runner import process_units
+from touche_rad.runs.stand_ins import ERRORS, RUN_FAILURES, FailureLog, StandInStop
+from touche_rad.runs.work import RunOptions, Work
+from touche_rad.text import redact
+
+if TYPE_CHECKING:
+    from touche_rad.models.cache import Row
+
+OUT: Final = "run"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Units of a run with their numbers, and what they may spend."""
+
+    units: tuple[tuple[int, Any], ...]
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+    def single(self) -> Sequence[Block]:
+        """Return blocks of one unit each; the first ones get the remainders of the budget."""
+        count = len(self.units)
+        return [
+            replace(
+                self,
+                units=(unit,),
+                calls=_part(self.calls, at, count),
+                tokens=_part(self.tokens, at, count),
+            )
+            for at, unit in enumerate(self.units)
+        ]
+
+
+def _part(limit: int | None, at: int, count: int) -> int | None:
+    return None if limit is None else limit // count + (at < limit % count)
+
+
+Open = Callable[[Path, Block], tuple[Services, Work[Any]]]
+"""Opens the services of a block in a folder, and makes the work from them."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task needs besides its block."""
+
+    open: bytes
+    """Pickled: a function of the type `Open`."""
+    identity: Mapping[str, Any]
+    """The identity of the run, which the work must have on all machines."""
+    workers: int
+    strict: bool
+    hand_in: bool
+    plugins: tuple[str, ...] = ()
+    """Modules with plugins."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folder: Path = field(default_factory=Path.cwd)
+    """The driver's working folder, which relative paths begin with."""
+    version: str = __version__
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """What a task made of a block, and what it cost."""
+
+    done: Sequence[tuple[int, Done]] = ()
+    failures: Sequence[str] = ()
+    stopped: str = ""
+    """Why the whole run must stop; empty if it need not."""
+    usage: Mapping[str, Any] | None = None
+    warnings: Sequence[str] = ()
+    answers: Sequence[Row] = ()
+    trace: str = ""
+    errors: str = ""
+
+
+def process_block(task: Task, block: Block) -> BlockResult:
+    """Process a block like a run in one process."""
+    here = f"the worker on {socket.gethostname()}"
+    if task.version != __version__:
+        return BlockResult(
+            stopped=f"{here} has touche-rad {__version__}, and the run has {task.version}: install "
+            "the same version on all machines"
+        )
+    os.environ.update(task.environment)
+    if task.folder.is_dir():
+        os.chdir(task.folder)
+    import_plugins(task.plugins)
+    with tempfile.TemporaryDirectory(prefix="touche-rad-") as name:
+        folder = Path(name)
+        try:
+            open_work: Open = pickle.loads(task.open)
+            services, work = open_work(folder, block)
+        except (ToucheRadError, OSError) as error:
+            return BlockResult(stopped=f"{here} cannot work: {error}")
+        identity = as_written(work.identity)
+        if identity != task.identity:
+            keys = ", ".join(key for key, one in identity.items() if one != task.identity.get(key))
+            return BlockResult(
+                stopped=f"{here} has another {keys} than the run: use an index and files that all "
+                "machines see, or copy the same ones to all of them"
+            )
+        return _loop().run(_process(task, block, services.model, work, folder))
+
+
+@cache
+def _loop() -> asyncio.Runner:
+    """Return the event loop of this process; plugins and the index keep what belongs to it."""
+    return asyncio.Runner()
+
+
+async def _process(
+    task: Task, block: Block, model: Model | None, work: Work[Any], folder: Path
+) -> BlockResult:
+    RUN_FAILURES.set(FailureLog(folder / ERRORS, task.strict, not task.hand_in))
+    if model is not None:
+        model.take_answers()  # from now on, new answers are collected
+    done: list[tuple[int, Done]] = []
+    failures: list[str] = []
+    stopped = ""
+    options = RunOptions(
+        workers=task.workers, strict=task.strict, hand_in=task.hand_in, model=model
+    )
+    try:
+        failures = await process_units(
+            work.do, iter(block.units), options, lambda number, one: done.append((number, one))
+        )
+    except (StandInStop, ModelError) as error:
+        stopped = redact(str(error)) or type(error).__name__
+    result = BlockResult(
+        done,
+        failures,
+        stopped,
+        trace=_text(folder / f"{OUT}{TRACE}"),
+        errors=_text(folder / ERRORS),
+    )
+    if model is None:
+        return result
+    await model.close()
+    return replace(
+        result,
+        usage=model.usage.export(),
+        warnings=tuple(model.warnings),
+        answers=model.take_answers(),
+    )
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", "replace") if path.is_file() else ""
