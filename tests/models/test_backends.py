@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -430,3 +432,27 @@ def test_with_a_model_more_debates_are_processed_at_a_time(
     )
     assert ended.code == 0, ended.err
     assert int(plugin.with_suffix(".most").read_text()) in expected
+
+
+def test_workers_limit_the_calls_that_are_open(
+    servers: tuple[Scripted, Scripted], tmp_path: Path
+) -> None:
+    server, lock, count, most = servers[0], threading.Lock(), 0, 0
+
+    def answer(handler: scripted.Handler) -> None:
+        nonlocal count, most
+        with lock:
+            count += 1
+            most = max(most, count)
+        time.sleep(0.02)
+        with lock:
+            count -= 1
+        content("yes")(handler)
+
+    server.always = answer
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:6]))
+    model = ("-m", f"{server.url}#tiny", "-O", "per=maxim", "--workers", "2")
+    ended = touche_rad("judge", few, "-j", "zsl", *model, "-o", tmp_path / "out.jsonl")
+    assert ended.code == 0, ended.err
+    assert most == 2, "a turn has four calls"

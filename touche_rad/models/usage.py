@@ -137,47 +137,33 @@ class Usage:
                 **({"engines": dict(sorted(self.engines.items()))} if self.engines else {}),
             }
 
-    def export(self) -> dict[str, Any]:
-        """Return all costs as JSON values, so that another process can add them."""
-        with self._lock:
-            return {
-                "total": vars(self.total).copy(),
-                "steps": {
-                    plugin: {step: vars(cost).copy() for step, cost in steps.items()}
-                    for plugin, steps in self.steps.items()
-                },
-                "faults": dict(self.faults),
-                "first_fault": self.first_fault,
-                "endpoints": {url: dict(counts) for url, counts in self.endpoints.items()},
-                "engines": dict(self.engines),
-            }
-
-    def take(self) -> dict[str, Any]:
-        """Return all costs like `export`, and count from zero again."""
-        exported = self.export()
+    def take(self) -> Mapping[str, Any]:
+        """Return all costs like `record`, and count from zero again."""
+        record = self.record()
         with self._lock:
             self.total, self.first_fault = Cost(), ""
             for counts in (self.steps, self.faults, self.endpoints, self.engines):
                 counts.clear()
-        return exported
+        return record
 
-    def add(self, exported: Mapping[str, Any]) -> None:
-        """Add the costs that another process exported."""
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Add the costs that another process recorded."""
         with self._lock:
-            self.total.add(Cost(**exported["total"]))
-            for plugin, steps in exported["steps"].items():
+            self.total.add(Cost(**record["total"]))
+            for plugin, steps in record["plugins"].items():
                 mine = self.steps.setdefault(plugin, {})
                 for step, cost in steps.items():
                     mine.setdefault(step, Cost()).add(Cost(**cost))
-            for kind, count in exported["faults"].items():
-                self.faults[kind] = self.faults.get(kind, 0) + count
-            for name, count in exported.get("engines", {}).items():
-                self.engines[name] = self.engines.get(name, 0) + count
-            self.first_fault = self.first_fault or exported["first_fault"]
-            for url, counts in exported["endpoints"].items():
-                of_url = self.endpoints.setdefault(url, {"calls": 0, "failures": 0})
-                for name, count in counts.items():
-                    of_url[name] += count
+            _add(self.faults, record["faults"])
+            _add(self.engines, record.get("engines", {}))
+            for url, counts in record.get("endpoints", {}).items():
+                _add(self.endpoints.setdefault(url, {}), counts)
+            self.first_fault = self.first_fault or record["first_fault"]
+
+
+def _add(counts: dict[str, int], others: Mapping[str, int]) -> None:
+    for name, count in others.items():
+        counts[name] = counts.get(name, 0) + count
 
 
 _LONGEST_NAME: Final = 100

@@ -134,7 +134,7 @@ class Part:
             "settings": list(facts.settings),
             "skipped": facts.skipped,
             "model": list(facts.model),
-            "usage": facts.usage.export() if facts.usage is not None else None,
+            "usage": facts.usage.record() if facts.usage is not None else None,
             "status": status.model_dump(mode="json"),
         }
         with files.atomic_write(self.folder / RECORD) as stream:
@@ -276,7 +276,7 @@ def _read(folder: Path) -> FinishedPart:
         refuse_newer(path, record, FORMAT)
         read = _Record.model_validate(record)
         shard = Shard.parse(f"{read.shard}/{read.of}")
-        Usage().add(read.usage or Usage().export())  # it can be added
+        Usage().add(read.usage or Usage().record())  # it can be added
         return FinishedPart(folder, shard, read, read.status)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, OptionError):
         raise UserError(f"{path} is damaged: remove {folder}, and make the part again") from None
