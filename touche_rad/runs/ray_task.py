@@ -165,7 +165,7 @@ async def _process(
     await model.close()
     return replace(
         result,
-        usage=model.usage.export(),
+        usage=model.usage.record(),
         warnings=tuple(model.warnings),
         answers=model.take_answers(),
     )
