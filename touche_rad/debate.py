@@ -305,6 +305,6 @@ def _is_json(key: str, value: object) -> bool:
         else:
             text += key
         text.encode()
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError):
         return False
     return True

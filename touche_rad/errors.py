@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from os import PathLike
-from typing import Final
 
 
 class ToucheRadError(Exception):
@@ -62,17 +61,6 @@ def nearest(wrong: str, right: Iterable[str]) -> str:
     if close:
         return f" (did you mean {close[0]!r}?)"
     return f" (there is {', '.join(words)})" if words else ""
-
-
-NO_TEXT: Final = "its text cannot be read"
-
-
-def text_of(error: BaseException) -> str:
-    """Return the text of an error; that of a plugin may fail to give one."""
-    try:
-        return str(error)
-    except Exception:
-        return NO_TEXT
 
 
 def why(error: Exception) -> str:

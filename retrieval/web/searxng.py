@@ -67,7 +67,7 @@ class SearXNG:
     def _pages(self, reply: Reply) -> list[Page]:
         try:
             content: Any = reply.json()
-        except (ValueError, RecursionError):
+        except ValueError:
             raise SearchFailed(f"{self.place}: the reply is not JSON") from None
         results = content.get("results") if isinstance(content, dict) else None
         if not isinstance(results, list):

@@ -14,7 +14,6 @@ import pytest
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.runs.journal import Done
@@ -112,69 +111,6 @@ def test_a_run_of_nothing_but_stand_ins_ends_with_exit_code_1(
     assert ended.code == 1
     assert "ZeroDivisionError: a bug of the judge (buggy_plugins.py:" in ended.err
     assert "4 of 4 verdicts are from the fixed score 1" in ended.err
-
-
-UNREADABLE = """
-from touche_rad.plugins import debater, judge, panel
-
-
-class Unreadable(Exception):
-    def __str__(self):
-        raise self
-
-
-class Failing:
-    def __init__(self, options, services):
-        pass
-
-    def fail(self, *_):
-        raise Unreadable
-
-    async def fail_later(self, *_):
-        raise Unreadable
-
-
-@debater("unreadable")
-class Debater(Failing):
-    answer = Failing.fail
-
-
-@debater("unreadable-later")
-class Later(Failing):
-    answer = Failing.fail_later
-
-
-@judge("unreadable")
-class Judge(Failing):
-    judge = Failing.fail
-
-
-@panel("unreadable-panel")
-class Panel(Failing):
-    judge = Failing.fail
-"""
-
-
-@pytest.mark.parametrize(
-    ("verb", "source", "options"),
-    [
-        ("respond", "debates.jsonl", "-d unreadable -i demo"),
-        ("respond", "debates.jsonl", "-d unreadable-later -i demo"),
-        ("simulate", "claims.tsv", "-d unreadable-later -i demo"),
-        ("judge", "debates.jsonl", "-j unreadable"),
-        ("judge", "contests.jsonl", "-j unreadable-panel"),
-    ],
-)
-def test_an_error_whose_text_cannot_be_read_ends_no_run(
-    tmp_path: Path, verb: str, source: str, options: str
-) -> None:
-    plugin, out = tmp_path / "unreadable.py", tmp_path / "out.jsonl"
-    plugin.write_text(UNREADABLE)
-    words = [verb, str(demo_file(source)), *options.split(), "-o", str(out)]
-    ended = touche_rad("--plugin", plugin, *words)
-    assert "its text cannot be read" in ended.err
-    assert "internal error" not in ended.err
-    assert out.is_file()
 
 
 def test_strict_stops_at_the_first_stand_in_and_the_run_resumes(

@@ -26,7 +26,6 @@ from typing import Any, Final, TypeGuard, TypeVar
 import anyio
 
 from touche_rad.calls.threads import Threads
-from touche_rad.errors import NO_TEXT, text_of
 
 T = TypeVar("T")
 
@@ -223,11 +222,9 @@ def _as_exception(raised: BaseException) -> Exception:
 
     A plugin may end its own call, not the program: `sys.exit` in it is a failure of it.
     """
-    text = text_of(raised)
-    usual = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
-    if usual and text != NO_TEXT:
-        return raised  # type: ignore[return-value]
-    wrapped = RuntimeError(f"{type(raised).__name__}: {text}")
+    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
+        return raised
+    wrapped = RuntimeError(f"{type(raised).__name__}: {raised}")
     wrapped.__cause__ = raised
     return wrapped
 

@@ -31,7 +31,6 @@ from touche_rad.errors import (
     ToucheRadError,
     UserError,
     nearest,
-    text_of,
     why,
 )
 from touche_rad.text import colour_setting
@@ -94,17 +93,10 @@ def load_settings(path: str | None) -> Settings:
     return Settings(place, values, tuple(plugins))
 
 
-_LARGEST: Final = 2**20
-
-
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise InputError(path, f"expected settings of at most {_LARGEST // 2**20} MiB")
-        return tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(path, f"cannot be read: {why(error)}") from None
@@ -470,7 +462,7 @@ def run(args: list[str] | None = None) -> int:
             raise
         kind = type(error).__name__
         hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
-        return _fail(f"internal error: {kind}: {text_of(error)} ({hint})", 1)
+        return _fail(f"internal error: {kind}: {error} ({hint})", 1)
     return result if isinstance(result, int) else 0
 
 

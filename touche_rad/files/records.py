@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 
 from touche_rad.errors import InputError, UserError
+from touche_rad.text import load_json
 
 JsonObject = dict[str, Any]
 
@@ -57,17 +58,15 @@ class Line(NamedTuple):
 def parse(text: str) -> Any:
     """Parse strict JSON: NaN and infinities are not numbers here."""
     try:
-        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        value = load_json(text, parse_constant=_no_number, parse_float=_finite)
     except json.JSONDecodeError as error:
         hint = " (a NUL byte)" if "\x00" in text else ""
         detail = f"{error.msg.removesuffix(' at')} at column {error.colno}{hint}"
         raise FieldError("", f"expected JSON: {detail}") from None
-    except RecursionError:
-        raise _too_deep() from None
     except FieldError:
         raise
-    except ValueError:  # Python refuses to convert it: the time would grow with its square
-        raise FieldError("", "expected JSON: a number has too many digits") from None
+    except ValueError as error:  # too many digits in a number, or nested too deeply
+        raise FieldError("", f"expected JSON: {error}") from None
     if text.count("[") + text.count("{") > DEEPEST:
         check_depth(value)
     return value

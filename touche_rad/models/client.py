@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
+
+from touche_rad.text import load_json
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,8 +34,8 @@ class Reply:
     content: bytes
 
     def json(self) -> Any:
-        """Return the content as JSON values; raise ValueError or RecursionError if it is none."""
-        return json.loads(self.content)
+        """Return the content as JSON values; raise ValueError if it is none."""
+        return load_json(self.content)
 
     @property
     def retry_after(self) -> float | None:

@@ -27,7 +27,7 @@ from touche_rad.models.errors import (
     Unreachable,
     WrongModel,
 )
-from touche_rad.text import KEY, redact
+from touche_rad.text import KEY, load_json, redact
 
 
 class Backend(Protocol):
@@ -239,8 +239,8 @@ class Endpoint:
 
     def _read(self, content: bytes) -> Mapping[str, Any]:
         try:
-            value = json.loads(content)
-        except (ValueError, RecursionError):
+            value = load_json(content)
+        except ValueError:
             raise BadReply(f"{self.place}: expected JSON, got {content[:60]!r}") from None
         if not isinstance(value, dict):
             raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
@@ -252,7 +252,7 @@ class Endpoint:
         status = reply.status
         try:
             reason = _reason(reply.json())
-        except (ValueError, RecursionError):
+        except ValueError:
             reason = ""
         message = f"{self.place}: {status}{f': {reason}' if reason else ''}"
         low = reason.lower()
@@ -298,7 +298,7 @@ def _models(reply: Reply) -> list[Mapping[str, Any]]:
     try:
         listed = reply.json()["data"] if reply.status == HTTPStatus.OK else []
         return [one for one in listed if isinstance(one, dict)]
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError):
         return []
 
 

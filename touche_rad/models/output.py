@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import functools
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from touche_rad.models.forgiving import bare, forgiving
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Sender
 from touche_rad.models.usage import Call
+from touche_rad.text import load_json
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 """Text of at most 200 characters: a name or a reason."""
@@ -106,8 +106,8 @@ def parse_object(text: str, schema: type[S]) -> S:
     problem = "no JSON object was found"
     for piece in _pieces(said):
         try:
-            value = json.loads(piece, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
+            value = load_json(piece, parse_constant=_no_constant)
+        except ValueError as error:
             problem = f"the JSON cannot be read: {error}" if piece.startswith("{") else problem
             continue
         if not isinstance(value, dict | list):
@@ -136,7 +136,7 @@ def _validated(value: Any, schema: type[S]) -> S:
         if exact:  # other keys may be known ones in capitals, which must not be dropped
             return schema.model_validate(value)
     except ValidationError as first:
-        with suppress(ValidationError, RecursionError):
+        with suppress(ValidationError):
             return schema.model_validate(forgiving(value, form))
         raise first from None
     return schema.model_validate(forgiving(value, form))

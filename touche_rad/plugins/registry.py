@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from touche_rad.errors import OptionError, UserError, WorkError, nearest, text_of
+from touche_rad.errors import OptionError, UserError, WorkError, nearest
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import ArgumentIndex
 from touche_rad.plugins.profiles import (
@@ -143,7 +143,7 @@ class Plugin:
             return self.load()
         except Exception as error:
             raise WorkError(
-                f"{self.kind} {self.name!r} of {self.source} is broken: {text_of(error)}"
+                f"{self.kind} {self.name!r} of {self.source} is broken: {error}"
             ) from error
 
     @property
@@ -414,7 +414,7 @@ def import_plugins(places: Iterable[str]) -> None:
             else:
                 importlib.import_module(place)
         except Exception as error:
-            raise UserError(f"--plugin {place}: cannot be imported: {text_of(error)}") from error
+            raise UserError(f"--plugin {place}: cannot be imported: {error}") from error
 
 
 def _import_file(path: Path) -> None:

@@ -26,7 +26,7 @@ from touche_rad.debate import (
     Response,
     writable,
 )
-from touche_rad.errors import ToucheRadError, WorkError, text_of
+from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.evidence.orders import without_orders
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for
@@ -195,7 +195,7 @@ class _Valid:
 
 
 def _describe(error: BaseException) -> str:
-    words = " ".join(text_of(error).split())[:300]
+    words = " ".join(str(error).split())[:300]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 

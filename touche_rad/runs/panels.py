@@ -88,7 +88,7 @@ def _checked(given: Any, contest: Contest) -> Outcome:
         raise NoOutcome("the panel named a winner who did not speak")
     try:
         Outcome.model_validate(parse(dump(given.model_dump(mode="json"))))
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise NoOutcome(f"the outcome cannot be written: {error}"[:300]) from error
     if given.winner is None and not given.reason:
         return given.model_copy(update={"reason": "the panel named no winner"})

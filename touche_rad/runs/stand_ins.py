@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Final
 
 from touche_rad.calls import current_context
-from touche_rad.errors import WorkError, text_of
+from touche_rad.errors import WorkError
 from touche_rad.files.outputs import total_of
 from touche_rad.models import ModelError
 from touche_rad.text import printable, redact
@@ -197,7 +197,7 @@ def stop_at_machine_fault(plugin: str, error: BaseException) -> None:
         if (
             isinstance(cause, MemoryError)
             or (isinstance(cause, OSError) and cause.errno in _MACHINE)
-            or (isinstance(cause, RuntimeError) and _NO_THREAD in text_of(cause))
+            or (isinstance(cause, RuntimeError) and _NO_THREAD in str(cause))
         ):
             what = describe_failure(plugin, cause)
             raise MachineStop(f"stopped at a fault of the machine: {what}") from error
@@ -231,7 +231,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 def describe_failure(plugin: str, error: BaseException) -> str:
     """Return what happened, in one line."""
-    words = " ".join(redact(text_of(error)).split())[:_LONGEST]
+    words = " ".join(redact(str(error)).split())[:_LONGEST]
     if isinstance(error, ModelError):
         return f"{plugin}: {error.problem} ({words})" if words else f"{plugin}: {error.problem}"
     if isinstance(error, InvalidResult):

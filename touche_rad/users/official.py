@@ -133,7 +133,7 @@ class OfficialUser:
         body = reply.content
         try:
             value = reply.json()
-        except (ValueError, RecursionError):
+        except ValueError:
             raise BadReply(f"{self.place}: expected JSON, got {body[:60]!r}") from None
         message = value.get("message") if isinstance(value, dict) else None
         text = message.get("content") if isinstance(message, dict) else None

@@ -73,7 +73,7 @@ def _load(place: Traversable | Path, name: str) -> Persona:
         raise InputError(str(place), f"expected a persona of at most {_MAX_BYTES} bytes")
     try:
         values = tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(str(place), f"expected TOML: {error}") from None
     try:
         fields = PersonaFile.model_validate(values)
