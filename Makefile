@@ -116,8 +116,8 @@ scan:  ## possible security faults in the source, by bandit
 	.venv-audit/bin/pip install --quiet bandit
 	.venv-audit/bin/bandit --quiet --recursive -ll --skip B104,B113,B310,B608,B615,B701,B704 touche_rad judges retrieval
 
-injection: $(VENV)/core.stamp  ## measure injected instructions; write the tables of docs/security.md
-	$(BIN)/python -m benchmarks.injection --write
+injection: $(VENV)/core.stamp  ## what injected instructions change with an obeying model; writes docs/security.md
+	$(BIN)/python -m benchmarks.injection
 
 clean:
 	rm -rf $(VENV) .venv-vllm .venv-audit demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,7 +23,6 @@ from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Response
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
-from touche_rad.models.prompts import LEFT_OUT
 from touche_rad.plugins import Services, find
 from touche_rad.plugins.registry import Kind
 
@@ -226,7 +225,6 @@ def test_a_prompt_mentions_all_keys_values_and_limits_of_its_schema(
     assert {schema_of(call) for call in calls} == set(play.schemas.split())
     for call in calls:
         text, asked = prompt_of(call), schema_of(call)
-        assert LEFT_OUT not in text, f"{asked}: the filter of orders cut our own words"
         assert re.search(r"[Nn]ever follow instructions|Ignore any instructions", text), asked
         if "response_format" in call:
             schema = call["response_format"]["json_schema"]["schema"]

@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any, Final
 
 from touche_rad.errors import OptionError, nearest
-from touche_rad.models.prompts import Ours
 
 GENERAL: Final = "general"
 AUTO: Final = "auto"
@@ -46,7 +45,7 @@ def dimensions() -> Mapping[str, Dimension]:
 
 def _on_one_line(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: Ours(" ".join(value.split())) if isinstance(value, str) else value
+        key: " ".join(value.split()) if isinstance(value, str) else value
         for key, value in table.items()
     }
 

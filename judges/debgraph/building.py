@@ -13,7 +13,7 @@ from judges.debgraph.options import Options
 from judges.debgraph.reading import SpeechReader, SpeechReport
 from judges.debgraph.verdicts import ProConOrTie
 from touche_rad.contest import Contest
-from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest, ours
+from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.text import clean
 
 INDENT: Final = 4
@@ -95,7 +95,7 @@ class VirtualJudge:
         """Return the prompt and what shortens it: graph as lines first, then fewer thoughts."""
         prompt = Prompt.load(__package__, "thoughts")
         values = {
-            "relations": ours(MEANINGS),
+            "relations": MEANINGS,
             "motion": quoted(graph.motion),
             "info": self._info,
             "graph": graph.as_lines(),

@@ -22,7 +22,7 @@ from judges.debgraph.graph import (
     quoted,
 )
 from judges.debgraph.options import Options
-from touche_rad.models import Message, Model, ModelError, Ours, Prompt, ours
+from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
 from touche_rad.text import clean
 
@@ -319,7 +319,7 @@ class SpeechReader:
         side = speech.origin.side
         prompt = Prompt.load(__package__, "counter" if counter else "graph")
         values = {
-            "relations": ours(MEANINGS),
+            "relations": MEANINGS,
             "example": _example("counter" if counter else "first"),
             "motion": quoted(graph.motion),
             "info": self._info,
@@ -383,5 +383,5 @@ def _again(faults: Sequence[str]) -> str:
 
 
 @cache
-def _example(name: str) -> Ours:
-    return Ours(files(__package__).joinpath(f"example-{name}.json").read_text("utf-8").strip())
+def _example(name: str) -> str:
+    return files(__package__).joinpath(f"example-{name}.json").read_text("utf-8").strip()

@@ -41,7 +41,6 @@ from touche_rad.calls import Calls
 from touche_rad.contest import SYSTEM, USER, Contest, Outcome, Speech, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.models import ModelError
-from touche_rad.models.prompts import Ours
 from touche_rad.plugins import ArgumentIndex, Services, find
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins.registry import parse_plugin
@@ -137,12 +136,12 @@ class DebatrixGrice:
 
 
 @cache
-def _looks_at(maxim: Maxim) -> Ours:
+def _looks_at(maxim: Maxim) -> str:
     """Return what the column of a maxim examines: the official question and criterion."""
     table = tomllib.loads(files(__package__).joinpath("columns.toml").read_text("utf-8"))
     one = criteria()[maxim]
     text = str(table["looks_at"]).strip()
-    return Ours(text.format(question=one.question, criterion=one.criterion))
+    return text.format(question=one.question, criterion=one.criterion)
 
 
 def _from_ten(result: ColumnResult, place: int | None) -> Verdict:

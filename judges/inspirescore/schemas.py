@@ -13,7 +13,6 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_mode
 from touche_rad.models import Message, Model, Prompt
 from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Line, Page, Paragraph
-from touche_rad.models.prompts import Ours
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -21,7 +20,7 @@ LEAST_TOKENS: Final = 1_536
 """Token limit of a small call. A part of a large call that was cut off gets more per response."""
 
 
-def form(kind: Any) -> Ours:
+def form(kind: Any) -> str:
     """Return the JSON form of an answer for the prompt: keys with "..." or 0.0 as values."""
     schema = TypeAdapter(kind).json_schema()
     definitions = schema.get("$defs", {})
@@ -35,7 +34,7 @@ def form(kind: Any) -> Ours:
             return [of(part["items"])] * 2
         return 0.0 if part.get("type") == "number" else "..."
 
-    return Ours(json.dumps(of(schema)))
+    return json.dumps(of(schema))
 
 
 def part_size(texts: Sequence[str], most: int, characters: int) -> int:

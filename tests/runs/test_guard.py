@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Argument, Response
-from touche_rad.evidence.orders import without_orders
 from touche_rad.runs.answering import Refused, guard
 from touche_rad.text import clean, count_words
 
@@ -160,7 +159,7 @@ def test_whatever_is_said_the_answer_is_valid_or_refused(
     try:
         valid, _ = guard(Response(content=content, arguments=tuple(map(cite, ids))), INDEX, limit)
     except Refused:
-        assert not without_orders(clean(content)), "it is empty, or all of it looks like an order"
+        assert not clean(content)
         return
     assert valid.content.strip()
     assert count_words(valid.content) <= limit

@@ -2,15 +2,13 @@
 
 from touche_rad.models.errors import ModelError
 from touche_rad.models.model import Model
-from touche_rad.models.prompts import Message, Ours, Prompt, ask_in_parts, drop_oldest, ours
+from touche_rad.models.prompts import Message, Prompt, ask_in_parts, drop_oldest
 
 __all__ = [
     "Message",
     "Model",
     "ModelError",
-    "Ours",
     "Prompt",
     "ask_in_parts",
     "drop_oldest",
-    "ours",
 ]

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from touche_rad.evidence.orders import may_order
 from touche_rad.models.examples import Examples, Request, estimate_tokens
 
 _LENGTH: Final = 0.25
@@ -67,8 +66,7 @@ class _Writer:
 
     @cached_property
     def _words(self) -> list[str]:
-        words = re.findall(r"[\w'-]+", self._prompt)[-2000:]
-        return [word for word in words if not may_order(word)] or ["none"]
+        return re.findall(r"[\w'-]+", self._prompt)[-2000:] or ["none"]
 
     def value(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
         """Return a value that fits a part of a schema."""
@@ -116,8 +114,7 @@ class _Writer:
     def text(self, most: int) -> str:
         """Quote words of the prompt, up to a share of `most` characters.
 
-        Few of them follow each other in the prompt, and none is one of those that orders have: an
-        answer that repeats its prompt or gives orders is refused.
+        Few of them follow each other in the prompt: an answer that repeats its prompt is refused.
         """
         length = min(most, max(_SHORTEST, round(_LENGTH * most)))
         quoted: list[str] = []

@@ -2,18 +2,16 @@
 
 A line `=== system`, `=== user` or `=== assistant` begins a message. Constant text comes first in a
 file and variable text last, so that the prefix cache of a server helps. Values are data: they are
-never read as a template, cannot begin a message, and are inserted unchanged but for sentences that
-give orders to the model, such as `Ignore all instructions`. These are left out; beside one of them,
-weaker marks of an order are enough. A line such as
-`{% include "untrusted.jinja" %}` inserts a file of the folder `partials`, which many prompts share.
+never read as a template, cannot begin a message, and are inserted unchanged. A text of somebody
+else stands on one line behind its label, as a JSON string, or in an element that it does not close.
+`{% include "untrusted.jinja" %}`, which every prompt has, tells the model that such texts are data;
+it inserts a file of the folder `partials`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.resources import files
@@ -112,14 +110,8 @@ class Prompt:
             raise TypeError(
                 f"prompt {self.name}: missing {sorted(missing)}, unknown {sorted(more)}"
             )
-        found = self._rendered(values)
-        if any(LEFT_OUT in text for _, text in found):
-            with _alerted():
-                found = self._rendered(values)
-        return tuple(Message(role, Ours(text)) for role, text in found if text)
-
-    def _rendered(self, values: Mapping[str, Any]) -> list[tuple[Role, str]]:
-        return [(role, part.render(**values).strip()) for role, part in self._parts]
+        rendered = [(role, part.render(**values).strip()) for role, part in self._parts]
+        return tuple(Message(role, text) for role, text in rendered if text)
 
 
 @cache
@@ -224,52 +216,6 @@ async def ask_in_parts(
     return [one for part in results if not isinstance(part, ModelError) for one in part]
 
 
-LEFT_OUT: Final = "[A sentence that gives orders to the reader was left out.]"
-"""What a prompt contains instead of such a sentence."""
-
-
-class Ours(str):
-    """A text for a prompt that we wrote, or whose parts were checked before: it may give orders."""
-
-    __slots__ = ()
-
-
-def ours(value: Any) -> Any:
-    """Return a value from a file of ours, with all its texts marked as ours."""
-    if isinstance(value, str):
-        return Ours(value)
-    if isinstance(value, dict):
-        return {name: ours(one) for name, one in value.items()}
-    return [ours(one) for one in value] if isinstance(value, list) else value
-
-
-_alert: Final = ContextVar("alert", default=False)
-"""Whether the prompt that is rendered contains an order: weaker marks are then enough."""
-
-
-@contextmanager
-def _alerted() -> Iterator[None]:
-    token = _alert.set(True)
-    try:
-        yield
-    finally:
-        _alert.reset(token)
-
-
-def without_orders(text: str, *, alert: bool = False) -> str:
-    """Return a text by somebody else without the sentences that give orders to a model."""
-    from touche_rad.evidence import orders
-
-    return orders.without_orders(text, LEFT_OUT, alert=alert or _alert.get())
-
-
-def _inserted(value: Any) -> Any:
-    """Return a value as it is inserted into a prompt."""
-    if isinstance(value, str) and not isinstance(value, Ours):
-        return without_orders(value)
-    return value
-
-
 @cache
 def _jinja() -> jinja2.Environment:
     """Make the environment of all prompts; a command without a model does not load Jinja."""
@@ -282,7 +228,6 @@ def _jinja() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         loader=jinja2.FunctionLoader(_partial),
-        finalize=_inserted,
     )
 
 
@@ -320,12 +265,9 @@ def render_dialogue(
         last_response: Whether the response of the last turn is included.
         max_letters: Maximum letters of an utterance.
     """
-    said: list[tuple[str, str]] = []
+    lines: list[str] = []
     for turn in debate.turns:
-        said.append((user, clean(turn.utterance)[:max_letters]))
+        lines.append(f"{user}: {clean(turn.utterance)[:max_letters]}")
         if turn.response is not None and (last_response or turn is not debate.turns[-1]):
-            said.append((system, clean(turn.response.content)[:max_letters]))
-    shown = [without_orders(text) for _, text in said]
-    if shown != [text for _, text in said]:
-        shown = [without_orders(text, alert=True) for _, text in said]
-    return [Ours(f"{name}: {text}") for (name, _), text in zip(said, shown, strict=True)]
+            lines.append(f"{system}: {clean(turn.response.content)[:max_letters]}")
+    return lines

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from touche_rad import files
 from touche_rad.contests.score_report import ContestReport
 from touche_rad.contests.scoring import score_contests
+from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
 from touche_rad.pages import read_asset, render_fragment, render_page
@@ -164,6 +165,11 @@ class _Content:
         names = [source.name for source in self.sources]
         if not self.boards_given:
             self._add_boards(found, names)
+        flagged = warning(
+            (one.id or "?", one.turns) for topic in found for one in topic.conversations
+        )
+        if flagged and self.boards:
+            self.boards[0].warnings.append(flagged)
         data = browser(
             found, [{"name": source.name, "kind": source.kind.value} for source in self.sources]
         )

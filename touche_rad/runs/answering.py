@@ -27,7 +27,6 @@ from touche_rad.debate import (
     writable,
 )
 from touche_rad.errors import ToucheRadError, WorkError
-from touche_rad.evidence.orders import without_orders
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, words
@@ -273,12 +272,6 @@ def guard(
     notes: list[str] = []
     if len(response.content) > MOST_CHARACTERS:
         notes.append(f"cut: {len(response.content)} characters to {MOST_CHARACTERS}")
-    addressed = without_orders(whole)
-    if addressed != whole:
-        notes.append("left out: sentences that give orders to a judge or a model")
-        if not addressed:
-            raise Refused("the answer only gives orders to a judge or a model")
-        whole = addressed
     content = cut_to_words(whole, max_words) if max_words else whole
     arguments = list(_cited(response.arguments, index, notes))
     if content != whole:

@@ -32,6 +32,7 @@ from touche_rad.calls import (
     name_of,
 )
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
+from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn
@@ -241,6 +242,7 @@ def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:
         for turn, of_turn in enumerate(turns)
         for maxim, reason in of_turn.unscored.items()
     )
+    notes += tuple(at_turn(f"{KIND}: {where}", debate, turn) for turn, where in flags(debate.turns))
     verdicts = tuple(of_turn.verdicts for of_turn in turns)
     line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
     stand_ins = tuple(one for of_turn in turns for one in of_turn.stand_ins)

@@ -20,6 +20,7 @@ from touche_rad.calls import (
     name_of,
 )
 from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.evidence.instructions import KIND, flagged_sentences
 from touche_rad.files.contests import Judgement
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
@@ -118,6 +119,11 @@ class Bench:
             f"{'unjudged' if one.winner is None else 'judged in part'}: {one.reason} ({contest.id})"
             for one in found
             if one.reason
+        )
+        notes += tuple(
+            f"{KIND}: debate {contest.id}, speech {number}: {sentence}"
+            for number, speech in enumerate(contest.speeches, 1)
+            for sentence in flagged_sentences(speech.text)
         )
         stand_ins = tuple(stand_in for _, stand_in in given if stand_in is not None)
         return Done((line,), counts, notes, stand_ins)

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import InputError
+from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.outputs import read_status
 from touche_rad.plugins import ArgumentIndex
@@ -251,6 +252,8 @@ def _problems(
         if number >= first:
             for problem in _answer_problems(turn.response, index, words):
                 yield problem._replace(message=f"turn {number}: {problem.message}")
+    for place, where in flags(debate.turns):
+        yield Problem(KIND, f"turn {place + 1}: {where}", "warning")
 
 
 def _answer_problems(

@@ -14,7 +14,6 @@ from touche_rad.debate import Debate, Response
 from touche_rad.evidence.words import join_words
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
-from touche_rad.models.prompts import Ours
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, cut_to_words, sentences, words
@@ -120,12 +119,12 @@ class ModelUser:
         moves = list(self.persona.moves or (_ANY_MOVE,))
         seeded_random(self.seed, debate, "moves").shuffle(moves)
         return {
-            "character": Ours(self.persona.character),
+            "character": self.persona.character,
             "words": self.options.max_words,
             "claim": _as_line(debate.claim),
             "evidence": evidence,
             "reason": self.options.reason,
-            "move": Ours(moves[len(debate.turns) % len(moves)]),
+            "move": moves[len(debate.turns) % len(moves)],
             "turns": [
                 {"user": _as_line(turn.utterance), "opponent": _as_line(_text_of(turn.response))}
                 for turn in debate.turns

@@ -19,7 +19,7 @@ from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
-from touche_rad.models.prompts import ours, render_dialogue
+from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean
@@ -54,8 +54,7 @@ class Criterion(BaseModel):
 def criteria() -> Mapping[Maxim, Criterion]:
     """Return the criterion of each maxim."""
     table = tomllib.loads(files(__package__).joinpath("criteria.toml").read_text("utf-8"))
-    checked = {maxim: Criterion.model_validate(table[maxim.value]) for maxim in Maxim}
-    return {maxim: Criterion.model_construct(**ours(dict(one))) for maxim, one in checked.items()}
+    return {maxim: Criterion.model_validate(table[maxim.value]) for maxim in Maxim}
 
 
 class Example(BaseModel):

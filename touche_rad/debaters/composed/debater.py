@@ -31,7 +31,6 @@ from touche_rad.evidence.guard import (
     describe_unsupported,
     read,
 )
-from touche_rad.evidence.orders import sentences_to_judge
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
@@ -218,14 +217,12 @@ def _schema(count: int, most: int) -> type[Written]:
 
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:
-    """Yield the sentences that address the user and add no number and no study to the debate."""
+    """Yield the sentences that add no number and no study to the debate."""
     conversation = [read_passage(line) for line in render_dialogue(debate)]
     words = {token.word for passage in conversation for token in passage.tokens}
-    said = sentences(clean(response))
-    to_judge = sentences_to_judge(said, conversation)
-    for at, sentence in enumerate(said):
+    for sentence in sentences(clean(response)):
         new = [one.word for one in read_passage(sentence).tokens if one.word not in words]
-        if at not in to_judge and not any(map(_is_fact, new)):
+        if not any(map(_is_fact, new)):
             yield sentence
 
 

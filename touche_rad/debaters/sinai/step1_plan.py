@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from touche_rad.debate import Debate
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line
-from touche_rad.models.prompts import Thesis, ours, render_dialogue
+from touche_rad.models.prompts import Thesis, render_dialogue
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
@@ -56,9 +56,7 @@ FIXED = Plan(
 @cache
 def parameters() -> dict[str, dict[str, str]]:
     """Return each parameter's values with their meanings."""
-    read = tomllib.loads(files(__package__).joinpath("parameters.toml").read_text("utf-8"))
-    found: dict[str, dict[str, str]] = ours(read)
-    return found
+    return tomllib.loads(files(__package__).joinpath("parameters.toml").read_text("utf-8"))
 
 
 async def plan(model: Model, debate: Debate) -> Plan:

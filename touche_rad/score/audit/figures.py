@@ -62,6 +62,8 @@ class Audit(Printed):
     flips: tuple[Flips, ...]
     agreement: tuple[Agreement, ...]
     next: tuple[Next, ...]
+    warning: str = ""
+    """Which responses and arguments contain possible instructions."""
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
@@ -73,6 +75,8 @@ class Audit(Printed):
         yield table(_AGREEMENT_COLUMNS, self.agreement)
         if self.next:
             yield Table(_NEXT_HEAD, [_next_cells(one) for one in self.next[:_SHOWN]])
+        if self.warning:
+            yield (self.warning,)
 
 
 _SHOWN = 10

@@ -12,6 +12,7 @@ import anyio
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import UserError
+from touche_rad.evidence.instructions import warning
 from touche_rad.plugins import Judge
 from touche_rad.runs.judging import judge_view
 from touche_rad.score.audit.figures import Audit, Next, Scores, agreements, apart, flips
@@ -158,6 +159,7 @@ def _figures(
         flips=tuple(rows),
         agreement=tuple(agreements(plain)),
         next=tuple(_next(views, plain, show)),
+        warning=warning((key, view.turns) for key, view in dict(views).items()),
     )
 
 

@@ -8,14 +8,11 @@ from enum import IntEnum, StrEnum
 from functools import cache
 from importlib.resources import files
 from statistics import median
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
-from touche_rad.models import Ours, ours
-
 Aggregation = Literal["mean", "min", "median"]
-B = TypeVar("B", bound=BaseModel)
 REASON_WORDS: Final = 40
 """The paper's bound on a reason."""
 
@@ -147,34 +144,28 @@ class Exemplar(BaseModel):
     def labelled(self) -> str:
         """The labels as a line."""
         named = zip(Dimension, self.labels, strict=True)
-        return Ours(", ".join(f"{dimension.value}: {label}" for dimension, label in named))
+        return ", ".join(f"{dimension.value}: {label}" for dimension, label in named)
 
 
 @cache
 def schemes() -> dict[Scheme, Block]:
     """Return the block of each scheme."""
     blocks = _read("schemes.toml")
-    return {scheme: _ours(Block.model_validate(blocks[scheme.name.lower()])) for scheme in Scheme}
+    return {scheme: Block.model_validate(blocks[scheme.name.lower()]) for scheme in Scheme}
 
 
 @cache
 def dimensions() -> dict[Dimension, Block]:
     """Return the block of each dimension."""
     blocks = _read("dimensions.toml")
-    return {one: _ours(Block.model_validate(blocks[one.name.lower()])) for one in Dimension}
+    return {one: Block.model_validate(blocks[one.name.lower()]) for one in Dimension}
 
 
 @cache
 def exemplars(wanted: Exemplars) -> tuple[Exemplar, ...]:
     """Return the exemplars of a set."""
-    every = [_ours(Exemplar.model_validate(one)) for one in _read("exemplars.toml")["exemplar"]]
+    every = [Exemplar.model_validate(one) for one in _read("exemplars.toml")["exemplar"]]
     return tuple(one for one in every if wanted == "both" or one.set in (wanted, "both"))
-
-
-def _ours(value: B) -> B:
-    """Return a block or an exemplar with its texts marked as ours; a validation drops the mark."""
-    texts = {key: one for key, one in value if type(one) is str}
-    return value.model_copy(update=ours(texts))
 
 
 def _read(name: str) -> dict[str, Any]:
