@@ -1,8 +1,7 @@
-"""Prepare the speeches of a debate for the prompts: clean, split, and label them by debater."""
+"""Prepare the speeches of a debate for the prompts: split them, and label them by debater."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,13 +13,6 @@ from touche_rad.contest import Contest, Side, Speech
 from touche_rad.models import Prompt
 from touche_rad.text import clean
 
-_TAG: Final = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--(?:(?!<!--).)*?--)>", re.DOTALL)
-_IMAGE: Final = re.compile(r"!\[([^\[\]]*)\]\([^()]*\)")
-_LINK: Final = re.compile(
-    r"\[([^\[\]]+)\]\(([^\s()]+(?:\([^\s()]*\)[^\s()]*)?)(?:\s+\"[^\"]*\")?\)"
-)
-_MARKS: Final = re.compile(r"^\s{0,3}(?:#{1,6}\s+|[-*_]{3,}\s*$)")
-_STRONG: Final = re.compile(r"(\*\*|__|\*|`)(?=\S)(.+?)(?<=\S)\1")
 _SENTENCE: Final = re.compile(r".+?(?:(?<![.!?])[.!?]++[\"')\]]*+\s+|\n+|$)", re.DOTALL)
 _LONGEST_NAME, _LONGEST_MOTION, _LONGEST_INFO = 60, 1_000, 4_000
 _DUTIES: Final = {
@@ -32,26 +24,9 @@ _DUTIES: Final = {
 }
 
 
-def prepared(text: str) -> str:
-    """Return a speech for the prompts.
-
-    Markup is removed, linked addresses and the mark of quoted lines stay, and nothing in a speech
-    can close the element that the prompts put around it.
-    """
-    bare = html.unescape(_TAG.sub(" ", _IMAGE.sub(r"\1", text)))
-    lines = (_line(_LINK.sub(r"\1 (\2)", line)) for line in bare.splitlines())
-    return fenced("\n".join(line for line in lines if line))
-
-
 def fenced(text: str) -> str:
-    """Return a text that closes no element of a prompt; also used for texts by the model."""
+    """Return a text by the model that closes no element of a prompt."""
     return text.replace("</", "< /")
-
-
-def _line(line: str) -> str:
-    quotation = line.lstrip().startswith(">")
-    plain = clean(_STRONG.sub(r"\2", _MARKS.sub("", line.lstrip("> \t") if quotation else line)))
-    return f"> {plain}" if quotation and plain else plain
 
 
 def pieces(text: str, words: int) -> Iterator[str]:
@@ -81,6 +56,11 @@ def _sentences(text: str, words: int) -> Iterator[str]:
                 yield " ".join(parts[start : start + words]) + " "
 
 
+def _lines(text: str) -> str:
+    """Return a speech with clean lines, without empty ones."""
+    return "\n".join(filter(None, map(clean, text.splitlines())))
+
+
 @dataclass(frozen=True)
 class Entry:
     """A speech or a part of one, or its analysis."""
@@ -97,6 +77,15 @@ class Entry:
         """The number, the part of a long speech, and the debater, for a sentence."""
         part = f", part {self.part} of {self.parts}" if self.parts > 1 else ""
         return f"number {self.number}{part}, by {self.code}"
+
+    @property
+    def element(self) -> str:
+        """The name of an element for the text of a speech, which the text does not close."""
+        number, name = 1, "speech"
+        while f"</{name}" in self.text.lower():
+            number += 1
+            name = f"speech{number}"
+        return name
 
     @property
     def attributes(self) -> str:
@@ -159,7 +148,7 @@ class PreparedDebate:
         )
 
     def _parts(self, number: int, speech: Speech) -> Iterator[Entry]:
-        cut = [part for part in pieces(prepared(speech.text), self.chunk_words) if part]
+        cut = [part for part in pieces(_lines(speech.text), self.chunk_words) if part]
         code = next(code for code, who in self.speaker_of.items() if who == speech.speaker)
         for part, text in enumerate(cut, 1):
             yield Entry(number, code, text, part, len(cut))

@@ -1,4 +1,4 @@
-"""The adversarial sets contain what docs/adversarial.md says, and padding fools no judge."""
+"""The adversarial set contains what docs/adversarial.md says, and padding fools no judge."""
 
 from __future__ import annotations
 
@@ -17,23 +17,8 @@ from touche_rad.demo import demo_file
 from touche_rad.text import count_words
 
 DEBATES, LABELS = demo_file("adversarial.jsonl"), demo_file("adversarial-labels.jsonl")
-SECOND, SECOND_LABELS = demo_file("adversarial-2.jsonl"), demo_file("adversarial-2-labels.jsonl")
-THIRD, THIRD_LABELS = demo_file("adversarial-3.jsonl"), demo_file("adversarial-3-labels.jsonl")
 KINDS = {"unsupported", "flipped", "injected", "padded", "off-topic", "repeated", "good"}
 HALVES = ("dev", "held-out")
-NOT_AGREED = {
-    ("recorder-2", 0, "relation"),
-    ("choir-2", 1, "relation"),
-    ("buskers-2", 1, "relation"),
-    ("roundabout-2", 0, "relation"),
-    ("weights-3", 0, "quantity"),
-}
-NOT_AGREED_ON_THE_THIRD = {
-    ("flu-1", 2, "relation"),
-    ("zoo-1", 1, "relation"),
-    ("lawn-1", 2, "quality"),
-    ("prisonvote-2", 0, "quantity"),
-}
 
 
 @cache
@@ -130,73 +115,6 @@ def test_only_what_is_padded_or_for_a_judge_is_longer_than_the_task_allows():
     assert set(long) <= {"padded", "injected"}
 
 
-@cache
-def second() -> list[tuple[Debate, list[dict[str, Any]]]]:
-    lines = SECOND_LABELS.read_text("utf-8").splitlines()
-    return list(zip(files.read_debates(SECOND), map(json.loads, lines), strict=True))
-
-
-def test_the_second_set_has_216_responses_on_36_topics_of_its_own():
-    assert all(len(debate.turns) == len(of_debate) for debate, of_debate in second())
-    assert sum(len(debate.turns) for debate, _ in second()) == 216
-    topics = {debate.claim for debate, _ in second()}
-    assert len(topics) == 36
-    assert not topics & {debate.claim for debate in debates()}
-    written = [json.loads(line)["half"] for line in SECOND.read_text("utf-8").splitlines()]
-    assert set(written) == {"dev-2"}
-
-
-def test_its_labels_are_null_just_where_the_second_labeller_did_not_agree():
-    null = set()
-    for debate, of_debate in second():
-        for at, label in enumerate(of_debate):
-            assert set(label) == {*map(str, Maxim), "kind", "half"}
-            assert label["half"] == "dev-2"
-            assert label["kind"] in KINDS | {"beside", "conceded"}
-            assert all(label[maxim] in (0, 1, None) for maxim in Maxim)
-            null |= {(debate.id, at, str(maxim)) for maxim in Maxim if label[maxim] is None}
-    assert null == NOT_AGREED
-
-
-def test_its_relation_is_neither_mostly_yes_nor_mostly_no():
-    given = [label["relation"] for _, of_debate in second() for label in of_debate]
-    assert 0.5 <= sum(map(bool, given)) / len(given) <= 0.56
-
-
-@cache
-def third() -> list[tuple[Debate, list[dict[str, Any]]]]:
-    lines = THIRD_LABELS.read_text("utf-8").splitlines()
-    return list(zip(files.read_debates(THIRD), map(json.loads, lines), strict=True))
-
-
-def test_the_third_set_has_252_responses_on_48_topics_of_its_own():
-    assert all(len(debate.turns) == len(of_debate) for debate, of_debate in third())
-    assert sum(len(debate.turns) for debate, _ in third()) == 252
-    topics = {debate.claim for debate, _ in third()}
-    assert len(topics) == 48
-    others = [*debates(), *(debate for debate, _ in second())]
-    assert not topics & {debate.claim for debate in others}
-    assert not {debate.id for debate, _ in third()} & {debate.id for debate in others}
-    utterances = [turn.utterance for debate, _ in third() for turn in debate.turns]
-    assert len(set(utterances)) == len(utterances)
-    written = [json.loads(line)["half"] for line in THIRD.read_text("utf-8").splitlines()]
-    assert set(written) == {"dev-3"}
-
-
-def test_the_thirds_labels_are_null_where_not_agreed_and_its_good_answers_good():
-    null = set()
-    for debate, of_debate in third():
-        for at, label in enumerate(of_debate):
-            assert set(label) == {*map(str, Maxim), "kind", "half"}
-            assert label["half"] == "dev-3"
-            assert label["kind"] in KINDS | {"conceded"}
-            assert all(label[maxim] in (0, 1, None) for maxim in Maxim)
-            null |= {(debate.id, at, str(maxim)) for maxim in Maxim if label[maxim] is None}
-            if label["kind"] == "good":
-                assert all(label[maxim] != 0 for maxim in Maxim), debate.id
-    assert null == NOT_AGREED_ON_THE_THIRD
-
-
 PADDING = (
     "This is, as everybody knows, a matter about which a great many people have thought for "
     "a very long time. There is of course much that could be said about it."
@@ -206,12 +124,11 @@ PADDING = (
 def test_padding_does_not_turn_a_repeated_answer_into_a_relevant_one():
     repeated = [
         debate.view(at)
-        for debate, of_debate in (*second(), *third())
-        for at, label in enumerate(of_debate)
+        for debate, at, label in turns()
         if label["kind"] == "repeated" and label["relation"] == 0
     ]
     rejected = [one for one in repeated if not judge().judge(one)[Maxim.RELATION].yes]
-    assert len(rejected) > 50
+    assert len(rejected) > 10
     padded = [one.id for one in rejected if judge().judge(_more(one, PADDING))[Maxim.RELATION].yes]
     assert len(padded) <= 0.1 * len(rejected), padded
 

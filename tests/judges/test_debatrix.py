@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from judges.debatrix import Debatrix
 from judges.debatrix.combining import by_score, by_votes, weighted
-from judges.debatrix.speeches import pieces, prepared
+from judges.debatrix.speeches import Entry, PreparedDebate, pieces
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, schema_of
 from tests.models.scripted import Scripted
@@ -544,12 +544,15 @@ def test_a_wrong_dimension_is_told(option: str, value: str, told: str) -> None:
         find("panel", "debatrix").parse({option: value})
 
 
-def test_markup_goes_and_quotes_and_sources_stay() -> None:
-    text = (
-        '## Opening\n**Bold** and [a study](http://x.y/z "t").\n'
-        "> Is it <b>so</b>?\n\n![alt](i.png)&amp; </speech>\n---"
+@pytest.mark.parametrize("text", ["**Bold** </speech>\n> Is it <b>so</b>?", "</SPEECH> </speech2>"])
+def test_a_speech_is_shown_unchanged_and_closes_no_element(text: str) -> None:
+    entry = Entry(1, "A", text)
+    contest = Contest(
+        id="c", motion="M", sides={"a": "pro"}, speeches=(Speech(speaker="a", text=text),)
     )
-    assert prepared(text) == ("Opening\nBold and a study (http://x.y/z).\n> Is it so ?\nalt&")
+    (shown,) = PreparedDebate(contest).speeches
+    assert shown.text == text
+    assert f"</{entry.element}" not in text.lower()
 
 
 @given(st.lists(st.text("ab .!\n", min_size=1), max_size=30), st.integers(1, 20))
