@@ -19,6 +19,7 @@ from touche_rad import errors, text
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
 from touche_rad.debaters.grounded import polarity
 from touche_rad.evidence import quotable
+from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models.output import NoObject, parse_object
 from touche_rad.runs.answering import Answerer
@@ -78,9 +79,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "missing context": missing_context.__wrapped__,
     "polarity": lambda said: polarity.agreement(said, said),
     "reply of a model": _parse,
-    "marks of a speech": _search(
-        speeches._TAG, speeches._IMAGE, speeches._LINK, speeches._SENTENCE
-    ),
+    "sentences of a speech": _search(speeches._SENTENCE),
+    "instructions": flagged_sentences.__wrapped__,
     "formula": parser._NAME.fullmatch,
     "number": errors._LAST_NUMBER.search,
 }

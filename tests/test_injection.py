@@ -16,7 +16,6 @@ from tests.judges.makers import debate as judged_debate
 from tests.models.by_schema import answering, filled, prompt_of
 from tests.models.scripted import Handler, Scripted, reply
 from tests.terminal import touche_rad
-from tests.test_hostile_texts import LENGTH, UNITS
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate, Response
 from touche_rad.evidence.instructions import flagged_sentences
@@ -190,12 +189,6 @@ def test_debate_moves_and_labels_are_not_flagged_and_plain_attacks_are() -> None
     assert [text for text in HONEST if flagged_sentences(text)] == []
     attacks = TEXTS[len(HONEST) :]
     assert sum(bool(flagged_sentences(text)) for text in attacks) > len(attacks) / 2
-
-
-@pytest.mark.long
-def test_flags_take_linear_time() -> None:
-    for unit in UNITS:
-        flagged_sentences(unit * (LENGTH // len(unit)) + "x")
 
 
 class Echoing:
