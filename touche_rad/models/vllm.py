@@ -51,11 +51,13 @@ _DEFAULTS: Final = {
     # Otherwise a weak model fills an answer with blanks up to its maximum tokens.
     "structured-outputs-config": '{"backend": "xgrammar", "disable_any_whitespace": true}',
 }
-# Asks Linux to stop the server when the thread that started it ends, also if it is killed
-# (prctl 1 is PR_SET_PDEATHSIG), and becomes the server.
-_LAUNCH: Final = (
-    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execvp(sys.argv[1], sys.argv[1:])"
-)
+# Starts the server, and beside it a shell that waits until our end of a pipe is closed, also if we
+# were killed, and then stops all processes of the session. A server that starts may ignore SIGTERM.
+_LAUNCH: Final = """
+exec 3<&0
+(trap '' TERM; read -r _ <&3; kill -TERM 0; sleep 10; kill -KILL 0) &
+exec "$@" 3<&- </dev/null
+"""
 
 
 class Vllm:
@@ -84,7 +86,7 @@ class Vllm:
         self._report = report or log.info
         self._log = log_file
         self._thread = ThreadPoolExecutor(1, "vllm")
-        """One thread that starts servers and lives as long as this object (see `_LAUNCH`)."""
+        """Starts servers, one after the other."""
         self._lock = threading.Lock()
         self._started: Future[Endpoint] | None = None
         """The start of the server; it goes on if a caller stops waiting for it."""
@@ -180,8 +182,8 @@ class Vllm:
         keep = {name: text for name, text in os.environ.items() if not name.startswith("OPENAI_")}
         with self._log.open("ab") as output:
             self._server = subprocess.Popen(
-                [sys.executable, "-P", "-c", _LAUNCH, *command],
-                stdin=subprocess.DEVNULL,
+                ["sh", "-c", _LAUNCH, "sh", *command],
+                stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
                 env=keep,
@@ -249,7 +251,7 @@ class Vllm:
             server.wait(_STOP)
         with suppress(ProcessLookupError):  # what the server has left behind
             os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
+        server.communicate()
 
 
 def _check_installed(model: str) -> None:
