@@ -1,0 +1,41 @@
+"""The prompts of every profile are those of its golden file in `tests/prompts`.
+
+After a deliberate change of a prompt, write the files anew and read their diff:
+
+    WRITE_GOLDEN=1 .venv/bin/python -m pytest tests/test_golden_prompts.py
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.plugins import registered
+
+FOLDER = Path(__file__).parent / "prompts"
+
+
+def profiles() -> Iterator[tuple[str, str]]:
+    """Yield each plugin that calls a model, with each of its profiles."""
+    for kind in ("debater", "judge", "panel"):
+        for name, plugin in registered(kind).items():
+            if plugin.uses_model and plugin.source == "touche-rad":
+                for profile in [one.name for one in plugin.profiles()] or [""]:
+                    yield name, profile
+
+
+@pytest.mark.parametrize(("name", "profile"), sorted(profiles()))
+def test_the_prompts_of_a_profile_are_its_golden_file(name: str, profile: str) -> None:
+    options = ("-O", f"profile={profile}") if profile else ()
+    ended = touche_rad("prompts", name, "-i", "demo", *options)
+    if ended.code and "no option" in ended.err:
+        ended = touche_rad("prompts", name, *options)
+    assert ended.code == 0, ended.err
+    golden = FOLDER / f"{name}{profile and f'.{profile}'}.txt"
+    if os.environ.get("WRITE_GOLDEN"):
+        golden.write_text(ended.out, "utf-8")
+    assert ended.out == golden.read_text("utf-8")
