@@ -1,4 +1,4 @@
-"""Tournaments that keep their debates, choose the informative ones, and stop at narrow intervals."""
+"""Tournaments that keep their debates."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.terminal import Ended, touche_rad
 from touche_rad import plugins
 from touche_rad.contest import Contest, Outcome
-from touche_rad.contests.tournament.schedule import Schedule, covariance, next_pairs
 from touche_rad.debate import Debate, Response
 from touche_rad.plugins import Options, Services, debater, panel
 
@@ -112,75 +110,3 @@ def test_what_a_debate_depends_on_is_not_reused(tmp_path: Path, demo_index_path:
     PLAYED.clear()
     assert cup(tmp_path, demo_index_path, "12", "--seed", "7", "--replace").code == 0
     assert PLAYED == {"1": 6, "2": 6}
-
-
-def test_a_budget_plays_whole_units_and_is_not_exceeded_by_a_repetition(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
-    assert cup(tmp_path, demo_index_path, "1234", "--max-games", "13").code == 0
-    played = lines(tmp_path)
-    assert len(played) == len(lines(tmp_path, "outcomes.jsonl")) == 12
-    pairs = Counter((one["motion"], frozenset(one["debaters"].values())) for one in played)
-    assert set(pairs.values()) == {2}, "both sides of a claim"
-    before = (tmp_path / "cup" / "ratings.json").read_bytes()
-    PLAYED.clear()
-    assert cup(tmp_path, demo_index_path, "1234", "--max-games", "13").code == 0
-    assert not PLAYED
-    assert (tmp_path / "cup" / "ratings.json").read_bytes() == before
-
-
-def test_it_stops_at_narrow_intervals_and_says_when_it_cannot_reach_them(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
-    assert cup(tmp_path, demo_index_path, "123", "--until-interval", "1300", claims=9).code == 0
-    assert 0 < len(lines(tmp_path)) < 6 * 9
-    ended = cup(tmp_path, demo_index_path, "123", "--until-interval", "5", claims=9)
-    assert len(lines(tmp_path)) == 6 * 9
-    assert "the widest interval is" in ended.err
-
-
-def test_an_interrupted_tournament_makes_the_same_choices(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
-    """A record that ends in the middle of a line stands for any moment of a kill."""
-    words = ("--max-games", "16")
-    cup(tmp_path, demo_index_path, "1234", *words)
-    record = (tmp_path / "cup" / "games.jsonl").read_bytes()
-    for share in (0.1, 0.5, 0.9):
-        again = tmp_path / f"again{share}"
-        (again / "cup").mkdir(parents=True)
-        (again / "cup" / "games.jsonl").write_bytes(record[: int(share * len(record))])
-        assert cup(again, demo_index_path, "1234", *words, "--workers", "1").code == 0
-        for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
-            assert (again / "cup" / name).read_bytes() == (tmp_path / "cup" / name).read_bytes()
-
-
-def test_the_pair_that_reduces_the_variances_most_plays_next() -> None:
-    wins = np.zeros((4, 4))
-    wins[0, 1] = wins[1, 0] = 5.0  # these two are known, the others are not
-    wins[2, 3] = 1.0
-    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
-    first = next_pairs(wins, pairs, 1)[0]
-    assert first != (0, 1)
-
-    def variances(pair: tuple[int, int]) -> float:
-        more = wins.copy()
-        more[pair] += 1
-        more[pair[::-1]] += 1
-        return float(np.trace(covariance(more, 1.0)))
-
-    assert variances(first) < variances((0, 1))
-    assert next_pairs(wins, [(0, 1)], 3) == [(0, 1)], "there is one claim left for it"
-
-
-def test_debaters_with_narrow_intervals_play_only_to_help_the_others() -> None:
-    wins = np.full((3, 3), 3.0) * (1 - np.eye(3))
-    pairs = [(0, 1)] * 9 + [(0, 2)] * 9 + [(1, 2)] * 9
-    chosen = next_pairs(wins, pairs, 4, wanted=[False, False, True])
-    assert all(2 in pair for pair in chosen)
-    schedule = Schedule(3, 2, prior=1.0, samples=50, seed=0)
-    assert schedule.next_units(3, until=None)
-    for claim in range(2):
-        for a, b in ((0, 1), (0, 2), (1, 2)):
-            schedule.add(claim, a, b, 1.0)
-    assert schedule.next_units(3, until=None) == [], "all are played"

@@ -79,15 +79,6 @@ if TYPE_CHECKING:
         help="Prior: number of virtual draws per debater.",
     ),
     opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
-    click.option(
-        "--until-interval",
-        type=opt.Number(0, min_open=True),
-        metavar="POINTS",
-        help="Play the most informative debates until each 95 % interval is at most POINTS wide.",
-    ),
-    opt.integer(
-        "--max-games", "Maximum debates in DIR, the most informative first. [default: all]", least=2
-    ),
     opt.DEADLINE,
     opt.WORKERS,
     opt.SEED,
@@ -139,7 +130,7 @@ def tournament_command(claims: Path, **given: Any) -> int:
         one.tag: prepare.identify(unlimited, services, one.plugin, words=given["words"])
         for one in debaters
     }
-    game = Games(given, folder, judging, settings_of)
+    game = Games(given, folder, settings_of)
     model = services.model
     settings = {
         "judge": judging.identity["judge"],

@@ -16,7 +16,6 @@ from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
-    from touche_rad.contest import Contest, Outcome
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import Folder
     from touche_rad.contests.two_sides import Entrant, Game, Stage
@@ -109,8 +108,6 @@ def play_debates(
     names = [one.name for one in entrants]
     played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
     whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
-    limits = {key: given[key] for key in ("until_interval", "max_games")}
-    whole |= limits
     finished = folder.played(whole, replace=given["replace"])
     if finished and not given["restart"]:
         return 0
@@ -120,16 +117,12 @@ def play_debates(
     stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
     mine = folder.begin_playing(whole)
     describe = prepare.count_calls(services.model)
-    chosen, model = None, services.model
-    if any(limits.values()):
-        chosen, model = recorded.choose(claims, stage, services.model), None
-        played = {**played, "games": sorted(chosen)}
     with progress("debating", quiet=given["quiet"], describe=describe) as report:
         run_options = RunOptions(
             workers=prepare.parallel(given, model=services.model is not None),
             bad=files.BadLines(skip=given["skip_bad"]),
             progress=report,
-            model=model,
+            model=services.model,
             replace=given["replace"] or mine,
             status_path=folder.path / "contests.jsonl.status.json",
             warnings=warnings,
@@ -142,7 +135,6 @@ def play_debates(
             stage,
             identity=played,
             verb="tournament",
-            chosen=chosen,
             play=partial(recorded.play, stage),
         )
         status = run(work, folder.contests, run_options)
@@ -159,10 +151,9 @@ class Games:
         self,
         given: prepare.Given,
         folder: Folder,
-        judging: Judging,
         settings_of: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        self.given, self.folder, self.judging = given, folder, judging
+        self.given, self.folder = given, folder
         self.settings_of = settings_of
 
     async def play(self, stage: Stage, game: Game) -> Done:
@@ -176,65 +167,6 @@ class Games:
             **{key: self.given[key] for key in ("rounds", "max_calls", "max_tokens")},
         }
         return await self.folder.recorded(key, stage.play, game)
-
-    def choose(self, claims: Path, stage: Stage, model: Model | None) -> set[str]:
-        """Play and judge the most informative debates; return the ids of the debates to keep."""
-        import anyio
-
-        from touche_rad import files
-        from touche_rad.contests.tournament.adaptive import (
-            Limits,
-            choose_games,
-            contest_in,
-            outcome_in,
-        )
-        from touche_rad.contests.two_sides import games
-        from touche_rad.runs.panels import Bench, sit_recorded
-        from touche_rad.runs.runner import Interrupted
-
-        given, judging = self.given, self.judging
-        names = [one.name for one in stage.entrants]
-        bench = Bench(judging.panel, str(judging.identity["judge"]), False, None)
-        source = files.read_claims(claims, files.BadLines(skip=given["skip_bad"]))
-
-        async def play(game: Game) -> tuple[Contest, Outcome]:
-            contest = contest_in((await self.play(stage, game)).lines[0])
-            done = await sit_recorded(bench, contest, judging.identity, self.folder.recorded)
-            return contest, outcome_in(done.lines[0])
-
-        async def work(report: Callable[[int, int | None], None]) -> tuple[set[str], float]:
-            try:
-                return await choose_games(
-                    list(games(source, names)),
-                    names,
-                    play,
-                    Limits(given["until_interval"], given["max_games"]),
-                    before=self.folder.game_ids(),
-                    prior=given["prior"],
-                    samples=given["samples"],
-                    seed=given["seed"],
-                    report=report,
-                    workers=prepare.parallel(given, model=model is not None),
-                )
-            finally:
-                for used in (model, judging.model):
-                    if used is not None:
-                        await used.close()
-
-        with progress("playing and judging", quiet=given["quiet"]) as report:
-            try:
-                chosen, widest = anyio.run(work, report)
-            except KeyboardInterrupt:
-                raise Interrupted(
-                    f"stopped; finished debates are kept in {self.folder.recorded.path}: run the "
-                    "same command to continue"
-                ) from None
-        if given["until_interval"] and widest > given["until_interval"]:
-            say(
-                f"note: the widest interval is {widest:.0f} points, more than --until-interval "
-                f"{given['until_interval']:g}: add claims, or raise --max-games"
-            )
-        return chosen
 
 
 class Judging:
@@ -266,7 +198,7 @@ class Judging:
             run_options = RunOptions(
                 workers=prepare.parallel(given, model=self.model is not None),
                 progress=report,
-                model=None if given["until_interval"] or given["max_games"] else self.model,
+                model=self.model,
                 status_path=folder.path / "outcomes.jsonl.status.json",
                 strict=given["strict"],
                 errors=folder.path / f"outcomes.jsonl{ERRORS}",

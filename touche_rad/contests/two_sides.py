@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -116,7 +116,6 @@ def work(
     identity: Mapping[str, Any],
     verb: str = "simulate",
     play: Callable[[Game], Awaitable[Done]] | None = None,
-    chosen: Container[str] | None = None,
 ) -> Work[Game]:
     """Return the work of playing every pair of debaters on both sides of every claim.
 
@@ -126,13 +125,11 @@ def work(
         identity: What determines the output, without these arguments.
         verb: The name of the command in the status.
         play: Plays a debate. Default: the stage.
-        chosen: The ids of the debates to play. Default: all.
     """
     names = [one.name for one in stage.entrants]
 
     def read(bad: files.BadLines) -> Iterator[Game]:
-        every = games(files.read_claims(source, bad), names)
-        return (game for game in every if chosen is None or game.id in chosen)
+        return games(files.read_claims(source, bad), names)
 
     whole = {**identity, "debaters": names, "rounds": stage.rounds}
     return Work(verb, source, read, play or stage.play, whole)

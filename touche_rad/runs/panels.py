@@ -129,16 +129,6 @@ class Bench:
         return Done((line,), counts, notes, stand_ins)
 
 
-async def sit_recorded(
-    bench: Bench, contest: Contest, identity: Mapping[str, Any], recorded: Recorded | None
-) -> Done:
-    """Judge one debate, or return the recorded verdict on the same words by the same panel."""
-    if recorded is None:
-        return await bench.sit(contest)
-    key = {"judging": identity, "swap": bench.swap, "contest": contest.model_dump(mode="json")}
-    return await recorded(key, bench.sit, contest)
-
-
 def work(
     source: Path,
     panel: Panel,
@@ -167,6 +157,10 @@ def work(
         )
 
     async def sit(contest: Contest) -> Done:
-        return await sit_recorded(bench, contest, identity, recorded)
+        """Judge one debate, or return the recorded verdict on the same words by the same panel."""
+        if recorded is None:
+            return await bench.sit(contest)
+        key = {"judging": identity, "swap": swap, "contest": contest.model_dump(mode="json")}
+        return await recorded(key, bench.sit, contest)
 
     return Work("judge", source, read, sit, {**identity, "swap": swap})

@@ -24,7 +24,7 @@ CONTESTS, OUTCOMES, RATINGS = "contests.jsonl", "outcomes.jsonl", "ratings.json"
 GAMES: Final = "games.jsonl"
 """Every debate and verdict by its settings, for tournaments with other debaters or claims."""
 _STATE: Final = "tournament.json"
-_MAY_GROW: Final = ("debaters", "input", "until_interval", "max_games", "games")
+_MAY_GROW: Final = ("debaters", "input")
 """Settings that may change: the debates that do not depend on them are kept."""
 
 
@@ -133,12 +133,6 @@ class Folder:
         if begun is None or mine:
             self._write({**self._state, "under play": now})
         return mine
-
-    def game_ids(self) -> set[str]:
-        """Return the ids of the debates in the folder."""
-        if not self.contests.is_file():
-            return set()
-        return {contest.id for contest in files.read_contests(self.contests)}
 
     def set_played(self, identity: Mapping[str, Any], costs: Mapping[str, Any]) -> None:
         """Record that all debates are played, and their costs."""
