@@ -16,7 +16,7 @@ _MARKUP = re.compile(
     r"https?:|www\.|\w\.(?:com|org|net|gov|edu)\b|\[\w[^\]]*\]|\bp+\. ?\d", re.IGNORECASE
 )
 """Addresses, links and page numbers."""
-_FEWEST, _MOST = 10, 45
+_MOST = 45
 _ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 _SHRED = re.compile(
@@ -25,27 +25,6 @@ _SHRED = re.compile(
 )
 """The name or address of a link after the last full stop."""
 _LONGEST_SHRED: Final = 400
-
-FORM: Final = ("dangling", "markup", "question", "short", "long")
-"""Names of the faults of form; each is 0 if the text does not have it."""
-
-
-@lru_cache(maxsize=32_768)
-def _form(text: str) -> tuple[float, ...]:
-    quoted = " ".join(whole_sentences(text))
-    size = count_words(quoted)
-    return (
-        float(bool(missing_context(quoted))),
-        float(bool(_MARKUP.search(quoted))),
-        float("?" in quoted),
-        max(0.0, (_FEWEST - size) / _FEWEST),
-        max(0.0, (size - _MOST) / 15),
-    )
-
-
-def form(text: str) -> dict[str, float]:
-    """Return what makes a text a bad quotation; all values are 0 for a good one."""
-    return dict(zip(FORM, _form(text), strict=True))
 
 
 def clear(quoted: str) -> bool:
