@@ -166,14 +166,12 @@ def _add_data(router: APIRouter, session: Session) -> None:
     async def queue(settle: Annotated[bool, Query()] = False) -> dict[str, Any]:
         """Return the turns of a view, their progress, and the first open one."""
         turns = places(settle)
-        ids = [session.exchanges.debates[place.debate].key for place in turns]
         opened = {place for place, _ in session.study.open_disagreements()}
         first = session.first_open()
         if settle:
             first = next((at for at, place in enumerate(turns) if place in opened), 0)
         return {
             "places": turns,
-            "ids": ids,
             "first": first,
             "open": [place in opened for place in turns] if settle else None,
             **state_record(session, turns),

@@ -99,7 +99,7 @@
     const [done, total] = settle ? [settled, queue.disagreements] : [queue.done, queue.total];
     $("position").textContent = queue.places.length ? `${at + 1} of ${queue.places.length}` : "";
     $("rate").textContent = settle ? `${done} of ${total} disagreements settled`
-      : `${done} labelled${queue.begun ? `, ${queue.begun} begun` : ""}${queue.per_hour ? ` · ${Math.round(queue.per_hour)} turns an hour` : ""}`;
+      : `${done} labelled${queue.begun ? `, ${queue.begun} begun` : ""}`;
     rad.replace($("who"), rad.h("bdi", null, data.annotator));
     $("progress").max = Math.max(total, 1); $("progress").value = done;
     $("undo").disabled = !queue.can_undo;
@@ -202,16 +202,7 @@
     inOrder(async () => { taken(turn, place, await request("note", { debate: turn.debate, turn: turn.turn, note })); works(); });
   });
   $("note-field").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); $("note-form").requestSubmit(); } });
-  const openGo = () => { $("go-field").value = ""; $("go-error").textContent = ""; $("go-dialog").showModal(); $("go-field").focus(); };
-  $("go-form").addEventListener("submit", (event) => {
-    const wanted = $("go-field").value.trim();
-    const number = /^\d+$/.test(wanted) && Number(wanted) >= 1 && Number(wanted) <= queue.places.length ? Number(wanted) - 1
-      : wanted ? queue.ids.findIndex((id) => id.startsWith(wanted)) : -1;
-    if (number < 0) { event.preventDefault(); $("go-error").textContent = `There is no such turn: give 1 to ${queue.places.length}, or an id.`; return; }
-    move(number);
-  });
   $("note-cancel").addEventListener("click", () => $("note-dialog").close());
-  $("go-cancel").addEventListener("click", () => $("go-dialog").close());
 
   /* Keys */
   const rubric = () => { const dialog = $("rubric"); if (dialog.open) { dialog.close(); } else { dialog.showModal(); } };
@@ -227,13 +218,13 @@
     Enter: ["Next open turn", nextOpen],
     ArrowRight: ["Next turn", () => move(at + 1)], ArrowLeft: ["Previous turn", () => move(at - 1)],
     ArrowDown: ["Frame the next question", () => step(1)], ArrowUp: ["Frame the question above", () => step(-1)],
-    g: ["Go to a turn", openGo], "?": ["Show or hide this rubric", rubric] });
+    "?": ["Show or hide this rubric", rubric] });
   rad.keys.help = rubric;
   const KEYS = [["1 to 4", "yes on Quantity, Quality, Relation, Manner"], ["Shift+1 to 4", "no"], ["d", "don't know, on the framed question"], ["↑ ↓", "frame another question"],
-    ["Enter", "next open turn"], ["← →", "previous or next turn"], ["u", "undo the last answer or note"], ["n", "write a note"], ["g", "go to a turn"], ["?", "show or hide this rubric"]];
+    ["Enter", "next open turn"], ["← →", "previous or next turn"], ["u", "undo the last answer or note"], ["n", "write a note"], ["?", "show or hide this rubric"]];
   rad.add($("key-list"), KEYS.map(([key, what]) => [rad.h("dt", null, rad.h("kbd", null, key)), rad.h("dd", null, what)]));
   document.addEventListener("keydown", (event) => { if (event.key === "?" && !event.defaultPrevented && $("rubric").open) { event.preventDefault(); $("rubric").close(); } });
-  $("undo").addEventListener("click", undo); $("note").addEventListener("click", openNote); $("go").addEventListener("click", openGo);
+  $("undo").addEventListener("click", undo); $("note").addEventListener("click", openNote);
   $("next").addEventListener("click", nextOpen); $("previous").addEventListener("click", () => move(at - 1));
   addEventListener("hashchange", () => start().catch(fail));
   if (data.settle && !location.hash) { rad.address.write({ view: "settle" }); }

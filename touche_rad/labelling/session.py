@@ -63,11 +63,6 @@ class Progress:
     begun: int
     """Turns of the queue with one to three answers."""
     total: int
-    per_hour: float | None
-    """Turns per hour, without breaks; None before the third turn."""
-
-
-_FIRST: Final = 3
 
 
 class Session:
@@ -170,13 +165,11 @@ class Session:
         return max(len(self.queue) - 1, 0)
 
     def progress(self) -> Progress:
-        """Return how far the annotator is, and how fast."""
+        """Return how far the annotator is."""
         answers = self.study.answers[self.annotator]
         counts = [len(answers.get(item.place, ())) for item in self.queue]
         done = sum(count == len(Maxim) for count in counts)
-        seconds, complete = self.study.seconds(self.annotator), self.study.complete(self.annotator)
-        rate = 3600 * complete / seconds if complete >= _FIRST and seconds > 0 else None
-        return Progress(done, sum(count > 0 for count in counts) - done, len(counts), rate)
+        return Progress(done, sum(count > 0 for count in counts) - done, len(counts))
 
     def agreement(self) -> Agreement:
         """Return the agreement of all annotators."""

@@ -16,9 +16,6 @@ Answer = int | None
 """1 yes, 0 no, None: the annotator does not know."""
 Answers = dict[Maxim, Answer]
 
-PAUSE: Final = 300.0
-"""Seconds without a keystroke that count as a break, not as work."""
-
 
 @dataclass(frozen=True)
 class Settled:
@@ -38,17 +35,6 @@ class Undone:
 
 
 @dataclass
-class _Pace:
-    seconds: float = 0.0
-    last: datetime | None = None
-
-    def tick(self, now: datetime) -> None:
-        if self.last is not None and 0 < (gap := (now - self.last).total_seconds()) <= PAUSE:
-            self.seconds += gap
-        self.last = now
-
-
-@dataclass
 class Study:
     """The answers of all annotators."""
 
@@ -58,12 +44,10 @@ class Study:
     samples: dict[Place, str] = field(default_factory=dict)
     """Why each labelled turn was shown."""
     _done: dict[str, list[tuple[Event, Any]]] = field(default_factory=lambda: defaultdict(list))
-    _paces: dict[str, _Pace] = field(default_factory=lambda: defaultdict(_Pace))
 
     def apply(self, event: Event) -> Undone | None:
         """Change the state by an event; for an undo, return what was taken back."""
         by = str(event["by"])
-        self._paces[by].tick(datetime.fromisoformat(event["at"]))
         if event.get("undo"):
             return self._undo(by)
         self._done[by].append((event, self._set(event)))
@@ -111,10 +95,6 @@ class Study:
     def can_undo(self, by: str) -> bool:
         """Whether an annotator has something to undo."""
         return bool(self._done[by])
-
-    def seconds(self, by: str) -> float:
-        """Return how long an annotator worked, without breaks."""
-        return self._paces[by].seconds
 
     def is_complete(self, by: str, place: Place) -> bool:
         """Whether an annotator has answered all questions on a turn."""

@@ -112,7 +112,6 @@ def state_record(session: Session, places: Sequence[Place]) -> dict[str, Any]:
         "done": progress.done,
         "begun": progress.begun,
         "total": progress.total,
-        "per_hour": progress.per_hour,
         "counts": [len(answers.get(place, ())) for place in places],
         "can_undo": study.can_undo(session.annotator),
         "annotators": study.annotators,

@@ -1,4 +1,4 @@
-"""Dot plots and histograms as SVG, and the shapes of all plots.
+"""Dot plots as SVG, and the shapes of all plots.
 
 Dot plots are as wide as a phone, so that their text keeps its size; wider pages show several in a
 row.
@@ -20,8 +20,6 @@ SPAN: Final = 206
 VALUE: Final = 46
 """Sizes of dot plots: names, the scale, and values."""
 ROW: Final = 22
-BIN: Final = 5
-LIMIT: Final = 60
 _LETTERS: Final = 15
 _STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
 
@@ -101,35 +99,6 @@ def _inside(x: float, label: str) -> float:
     """Return the middle of a label that does not leave the plot."""
     half = 3.4 * len(label)
     return round(min(max(x, half), NAME + SPAN + VALUE + 16 - half), 1)
-
-
-def histogram(title: str, counts: Sequence[int]) -> Markup:
-    """Plot the number of responses by length, with a line at 60 words."""
-    bins = [0] * (max((*counts, LIMIT + 2 * BIN)) // BIN + 1)
-    for count in counts:
-        bins[count // BIN] += 1
-    highest, height, width = max(bins, default=0) or 1, 110, NAME + SPAN
-    left, wide = 40, width / len(bins)
-    parts = []
-    for number, held in enumerate(bins):
-        if not held:
-            continue
-        tall = round(height * held / highest, 1)
-        box = (round(left + number * wide + 1, 1), TOP + height - tall, round(wide - 2, 1), tall)
-        rect = '<rect x="{}" y="{}" width="{}" height="{}" class="mark s0"/>'
-        parts.append(Markup(rect).format(*box))
-    base = TOP + height
-    x = round(left + LIMIT / (len(bins) * BIN) * width, 1)
-    parts += [
-        line(left, base, left + width, base),
-        line(x, TOP, x, base, "baseline"),
-        text(x + 4, TOP + 8, "60 words", "value"),
-        text(left - 4, TOP + 10, str(highest), "name"),
-    ]
-    for tick in range(0, len(bins) * BIN + 1, 20):
-        at = round(left + tick / (len(bins) * BIN) * width, 1)
-        parts += [line(at, base, at, base + 4), text(at, base + 18, str(tick), "tick")]
-    return figure(title, NAME + SPAN + VALUE + 16, base + 26, parts)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> Markup:

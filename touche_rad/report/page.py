@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +17,7 @@ from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
 from touche_rad.pages import read_asset, render_fragment, render_page
-from touche_rad.plots.svg import Dot, dots, histogram
+from touche_rad.plots.svg import Dot, dots
 from touche_rad.report.asked import cost_board, costs
 from touche_rad.report.boards import Board, Plot
 from touche_rad.report.browse import PART_LETTERS, browser, to_json
@@ -47,7 +45,6 @@ _FIRST_PARTS: Final = ("part-d0", "part-w0")
 """These are before the scripts of a page that is one file, so that its first view is early."""
 _SAMPLES: Final = 2000
 _PART: Final = re.compile(r"[dw]\d+\.js")
-_HISTOGRAMS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -95,32 +92,15 @@ def write_report(
         debates: Whether to show the debates.
     """
     bad = bad or BadLines()
-    with _without_collection():
-        paths, ratings = split_runs_and_ratings(runs)
-        content = _Content(sources_of(paths), labels, seed, bad, boards)
-        content.add_scores(ratings)
-        if debates:
-            content.add_debates()
-        content.add_contests()
-        content.add_queries()
-        content.add_files(ratings)
-        return content.write(out, title or "touche-rad report")
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Stop the garbage collector.
-
-    The records of a report stay until it is written: the collector would search millions of objects
-    again and again, a quarter of the time for 50 runs.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    paths, ratings = split_runs_and_ratings(runs)
+    content = _Content(sources_of(paths), labels, seed, bad, boards)
+    content.add_scores(ratings)
+    if debates:
+        content.add_debates()
+    content.add_contests()
+    content.add_queries()
+    content.add_files(ratings)
+    return content.write(out, title or "touche-rad report")
 
 
 class _Content:
@@ -313,7 +293,7 @@ def _score(
 
 
 def _length_plots(found: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot]:
-    """Plot the words per response: histograms of a few systems, or medians and ranges of many."""
+    """Plot the words per response: the median and the middle 90 % of each run."""
     lengths: dict[str, list[int]] = {}
     for topic in found:
         for one in topic.conversations:
@@ -322,11 +302,6 @@ def _length_plots(found: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot
             counts = [count_words(turn.response.content) for turn in one.turns if turn.response]
             lengths.setdefault(name, []).extend(counts)
     filled = {name: sorted(counts) for name, counts in lengths.items() if counts}
-    if len(filled) <= _HISTOGRAMS:
-        for name, counts in filled.items():
-            caption = f"Words per response: {name}"
-            yield Plot(caption, histogram(caption, counts))
-        return
     rows = [
         Dot(name, counts[len(counts) // 2], counts[(cut := len(counts) // 20)], counts[-1 - cut])
         for name, counts in filled.items()
