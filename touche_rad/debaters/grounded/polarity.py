@@ -42,11 +42,14 @@ def agreement(message: str, claim: str) -> float:
     denies the claim. A sentence that begins with a concession is not compared. A better measure of
     polarity can replace this function: everything else only uses its sign and size.
     """
-    best = 0.0
-    for sentence in sentences(message):
-        if not _CONCESSION.match(sentence):
-            best = max(best, _compared(content(sentence), content(claim)), key=abs)
-    return best
+    said = content(claim)
+    return max((_compared(one, said) for one in _asserted(message)), key=abs, default=0.0)
+
+
+@lru_cache(maxsize=64)
+def _asserted(message: str) -> tuple[Mapping[str, bool], ...]:
+    """Return the content of the sentences that concede nothing; one answer asks many times."""
+    return tuple(content(one) for one in sentences(message) if not _CONCESSION.match(one))
 
 
 def _compared(said: Mapping[str, bool], claim: Mapping[str, bool]) -> float:
