@@ -16,7 +16,7 @@ from typing import Any, Final
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import PAGE, ElasticArguments
 from retrieval.elastic.connection import Connection, may_be_id, place
-from retrieval.elastic.loading import send_changes, settle, update_description
+from retrieval.elastic.loading import send, settle, update_description
 from retrieval.index.annotations import CALLS, plain, report_part
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -111,7 +111,7 @@ async def _annotate_block(
     ]
     if missing:
         found = await annotator.annotate_all([one.text for one in missing], lambda _: None)
-        send_changes(
+        send(
             connection,
             [
                 (

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import islice
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 from retrieval.elastic import shape
 from retrieval.elastic.connection import (
@@ -23,8 +21,8 @@ from retrieval.elastic.connection import (
     log,
     place,
 )
-from retrieval.elastic.documents import documents
-from retrieval.index.statements import StatementGroups
+from retrieval.index.analyser import PARTS, CollectionAnalyser
+from retrieval.index.statements import ROLES, StatementGroups
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
@@ -32,16 +30,14 @@ from touche_rad.files.seen import SeenIds
 
 BATCH: Final = 1_000
 """Arguments per batch."""
-_AT_ONCE: Final = 2
-"""Batches that the server gets at a time."""
+BYTES: Final = 900_000
+"""Maximum size of a request, unless a single document is larger; proxies often allow 1 MiB."""
+_EXISTS: Final = 409
+_MERGE_SECONDS: Final = 4 * 3600.0
+"""Maximum time of a merge: a large index with vectors takes long."""
 
-
-class Kept(NamedTuple):
-    """An argument's place in the collection, id and document, ready to send."""
-
-    order: int
-    name: str
-    document: bytes
+Pair = tuple[Mapping[str, Any], Any]
+"""A bulk action and its document, which may be JSON already."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +52,31 @@ class Spool:
     digest: str
     groups: Any
 
-    def batches(self) -> Iterator[Sequence[Kept]]:
-        """Yield batches of arguments in order."""
+    def pairs(self, concrete: str) -> Iterator[Pair]:
+        """Yield the bulk actions that create the documents, in order.
+
+        "create" keeps the first copy of an argument that is sent twice; "index" would replace it,
+        and a replaced copy counts in the scores until segments are merged.
+        """
         self.file.seek(0)
         lines = zip(self.file, self.file, self.groups, strict=True)
-        kept = (
-            Kept(order, json.loads(name), document[:-1] + shape.end(order, groups.tolist()))
-            for order, (name, document, groups) in enumerate(lines)
-        )
-        while batch := list(islice(kept, BATCH)):
-            yield batch
+        for order, (name, document, groups) in enumerate(lines):
+            action = {"create": {"_index": concrete, "_id": json.loads(name)}}
+            yield action, document[:-1] + shape.end(order, groups.tolist())
 
 
 @contextmanager
 def spooled(arguments: Iterable[Argument]) -> Iterator[Spool]:
     """Write the arguments' documents to a temporary file and check their ids."""
     digest, gathering = sha256(), StatementGroups()
+    tokens = lru_cache(BATCH)(CollectionAnalyser().tokens)  # arguments of a topic share texts
     with tempfile.TemporaryFile() as file:
-        for made in documents(_lines(arguments, digest)):
-            file.write(made.lines)
-            gathering.add_all(made.statements)
+        for line in _lines(arguments, digest):
+            record = json.loads(line)
+            stems = {part: tokens(record.get(part) or "") for part in PARTS}
+            gathering.add(stems[role] for role in ROLES)
+            name = json.dumps(shape.sendable(record["id"]))
+            file.write(f"{name}\n{shape.begin(record, line, stems)}\n".encode())
         groups = gathering.groups()
         if not len(groups):
             raise UserError("the collection contains no argument")
@@ -98,67 +99,41 @@ def _lines(arguments: Iterable[Argument], digest: Any) -> Iterator[str]:
             yield line
 
 
-Pair = tuple[bytes, bytes]
-"""A bulk action and its document, as JSON."""
-_EXISTS: Final = 409
-_MERGE_SECONDS: Final = 4 * 3600.0
-"""Maximum time of a merge: a large index with vectors takes long."""
-BYTES: Final = 8 * 2**20
-"""Maximum size of a request, unless a single document is larger."""
-
-
-def send_changes(
-    connection: Connection, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-) -> None:
-    """Send bulk actions with their documents."""
-    send(connection, [(_json(action), _json(document)) for action, document in pairs])
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value).encode()
-
-
-def send(connection: Connection, pairs: Sequence[Pair]) -> None:
-    """Send documents; a request that the server finds too large is split in two."""
-    for part in _parts(pairs):
-        _send_part(connection, part)
-
-
-def _parts(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
-    part: list[Pair] = []
-    size = 0
-    for pair in pairs:
-        own = len(pair[0]) + len(pair[1])
-        if part and size + own > BYTES:
-            yield part
-            part, size = [], 0
-        part.append(pair)
-        size += own
-    if part:
-        yield part
-
-
-def _send_part(connection: Connection, part: Sequence[Pair]) -> None:
-    operations = [line for pair in part for line in pair]
-    try:
-        answer = connection.ask(
-            lambda es: es.bulk(operations=operations), one_try=connection.writing_try
-        )
-    except TooLarge:
-        if len(part) == 1:
-            ((action, document),) = part
-            name = next(iter(json.loads(action).values()))["_id"]
+def send(connection: Connection, pairs: Iterable[Pair]) -> None:
+    """Send bulk actions with their documents; what the server did not answer is sent again."""
+    iterator = iter(pairs)
+    while batch := list(islice(iterator, BATCH)):
+        try:
+            failures = connection.ask(partial(_failures, batch), one_try=connection.writing_try)
+        except TooLarge:
+            action, document = max(batch, key=lambda pair: len(_json(pair[1])))
+            name = next(iter(action.values()))["_id"]
             raise UserError(
-                f"{connection.where}: the argument {name!r} has {len(document)} bytes, "
+                f"{connection.where}: the argument {name!r} has {len(_json(document))} bytes, "
                 "more than the server accepts in a request (http.max_content_length)"
             ) from None
-        half = len(part) // 2
-        _send_part(connection, part[:half])
-        _send_part(connection, part[half:])
-        return
-    if answer["errors"]:
-        for fault in filter(None, map(_fault, answer["items"])):
+        for fault in filter(None, map(_fault, failures)):
             raise WorkError(f"{connection.where}: {fault}")
+
+
+def _failures(batch: Sequence[Pair], es: Any) -> list[Mapping[str, Any]]:
+    """Send a batch; return the actions that failed, after retries of those that were too many."""
+    from elasticsearch.helpers import streaming_bulk
+
+    results = streaming_bulk(
+        es,
+        batch,
+        expand_action_callback=lambda pair: pair,
+        max_chunk_bytes=BYTES,
+        max_retries=3,
+        initial_backoff=0.5,
+        raise_on_error=False,
+    )
+    return [item for done, item in results if not done]
+
+
+def _json(document: Any) -> bytes:
+    return document if isinstance(document, bytes) else json.dumps(document).encode()
 
 
 def _fault(item: Mapping[str, Any]) -> str:
@@ -189,25 +164,11 @@ def load(
             "mappings": shape.mapping(spool.digest, spool.count),
         }
         concrete = f"{connection.where.index}-{_short_digest(body)}-{shape.FORMAT}"
-        made = _made(connection, concrete, body)
-        _send_all(connection, concrete, spool.batches(), check=not made)
+        _make(connection, concrete, body)
+        send(connection, spool.pairs(concrete))
         _finish(connection, concrete, spool.count)
     _rename(connection, concrete, before)
     return spool.count
-
-
-def _send_all(
-    connection: Connection, concrete: str, batches: Iterator[Sequence[Kept]], *, check: bool
-) -> None:
-    """Send all batches, some at a time: the server has work while the next ones are read."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        running: deque[Future[None]] = deque()
-        for batch in batches:
-            running.append(pool.submit(send_batch, connection, concrete, batch, check=check))
-            if len(running) > _AT_ONCE:
-                running.popleft().result()
-        for one in running:
-            one.result()
 
 
 def _short_digest(body: Mapping[str, Any]) -> str:
@@ -232,15 +193,14 @@ def _standing(connection: Connection, *, replace: bool) -> list[str]:
     return list(found)
 
 
-def _made(connection: Connection, concrete: str, body: Mapping[str, Any]) -> bool:
-    """Create the index unless a killed load has; return whether it is new."""
-    if connection.ask(lambda es: bool(es.indices.exists(index=concrete))):
-        return False
-    return bool(connection.ask(partial(_create, index=concrete, body=body)))
+def _make(connection: Connection, concrete: str, body: Mapping[str, Any]) -> None:
+    """Create the index unless a killed load has."""
+    if not connection.ask(lambda es: bool(es.indices.exists(index=concrete))):
+        connection.ask(partial(_create, index=concrete, body=body))
 
 
-def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
-    """Create an index; return False if another load has just created it."""
+def _create(es: Any, index: str, body: Mapping[str, Any]) -> None:
+    """Create an index unless another load has just created it."""
     import elasticsearch
 
     try:
@@ -248,32 +208,6 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
     except elasticsearch.BadRequestError as error:
         if error.error != "resource_already_exists_exception":
             raise
-        return False
-    return True
-
-
-def send_batch(
-    connection: Connection, concrete: str, batch: Sequence[Kept], *, check: bool
-) -> None:
-    """Send the arguments of a batch that the index does not have.
-
-    A request without an answer in time is sent again. "create" keeps the first copy of an argument;
-    "index" would replace it, and a replaced copy counts in the scores until segments are merged.
-    """
-    there = _there(connection, concrete, [one.name for one in batch]) if check else set()
-    send(
-        connection,
-        [
-            (_json({"create": {"_index": concrete, "_id": one.name}}), one.document)
-            for one in batch
-            if one.name not in there
-        ],
-    )
-
-
-def _there(connection: Connection, concrete: str, names: Sequence[str]) -> set[str]:
-    found = connection.ask(lambda es: es.mget(index=concrete, ids=names, source=False))["docs"]
-    return {one["_id"] for one in found if one.get("found")}
 
 
 def settle(connection: Connection, concrete: str) -> None:

@@ -11,7 +11,7 @@ from retrieval.dense.vectors import slug
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.loading import send_changes, settle, update_description
+from retrieval.elastic.loading import send, settle, update_description
 from retrieval.index.analyser import content
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -120,7 +120,7 @@ def _encode(
             _declare(connection, concrete, name, len(vectors[0]), wanted)
             for at, vector in zip(held, vectors, strict=True):
                 documents[at][name] = vector.tolist()
-    send_changes(
+    send(
         connection,
         [
             (

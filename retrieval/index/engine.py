@@ -1,4 +1,4 @@
-"""An inverted index of PISA. One thread at a time searches, also for the threads that wait.
+"""An inverted index of PISA. One thread at a time searches.
 
 Documents with equal texts are stored once.
 """
@@ -11,10 +11,9 @@ import sys
 import tempfile
 import threading
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
@@ -28,110 +27,6 @@ from weakref import WeakSet
 import numpy as np
 
 from touche_rad.calls import completed
-
-Found = list[list[tuple[float, int]]]
-Search = Callable[[Sequence[str], int], Found]
-
-
-@dataclass(eq=False)
-class _Request:
-    queries: Sequence[str]
-    k: int
-    found: Found | None = None
-    leads: bool = False
-    left: bool = False
-    ready: threading.Event = field(default_factory=threading.Event)
-
-
-class SharedSearch:
-    """Runs the queries of many threads in batches, one batch at a time."""
-
-    def __init__(self, search: Search, most: int) -> None:
-        """Wrap a search; `most` is the maximum number of queries of a batch."""
-        self._search = search
-        self._most = most
-        self._clear()
-        _all.add(self)
-
-    def _clear(self) -> None:
-        self._guard = threading.Lock()
-        self._pending: deque[_Request] = deque()
-        self._searching = False
-
-    def best(self, queries: Sequence[str], k: int) -> Found:
-        """Return the results of these queries."""
-        mine = _Request(queries, k)
-        try:
-            self._queue(mine)
-            return mine.found if mine.found is not None else self._lead(mine)
-        finally:
-            self._leave(mine)
-
-    def _queue(self, mine: _Request) -> None:
-        """Wait until this request is answered or runs the next batch."""
-        with self._guard:
-            if not self._searching:
-                self._searching = mine.leads = True
-                return
-            self._pending.append(mine)
-        mine.ready.wait()
-
-    def _lead(self, mine: _Request) -> Found:
-        """Answer all waiting requests; if that fails, answer this one alone."""
-        others = self._waiting(mine)
-        try:
-            found = iter(self._search([q for one in (mine, *others) for q in one.queries], mine.k))
-        except BaseException as error:
-            with self._guard:
-                self._pending.extendleft(one for one in reversed(others) if not one.left)
-            if others and isinstance(error, Exception):
-                return self._search(mine.queries, mine.k)
-            raise
-        mine.found = [next(found) for _ in mine.queries]
-        for one in others:
-            one.found = [next(found) for _ in one.queries]
-            one.ready.set()
-        return mine.found
-
-    def _waiting(self, mine: _Request) -> list[_Request]:
-        """Take the waiting requests that fit into this batch."""
-        room = self._most - len(mine.queries)
-        taken: list[_Request] = []
-        with self._guard:
-            for one in tuple(self._pending):
-                if one.k == mine.k and len(one.queries) <= room:
-                    self._pending.remove(one)
-                    taken.append(one)
-                    room -= len(one.queries)
-        return taken
-
-    def _leave(self, mine: _Request) -> None:
-        """Hand over to the next request, also after an interruption."""
-        with self._guard:
-            mine.left = True
-            if mine in self._pending:
-                self._pending.remove(mine)
-            if not mine.leads:
-                return
-            if self._pending:
-                first = self._pending.popleft()
-                first.leads = True
-                first.ready.set()
-            else:
-                self._searching = False
-
-
-_all: WeakSet[SharedSearch] = WeakSet()
-
-
-def _begin_anew() -> None:
-    """A forked process has no searching or waiting threads."""
-    for one in _all:
-        one._clear()
-
-
-os.register_at_fork(after_in_child=_begin_anew)
-
 
 Scored = tuple[float, int]
 
@@ -311,7 +206,8 @@ class Engine:
             memoryview(np.load(folder / name, mmap_mode="r")) if grouped else None
             for name in (MEMBERS, STARTS)
         )
-        self._shared = SharedSearch(self._best, _AT_ONCE)
+        self._lock = threading.Lock()
+        _opened.add(self)
 
     def __reduce__(self) -> tuple[type[Engine], tuple[Path]]:
         return Engine, (self._folder,)
@@ -321,7 +217,8 @@ class Engine:
         found: list[list[Scored]] = []
         with completed:
             for start in range(0, len(queries), _AT_ONCE):
-                found += self._shared.best(queries[start : start + _AT_ONCE], k)
+                with self._lock:
+                    found += self._best(queries[start : start + _AT_ONCE], k)
         return found
 
     def _best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
@@ -390,6 +287,18 @@ class Engine:
         for query, score, document in zip(*columns, strict=True):
             found[query].append((score, document))
         return found
+
+
+_opened: WeakSet[Engine] = WeakSet()
+
+
+def _unlock_all() -> None:
+    """A forked process has no searching threads."""
+    for one in _opened:
+        one._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock_all)
 
 
 @contextmanager

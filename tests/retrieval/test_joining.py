@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -61,7 +60,6 @@ def test_any_few_words(sets: list[set[str]], shared: int) -> None:
     keys = list(dict.fromkeys(tuple(sorted(one)) for one in sets))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joining, "SHARED", shared)
-        patch.setattr(joining, "_PART", shared)
         assert groups_of(keys).tolist() == _plainly(keys, shared)
 
 
@@ -86,7 +84,6 @@ def _many(count: int) -> list[Key]:
 @pytest.mark.long
 def test_thousands_of_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "_BLOCK", 1000)
-    monkeypatch.setattr(joining, "_PART", 5000)
     keys = _many(4000)
     found = groups_of(keys)
     assert found.dtype == np.int32
@@ -109,31 +106,3 @@ def test_nothing_to_join() -> None:
     assert groups_of([]).tolist() == []
     assert groups_of([("a",), ("b", "c")]).tolist() == [0, 1]
     assert groups_of([tuple(f"w{n}" for n in range(LONGEST + 1))]).tolist() == [0]
-
-
-def test_statements_are_collected_and_grouped_in_little_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ten million arguments are 30 million statements: each takes bytes and not objects."""
-    monkeypatch.setattr(joining, "_BLOCK", 1000)
-    monkeypatch.setattr(joining, "_PART", 5000)
-    words, count = [f"w{number}" for number in range(9973)], 9000
-
-    def key(at: int) -> Key:
-        return tuple(sorted(words[at * step % len(words)] for step in range(1, 13)))
-
-    tracemalloc.start()
-    try:
-        collected = joining.StatementGroups()
-        for at in range(count):
-            collected.add([key(at), key(at // 2), ()])
-        held = tracemalloc.get_traced_memory()[0]
-        collected.write(np.arange(count), tmp_path / "statements")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert held / (3 * count) < 50
-    assert peak / (3 * count) < 170
-    groups = np.load(tmp_path / "statements" / "groups.npy")
-    assert (groups[: count // 2, 0] == groups[: 2 * (count // 2) : 2, 1]).all()
-    assert (groups[:, 2] == -1).all()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.index.engine import SharedSearch, build_engine
+from retrieval.index.engine import build_engine
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened, texts
 from touche_rad.debate import Argument
@@ -154,39 +152,6 @@ def test_an_index_is_not_made_of_half_of_its_documents(tmp_path: Path) -> None:
     read: list[int] = []
     with pytest.raises(OSError, match="the disk is gone"):
         build_engine(tmp_path / "broken", documents)
-
-
-def test_those_who_wait_are_answered_by_one_search_and_fail_alone() -> None:
-    asked: list[list[str]] = []
-    go, begun = threading.Event(), threading.Event()
-
-    def search(queries: Sequence[str], k: int) -> list[list[tuple[float, int]]]:
-        asked.append(list(queries))
-        begun.set()
-        go.wait(60)
-        if "poison" in queries:
-            raise OSError("poisoned")
-        return [[(float(k), len(query))] for query in queries]
-
-    together = SharedSearch(search, 5)
-    with ThreadPoolExecutor(8) as pool:
-        first = pool.submit(together.best, ["a"], 1)
-        begun.wait(60)
-        others = [pool.submit(together.best, ["b" * n], 1) for n in (2, 3, 4)]
-        deeper = pool.submit(together.best, ["c", "cc"], 2)
-        poison = pool.submit(together.best, ["poison"], 1)
-        while len(together._pending) < 5:
-            time.sleep(0.001)
-        go.set()
-        assert first.result(60) == [[(1.0, 1)]]
-        assert [one.result(60) for one in others] == [[[(1.0, n)]] for n in (2, 3, 4)]
-        assert deeper.result(60) == [[(2.0, 1)], [(2.0, 2)]]
-        with pytest.raises(OSError, match="poisoned"):
-            poison.result(60)
-        assert together.best(["d"], 1) == [[(1.0, 1)]]
-    assert asked[0] == ["a"]
-    assert ["c", "cc"] in asked
-    assert max(map(len, asked)) == 4  # the three, and whoever asked for poison, at once
 
 
 def test_a_batch_finds_what_single_queries_find(fruit: PisaArguments) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import http.client
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from retrieval.elastic import loading as bulk
 from retrieval.elastic import shape
 from tests.conftest import unavailable
 from tests.retrieval.elastic.asking import asked, run
@@ -180,33 +179,6 @@ def test_an_argument_that_is_too_large_is_named(
     (line,) = ran.stderr.splitlines()
     assert "the argument 'giant' has 16" in line
     assert "more than the server accepts in a request (http.max_content_length)" in line
-
-
-class _Recording:
-    """A connection to a server that takes everything, and notes how large each request was."""
-
-    where = "there"
-    writing_try = 10.0
-
-    def __init__(self) -> None:
-        self.sizes: list[list[int]] = []
-
-    def ask(self, call: Callable[[Any], Any], one_try: float) -> Any:
-        assert one_try == self.writing_try
-        return call(self)
-
-    def bulk(self, operations: list[Any]) -> Any:
-        self.sizes.append([len(one) for one in operations[1::2]])
-        return {"errors": False, "items": []}
-
-
-def test_requests_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "BYTES", 1_000)
-    lengths = [10, 400, 400, 400, 5_000, 10, 10]
-    recording = _Recording()
-    bulk.send_changes(recording, [({"index": {}}, {"text": "x" * one}) for one in lengths])  # type: ignore[arg-type]
-    assert [one - len(str({"text": ""})) for part in recording.sizes for one in part] == lengths
-    assert [len(part) for part in recording.sizes] == [3, 1, 1, 2]
 
 
 @pytest.mark.parametrize(
