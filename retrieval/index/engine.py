@@ -304,6 +304,7 @@ os.register_at_fork(after_in_child=_unlock_all)
 @contextmanager
 def _temporary(place: Path) -> Iterator[None]:
     """Let the engine write its temporary files here: it ends the process where it cannot."""
+    tempfile.gettempdir()  # Python remembers the first answer, which must outlive this folder
     earlier = os.environ.get("TMPDIR")
     with tempfile.TemporaryDirectory(dir=place) as folder:
         os.environ["TMPDIR"] = folder
