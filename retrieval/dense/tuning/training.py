@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from retrieval.dense.encoders import SentenceEncoder
-from retrieval.dense.tuning.network import Network, layers_below
+from retrieval.dense.tuning.network import Network
 from retrieval.index.analyser import ALL, analyse, content
 from retrieval.tasks import HIDDEN, Task, Topic, TrainingReport, topics
 from retrieval.training import CollectionTrainer, Job, Trained
@@ -134,11 +134,8 @@ def _fit(model: Any, job: Job[Recipe]) -> int:
         for epoch in range(recipe.epochs)
         for batch in batches(job.arguments, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
     ]
-    texts = [text for step, batch in enumerate(plan, 1) for text in passages(batch, step)]
-    texts += [claim for batch in plan for claim, _ in queries(batch)]
     model.eval()
     network = Network(model, recipe.longest, recipe.half_precision)
-    network.cache_frozen(layers_below(model, parts), texts, job.folder.root)
     fit(
         model,
         parts,
