@@ -2,7 +2,6 @@
 
     python benchmarks/quality.py retrieval --split test --encoder fold1 --beside ENCODER
     python benchmarks/quality.py stance --split test --stance nli:MODEL --stance trained:DIR,DIR
-    python benchmarks/quality.py elasticsearch LOCAL ELASTICSEARCH QUERIES
 
 `--data` (default: the environment variable TOUCHE_RAD_DATA) is the folder with
 claimrev-4441.jsonl.gz. Give one trained encoder or stance model per fold: each query is answered by
@@ -90,19 +89,11 @@ def main() -> None:
     search.add_argument("--queries", type=int, metavar="N", help="at most N queries of each task")
     search.add_argument("--keep", type=Path, metavar="DIR", help="keep the indexes here")
     commands.add_parser("stance", parents=[data], help="which claim does an argument attack?")
-    same = commands.add_parser("elasticsearch", help="does it find the same as the local index?")
-    same.add_argument("local")
-    same.add_argument("elasticsearch")
-    same.add_argument("queries", type=Path, help="one query per line")
-    same.add_argument("-k", type=int, default=10)
     options = parser.parse_args()
-    if options.command == "elasticsearch":
-        compare_indexes(options)
-    else:
-        check(parser, options)
-        tables = stance(options) if options.command == "stance" else retrieval(options)
-        if options.write:
-            write(options.write, tables)
+    check(parser, options)
+    tables = stance(options) if options.command == "stance" else retrieval(options)
+    if options.write:
+        write(options.write, tables)
 
 
 def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -267,26 +258,6 @@ def write(path: Path, tables: Mapping[str, str]) -> None:
     known = {one.split("**")[1]: one for one in kept if one.startswith("**")}
     text = "\n".join(f"\n{table.strip()}\n" for table in {**known, **tables}.values())
     path.write_text(f"{before}{BEGIN}\n{text}{END}{after}", "utf-8")
-
-
-def compare_indexes(options: argparse.Namespace) -> None:
-    """Print for each field how many result lists of both indexes are equal."""
-    queries = [line for line in options.queries.read_text("utf-8").splitlines() if line.strip()]
-    local, remote = (plugins.open_index(one) for one in (options.local, options.elasticsearch))
-    print(f"{len(queries)} queries, the best {options.k}")
-    print("| field | same list | same arguments | others | widest gap of scores at the cut |")
-    print("| --- | --- | --- | --- | --- |")
-    for field in FIELDS:
-        same, reordered, gaps = 0, 0, []
-        hits = (index.scored(field, queries, options.k) for index in (local, remote))
-        for one, other in zip(*hits, strict=True):
-            here, there = [name for name, _ in one], [name for name, _ in other]
-            same += here == there
-            reordered += here != there and set(here) == set(there)
-            scores, last = dict(one), one[-1][1] if one else 1.0
-            gaps += [(scores[name] - last) / last for name in set(here) - set(there)]
-        others = len(queries) - same - reordered
-        print(f"| {field} | {same} | {reordered} | {others} | {max(gaps, default=0):.1%} |")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""Measure time and memory: retrieval, vectors, argument memory, model calls, servers, scores.
+"""Measure time and memory: retrieval, model calls, servers, scores.
 
     python benchmarks/speed.py retrieval COLLECTION [--elastic URL|own] [--synthetic N]
-    OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
     python benchmarks/speed.py debates DEBATES MODEL [--judge NAME] [--most N] [--at-once N]
     python benchmarks/speed.py score [--runs N] [--debates N] [--turns N] [--keep DIR]
@@ -28,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -40,9 +38,6 @@ DEPTH = 10
 ROUNDS = 3
 DEBATES, TURNS = 32, 30
 REMOTE = "touche-rad-speed"
-NOISE = 0.3
-"""Length of the noise that is added to a synthetic vector of length 1."""
-Vectors = NDArray[np.float32]
 
 
 def main() -> None:
@@ -56,11 +51,6 @@ def main() -> None:
     search.add_argument("--synthetic", type=int, metavar="N")
     search.add_argument("--queries", type=int, default=300)
     search.set_defaults(run=retrieval)
-    vectors = commands.add_parser("dense", help="exact vector search and the graph")
-    vectors.add_argument("index", help="built with --dense")
-    vectors.add_argument("--synthetic", type=int, default=287_156)
-    vectors.add_argument("--queries", type=int, default=300)
-    vectors.set_defaults(run=dense)
     asking = commands.add_parser("model", help="our model client against plain HTTP requests")
     asking.add_argument("model", nargs="?", help="model that vLLM serves; without it our overhead")
     asking.add_argument("--prompts", type=int, default=200)
@@ -257,75 +247,6 @@ def concurrent(index: ArgumentIndex, queries: Sequence[str]) -> tuple[float, flo
     for thread in threads:
         thread.join()
     return float(np.median(times)), float(np.quantile(times, 0.99))
-
-
-def dense(options: argparse.Namespace) -> None:
-    """Compare the full product, the exact search and the graph on synthetic vectors.
-
-    Each vector and query lies between two random real ones, with noise.
-    """
-    from retrieval.dense.neighbours import Graph, Neighbours, write_graph, write_vectors
-
-    chance = np.random.default_rng(SEED)
-    real = vectors_of(options.index)
-    vectors, queries = (
-        synthetic_vectors(real, count, chance) for count in (options.synthetic, options.queries)
-    )
-    print(
-        f"{len(vectors)} vectors of {vectors.shape[1]} numbers, {len(queries)} queries, "
-        f"the best {DEPTH}\n"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        made = (
-            0.0,
-            seconds(write_vectors, vectors, Path(folder, "exact")),
-            seconds(write_graph, vectors, Path(folder)),
-        )
-        exact, graph = Neighbours(Path(folder, "exact")), Graph(Path(folder))
-        searches: dict[str, Callable[[Vectors], set[int]]] = {
-            "plain product": lambda query: set(
-                np.argpartition(-(vectors @ query[0]), DEPTH)[:DEPTH].tolist()
-            ),
-            "exact, bounded": lambda query: {key for _, key in exact.nearest(query, DEPTH)[0]},
-            "graph (HNSW)": lambda query: {key for _, key in graph.nearest(query, DEPTH)[0]},
-        }
-        times: dict[str, list[float]] = {name: [] for name in searches}
-        recall: dict[str, list[float]] = {name: [] for name in searches}
-        for at in range(len(queries)):
-            best: set[int] = set()
-            for name, search in searches.items():
-                start = time.perf_counter()
-                keys = search(queries[at : at + 1])
-                times[name].append(1000 * (time.perf_counter() - start))
-                best = best or keys
-                recall[name].append(len(keys & best) / DEPTH)
-    print("| search | made in, s | median, ms | p99, ms | recall |")
-    print("| --- | --- | --- | --- | --- |")
-    for name, spent in zip(searches, made, strict=True):
-        print(
-            f"| {name} | {spent:.0f} | {statistics.median(times[name]):.2f} | "
-            f"{np.quantile(times[name], 0.99):.2f} | {np.mean(recall[name]):.3f} |"
-        )
-
-
-def vectors_of(place: str) -> Vectors:
-    """Encode the texts of an index."""
-    from retrieval.dense.encoders import encoder
-    from retrieval.dense.search import dense_index
-
-    index = open_index(place)
-    _, name = dense_index(index)
-    return np.asarray(encoder(name).passages([one.text for one in index.arguments()]))
-
-
-def synthetic_vectors(real: Vectors, count: int, chance: np.random.Generator) -> Vectors:
-    vectors = real[chance.integers(len(real), size=count)]
-    vectors = vectors + real[chance.integers(len(real), size=count)]
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    noise = chance.standard_normal(vectors.shape, dtype=np.float32)
-    vectors += NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
 def model(options: argparse.Namespace) -> None:
