@@ -26,8 +26,6 @@ from weakref import WeakSet
 
 import numpy as np
 
-from touche_rad.calls import completed
-
 Scored = tuple[float, int]
 
 # Two to three times as fast as an exhaustive search. The order of its sums depends on the depth, so
@@ -215,10 +213,9 @@ class Engine:
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """Return the `k` best documents of each query; queries are plain words."""
         found: list[list[Scored]] = []
-        with completed:
-            for start in range(0, len(queries), _AT_ONCE):
-                with self._lock:
-                    found += self._best(queries[start : start + _AT_ONCE], k)
+        for start in range(0, len(queries), _AT_ONCE):
+            with self._lock:
+                found += self._best(queries[start : start + _AT_ONCE], k)
         return found
 
     def _best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:

@@ -13,7 +13,7 @@ from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, FILE, Store, digest, read_manifest
 from retrieval.links import Link, alike
-from touche_rad.calls import completed, run_sync
+from touche_rad.calls import run_sync
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
@@ -150,14 +150,13 @@ class PisaArguments:
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
         at, path = self._store.at, (field,)
-        with completed:
-            return [
-                [
-                    Hit.unchecked(at(number), score, rank, path)
-                    for rank, (score, number) in enumerate(found)
-                ]
-                for found in self.ranked(field, queries, k)
+        return [
+            [
+                Hit.unchecked(at(number), score, rank, path)
+                for rank, (score, number) in enumerate(found)
             ]
+            for found in self.ranked(field, queries, k)
+        ]
 
     def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         """Return each query's best ids with their scores."""

@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
-from touche_rad.calls import completed
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import sha256_of
@@ -252,7 +251,6 @@ def _argument(line: bytes) -> Argument:
     Not with pydantic's JSON parser, which rejects lone surrogates.
     """
     record = json.loads(line)
-    with completed:
-        if not isinstance(record, dict) or None in record.values():
-            return files.argument_of(record)
-        return Argument.model_validate(record)
+    if not isinstance(record, dict) or None in record.values():
+        return files.argument_of(record)
+    return Argument.model_validate(record)

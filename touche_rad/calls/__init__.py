@@ -2,19 +2,15 @@
 
 from touche_rad.calls.context import (
     CallContext,
-    Calls,
-    CallTimeout,
     ModelUse,
-    TooManyCalls,
     call_context,
-    completed,
     current_context,
     deadline_in,
-    is_async,
     name_of,
     report_without_model,
-    run_sync,
 )
+from touche_rad.calls.plugin_calls import Calls, CallTimeout, TooManyCalls, hanging
+from touche_rad.calls.sync import run_sync
 
 __all__ = [
     "CallContext",
@@ -23,10 +19,9 @@ __all__ = [
     "ModelUse",
     "TooManyCalls",
     "call_context",
-    "completed",
     "current_context",
     "deadline_in",
-    "is_async",
+    "hanging",
     "name_of",
     "report_without_model",
     "run_sync",

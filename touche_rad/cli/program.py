@@ -6,11 +6,9 @@ become one line and an exit code here: 0 success, 1 the work failed, 2 invalid c
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import os
 import sys
-import threading
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -393,26 +391,19 @@ def _shows_only(ctx: click.Context) -> bool:
 _BLAS_THREADS: Final = "1"
 """Threads of numpy's linear algebra. Matrices are small here: more threads mostly wait for each
 other, ten times as long as the work takes on a busy machine."""
-_ENDING: Final = 0.05
-"""Seconds that a thread has to end when the command is done."""
 
 
 def main(args: list[str] | None = None) -> None:
     """Run a command line and exit with its exit code.
 
-    After Ctrl-C or a timeout, calls may still run in daemon threads. The end of the interpreter
-    would stop them, and a thread that is stopped inside compiled code aborts the process. So the
-    process ends before that.
+    A plugin that hangs keeps its thread, for which Python would wait at its end.
     """
     _open_closed_streams()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", _BLAS_THREADS)
     code = run(args)
-    running = [thread for thread in threading.enumerate() if thread.daemon]
-    for thread in running:
-        thread.join(_ENDING)
-    if not any(thread.is_alive() for thread in running):
+    calls = sys.modules.get("touche_rad.calls")  # importing it would slow down `--help`
+    if calls is None or not calls.hanging():
         sys.exit(code)
-    atexit._run_exitfuncs()
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context, is_async
+from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context
 from touche_rad.debate import (
     MOST_CHARACTERS,
     NOTHING_FOUND,
@@ -167,7 +167,7 @@ class Answerer:
         call = self._call_first if first else self._call
         within = None if first else self.within
         ask: Callable[[Debate], Any] = debater.answer
-        if not is_async(ask):
+        if not inspect.iscoroutinefunction(ask):
             ask = partial(self._ask_and_check, ask)
         try:
             given = await call(ask, debate, seconds=seconds, within=within)

@@ -1,0 +1,195 @@
+"""Calls of plugins with a time limit.
+
+A plain function runs in a thread and cannot be stopped from outside: at the time limit the caller
+stops waiting, and the thread is abandoned. An `async def` is awaited; one that blocks the event
+loop blocks every other call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+
+from touche_rad.calls.context import call_context, deadline_in
+
+T = TypeVar("T")
+
+MOST_HANGING = 64
+"""Abandoned calls that still run; with so many, further calls fail at once."""
+_hanging: set[object] = set()
+
+
+class TooManyCalls(RuntimeError):
+    """Too many calls that timed out are still running."""
+
+
+class CallTimeout(TimeoutError):
+    """A call reached its time limit, or the time limit until it begins."""
+
+
+def hanging() -> int:
+    """Return how many abandoned calls still run in this process."""
+    return len(_hanging)
+
+
+class _Call:
+    """A call of a plain function in a thread."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self._function, self._args = function, args
+        self._has_begun = self._has_ended = self._is_abandoned = False
+
+    def run(self) -> Any:
+        """Call the function; its result is dropped if nobody waits for it any more."""
+        self._has_begun = True
+        try:
+            result = self._function(*self._args)
+            if self._is_abandoned and inspect.iscoroutine(result):
+                result.close()  # otherwise Python warns that it was never awaited
+            return result
+        except BaseException as error:
+            raise _as_exception(error) from error.__cause__
+        finally:
+            self._has_ended = True
+            _hanging.discard(self)
+
+    def abandon(self) -> None:
+        """Count the call as hanging until it ends."""
+        self._is_abandoned = True
+        _hanging.add(self)
+        if self._has_ended or not self._has_begun:
+            _hanging.discard(self)
+
+
+class Calls:
+    """Calls plugins; at most `at_once` plain functions run at a time.
+
+    Each plugin that calls others has its own `Calls`, so that nested calls do not wait for the
+    threads of their callers.
+    """
+
+    def __init__(self, at_once: int = 40) -> None:
+        self._at_once = at_once
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._slots = asyncio.Semaphore(at_once)
+        self._threads: anyio.CapacityLimiter
+
+    async def __call__(
+        self,
+        function: Callable[..., T | Awaitable[T]],
+        *args: Any,
+        seconds: float | None = None,
+        within: float | None = None,
+    ) -> T:
+        """Await a plugin's method, or run it in a thread where it is a plain function.
+
+        Args:
+            function: The method.
+            args: Its arguments.
+            seconds: Time limit of the work in seconds; the time before it begins does not count.
+            within: Time limit in seconds of the work with the time before it begins. A plain
+                function waits while all threads are in use, and begins at the latest when a tenth
+                of this time, or of `seconds` if that is less, is left for it.
+
+        Raises:
+            CallTimeout: A time limit is reached.
+        """
+        start = time.monotonic()
+        seconds = _least(seconds, within)
+        if inspect.iscoroutinefunction(function):
+            with _deadline(seconds):
+                return cast("T", await _limited(function(*args), seconds, seconds))
+        slots = self._slots_of_loop()
+        wait = None if within is None or seconds is None else within - seconds / 10
+        with anyio.move_on_after(wait) as waiting:
+            await slots.acquire()
+        if waiting.cancelled_caught:
+            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
+        try:
+            if within is not None:
+                seconds = _least(seconds, within - (time.monotonic() - start))
+            with _deadline(seconds):
+                start = time.monotonic()
+                value = await self._in_thread(_Call(function, args), seconds)
+                if inspect.isawaitable(value):
+                    left = None if seconds is None else start + seconds - time.monotonic()
+                    value = await _limited(value, seconds, left)
+                return cast("T", value)
+        finally:
+            slots.release()
+
+    def _slots_of_loop(self) -> asyncio.Semaphore:
+        """Return the slots; they are made anew if this is another event loop."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop = loop
+            self._slots = asyncio.Semaphore(self._at_once)
+            # The slots limit the calls; an abandoned one must not keep a thread from the next.
+            self._threads = anyio.CapacityLimiter(math.inf)
+        return self._slots
+
+    async def _in_thread(self, call: _Call, seconds: float | None) -> Any:
+        if hanging() >= MOST_HANGING:
+            raise TooManyCalls(f"{hanging()} calls that timed out are still running")
+        try:
+            with anyio.move_on_after(seconds):
+                return await anyio.to_thread.run_sync(
+                    call.run, abandon_on_cancel=True, limiter=self._threads
+                )
+        except asyncio.CancelledError:
+            call.abandon()
+            raise
+        call.abandon()
+        raise _timeout(seconds)
+
+
+async def _limited(awaitable: Awaitable[Any], seconds: float | None, left: float | None) -> Any:
+    """Await for the time that is left of `seconds`."""
+    with anyio.move_on_after(left):
+        try:
+            value = await awaitable
+            return await value if inspect.isawaitable(value) else value
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise RuntimeError("the call cancelled itself") from error
+        except (Exception, SystemExit) as error:
+            usable = _as_exception(error)
+            if usable is error:
+                raise
+            raise usable from error
+    raise _timeout(seconds)
+
+
+def _deadline(seconds: float | None) -> AbstractContextManager[None]:
+    """Set the deadline of the model calls of a plugin with this time limit."""
+    return nullcontext() if seconds is None else call_context(deadline=deadline_in(seconds))
+
+
+def _timeout(seconds: float | None) -> CallTimeout:
+    return CallTimeout(f"no answer within {seconds:g} seconds")
+
+
+def _least(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _as_exception(raised: BaseException) -> Exception:
+    """Return a plugin's failure as an error that can be printed.
+
+    A plugin may end its own call, not the program: `sys.exit` in it is a failure of it.
+    """
+    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
+        return raised
+    wrapped = RuntimeError(f"{type(raised).__name__}: {raised}")
+    wrapped.__cause__ = raised
+    return wrapped
