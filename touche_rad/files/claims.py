@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
-from touche_rad.files.records import BadLines, Place, numbered_lines, whole_characters
+from touche_rad.files.records import BadLines, Lines, Place, numbered_lines, whole_characters
 
 CLAIM, USER = "TOPIC_DESCRIPTION", "USER"
 KIND = "claims"
@@ -15,11 +15,11 @@ KIND = "claims"
 Row = dict[str, str]
 
 
-def read_rows(path: Place, bad: BadLines) -> Iterator[Debate]:
+def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
     """Read the claims of a TSV; other columns are kept."""
     header: list[str] | None = None
     count = 0
-    for number, line in numbered_lines(path, bad):
+    for number, line in lines:
         cells = line.split("\t")
         if header is None:
             header = [cell.strip() for cell in cells]

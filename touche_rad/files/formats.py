@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any, TypeVar
 
 from touche_rad.contest import Contest, to_contest
@@ -20,6 +22,7 @@ from touche_rad.files.records import (
     BadLines,
     FieldError,
     Line,
+    Lines,
     Place,
     at_line,
     dump,
@@ -62,10 +65,14 @@ _VOTES = 5
 def detect_kind(path: Place) -> Kind:
     """Return the kind of most of a file's first records; of the first one if they disagree."""
     bad = BadLines(skip=True)
+    return _detect(path, numbered_lines(path, bad), bad)
+
+
+def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
     problem: InputError | None = None
     looked = 0
     kinds: Counter[Kind] = Counter()
-    for number, line in numbered_lines(path, bad):
+    for number, line in lines:
         if not _may_be_json(line):
             kind = _of_text(line)
             if kind is not None and not kinds:
@@ -179,20 +186,72 @@ _OF: dict[Kind, Callable[[Line], Debate]] = {
 }
 
 
-def _each(path: Place, bad: BadLines | None, kind: Kind, read: Callable[[Line], T]) -> Iterator[T]:
-    return (one for _, one in _numbered(path, bad, kind, read))
+@dataclass(frozen=True)
+class _Opened:
+    """A file whose kind is known, opened once."""
+
+    path: Place
+    bad: BadLines
+    kind: Kind
+    lines: Lines
+
+
+def _open(path: Place, bad: BadLines | None, wanted: frozenset[Kind]) -> _Opened:
+    """Open a file and find out its kind from its first lines.
+
+    Raises:
+        InputError: It is of another kind than those that are wanted.
+    """
+    bad = bad or BadLines()
+    held = _HeldLines()
+    lines = numbered_lines(path, held)
+    first: list[tuple[int, str]] = []
+
+    def beginning() -> Lines:
+        for line in lines:
+            first.append(line)
+            yield line
+
+    kind = _detect(path, beginning(), held)
+    if kind not in wanted:
+        names = " or ".join(sorted(kind.value for kind in wanted))
+        raise InputError(path, f"expected {names}, got {kind.value}")
+    held.release(bad)
+    return _Opened(path, bad, kind, chain(first, lines))
+
+
+class _HeldLines(BadLines):
+    """Holds invalid lines back until the kind of the file is known, which is the better error."""
+
+    def __init__(self) -> None:
+        super().__init__(skip=True)
+        self._errors: list[InputError] = []
+        self._to: BadLines | None = None
+
+    def report(self, error: InputError) -> None:
+        super().report(error)
+        if self._to is not None:
+            self._to.report(error)
+        else:
+            self._errors.append(error)
+
+    def release(self, to: BadLines) -> None:
+        """Report the lines to another object, and those that follow too."""
+        self._to = to
+        for error in self._errors:
+            to.report(error)
+
+
+def _each(file: _Opened, read: Callable[[Line], T]) -> Iterator[T]:
+    return (one for _, one in _numbered(file, read))
 
 
 def _numbered(
-    path: Place,
-    bad: BadLines | None,
-    kind: Kind,
-    read: Callable[[Line], T],
-    lost: T | None = None,
+    file: _Opened, read: Callable[[Line], T], lost: T | None = None
 ) -> Iterator[tuple[int, T]]:
     """Read each line; an empty record is read as `lost`, or it is an invalid line without it."""
-    bad = bad or BadLines()
-    for line in records(path, bad):
+    path, bad = file.path, file.bad
+    for line in records(path, bad, file.lines):
         try:
             if line.value == {}:
                 if lost is not None:
@@ -201,7 +260,7 @@ def _numbered(
                 raise FieldError("", EMPTY_RECORD)
             one = read(line)
         except FieldError as miss:
-            bad.report(at_line(path, line.number, _unmixed(miss, kind, line.value)))
+            bad.report(at_line(path, line.number, _unmixed(miss, file.kind, line.value)))
             continue
         yield line.number, one
 
@@ -214,35 +273,30 @@ def _unmixed(miss: FieldError, kind: Kind, value: Any) -> FieldError:
     return FieldError(miss.field, f"{miss.expected} (a line of {other} among {kind})")
 
 
-def _kind(path: Place, wanted: frozenset[Kind]) -> Kind:
-    kind = detect_kind(path)
-    if kind not in wanted:
-        names = " or ".join(sorted(kind.value for kind in wanted))
-        raise InputError(path, f"expected {names}, got {kind.value}")
-    return kind
-
-
 def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     """Read the debates of a file; consecutive responses of one debate are joined."""
-    kind = _kind(path, DEBATES)
-    if kind is Kind.RESPONSES:
-        return (debate for debate, _ in _answered(path, bad))
-    return _each(path, bad, kind, _OF[kind])
+    return _debates(_open(path, bad, DEBATES))
+
+
+def _debates(file: _Opened) -> Iterator[Debate]:
+    if file.kind is Kind.RESPONSES:
+        return (debate for debate, _ in _answered(file))
+    return _each(file, _OF[file.kind])
 
 
 def read_numbered(
     path: Place, bad: BadLines | None = None
 ) -> Iterator[tuple[int, Debate, Evaluation | None]]:
     """Read each line of a run: its number, the debate, and its verdicts if it has any."""
-    kind = _kind(path, DEBATES)
-    if kind is Kind.EVALUATIONS:
-        for number, one in _numbered(path, bad, kind, evaluation_of):
+    file = _open(path, bad, DEBATES)
+    if file.kind is Kind.EVALUATIONS:
+        for number, one in _numbered(file, evaluation_of):
             yield number, one.debate, one
-    elif kind is Kind.RESPONSES:
-        for number, (_, _, view) in _numbered(path, bad, kind, response_of):
+    elif file.kind is Kind.RESPONSES:
+        for number, (_, _, view) in _numbered(file, response_of):
             yield number, view, None
     else:
-        for number, debate in _numbered(path, bad, kind, _OF[kind]):
+        for number, debate in _numbered(file, _OF[file.kind]):
             yield number, debate, None
 
 
@@ -254,21 +308,21 @@ def read_views(
     With `keep_lost`, an empty record, which the official client writes where a debate failed, is a
     debate without turns instead of an invalid line.
     """
-    kind = _kind(path, DEBATES)
-    if kind is Kind.RESPONSES:
-        return _answered(path, bad)
+    file = _open(path, bad, DEBATES)
+    if file.kind is Kind.RESPONSES:
+        return _answered(file)
     lost = Debate() if keep_lost else None
     return (
         (debate, [debate.view(at) for at, turn in enumerate(debate.turns) if turn.response])
-        for _, debate in _numbered(path, bad, kind, _OF[kind], lost)
+        for _, debate in _numbered(file, _OF[file.kind], lost)
     )
 
 
-def _answered(path: Place, bad: BadLines | None) -> Iterator[Judgeable]:
+def _answered(file: _Opened) -> Iterator[Judgeable]:
     """Join consecutive responses of one debate; each view keeps its own messages."""
     views: list[Debate] = []
     last: tuple[str, int] | None = None
-    for name, turn, view in _each(path, bad, Kind.RESPONSES, response_of):
+    for name, turn, view in _each(file, response_of):
         if last is not None and (name != last[0] or turn <= last[1]):
             yield _whole(views), views
             views = []
@@ -284,10 +338,10 @@ def _whole(views: list[Debate]) -> Debate:
 
 def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     """Read claims from a TSV or from debates, as debates without turns."""
-    kind = _kind(path, DEBATES | {Kind.CLAIMS})
-    if kind is Kind.CLAIMS:
-        return read_rows(path, bad or BadLines())
-    return (_claim(debate) for debate in read_debates(path, bad))
+    file = _open(path, bad, DEBATES | {Kind.CLAIMS})
+    if file.kind is Kind.CLAIMS:
+        return read_rows(path, file.bad, file.lines)
+    return (_claim(debate) for debate in _debates(file))
 
 
 def _claim(debate: Debate) -> Debate:
@@ -297,56 +351,50 @@ def _claim(debate: Debate) -> Debate:
 
 def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:
     """Read contests; a debate of the shared task is a contest of its user and its system."""
-    kind = _kind(path, DEBATES | {Kind.CONTESTS})
-    if kind is Kind.CONTESTS:
-        return _each(path, bad, kind, contest_from)
-    return (to_contest(debate) for debate in read_debates(path, bad))
+    file = _open(path, bad, DEBATES | {Kind.CONTESTS})
+    if file.kind is Kind.CONTESTS:
+        return _each(file, contest_from)
+    return (to_contest(debate) for debate in _debates(file))
 
 
 def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
     """Read panels' verdicts on contests."""
-    _kind(path, frozenset({Kind.OUTCOMES}))
-    return _each(path, bad, Kind.OUTCOMES, judgement_from)
+    return _each(_open(path, bad, frozenset({Kind.OUTCOMES})), judgement_from)
 
 
 def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evaluation]:
     """Read evaluations."""
-    _kind(path, frozenset({Kind.EVALUATIONS}))
-    return _each(path, bad, Kind.EVALUATIONS, evaluation_of)
+    return _each(_open(path, bad, frozenset({Kind.EVALUATIONS})), evaluation_of)
 
 
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
-    _kind(path, frozenset({Kind.LABELS}))
-    return _each(path, bad, Kind.LABELS, lambda line: _labels_of(line.raw))
+    return _each(_open(path, bad, frozenset({Kind.LABELS})), lambda line: _labels_of(line.raw))
 
 
 def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[Annotated]:
     """Read the labels of texts."""
-    _kind(path, frozenset({Kind.ANNOTATIONS}))
-    return _each(path, bad, Kind.ANNOTATIONS, annotation_of)
+    return _each(_open(path, bad, frozenset({Kind.ANNOTATIONS})), annotation_of)
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:
     """Read a collection, or the arguments that a file of debates cites, each once."""
-    kind = _kind(path, DEBATES | {Kind.ARGUMENTS})
-    if kind is Kind.ARGUMENTS:
-        return _collection(path, bad or BadLines())
-    return _cited(read_debates(path, bad))
+    file = _open(path, bad, DEBATES | {Kind.ARGUMENTS})
+    return _collection(file) if file.kind is Kind.ARGUMENTS else _cited(_debates(file))
 
 
 LONGEST_ID = 512
 """Maximum bytes of an argument's id in an index."""
 
 
-def _collection(path: Place, bad: BadLines) -> Iterator[Argument]:
+def _collection(file: _Opened) -> Iterator[Argument]:
     """Read a collection; report ids that no index can hold, and ids of two different arguments."""
     seen = SeenIds()
-    for number, argument in _numbered(path, bad, Kind.ARGUMENTS, _argument):
+    for number, argument in _numbered(file, _argument):
         content = hash((argument.text, argument.topic, argument.attacks, argument.supports))
         if seen.add(argument.id, content) is False:
             message = f"another argument has the id {short_repr(argument.id)} already"
-            bad.report(InputError(path, message, line=number, field="id"))
+            file.bad.report(InputError(file.path, message, line=number, field="id"))
             continue
         yield argument
 

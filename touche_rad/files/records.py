@@ -140,7 +140,7 @@ def dump(value: Any) -> str:
     return line
 
 
-def records(path: Place, bad: BadLines) -> Iterator[Line]:
+def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[Line]:
     """Yield the JSON value of each line with the line's number; an empty file is an error.
 
     Not with jsonlines.Reader (runs/journal.py writes with jsonlines.Writer): it drops a U+FEFF or
@@ -149,7 +149,7 @@ def records(path: Place, bad: BadLines) -> Iterator[Line]:
     200 000 lines) and this function nine lines longer.
     """
     empty = True
-    for number, text in numbered_lines(path, bad):
+    for number, text in lines or numbered_lines(path, bad):
         empty = False
         try:
             raw = parse(text)
@@ -225,6 +225,8 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _END = 2
 """Bytes of the longest line end."""
 Place = str | PathLike[str]
+Lines = Iterator[tuple[int, str]]
+"""Lines of a file that are not blank, with their numbers."""
 
 
 class BadLines:
