@@ -1,7 +1,7 @@
 """The training loop of the trainers `encoder` and `stance`.
 
-The trainers of sentence-transformers would need our own loss, sampler and collator as well (cached
-outputs of frozen layers, false negatives, batches by topic), and accelerate and datasets in the
+The trainers of sentence-transformers would need our own loss, sampler and collator as well (false
+negatives, batches by topic), and accelerate and datasets in the
 extra `dense`.
 """
 
