@@ -61,7 +61,6 @@ DEFAULTS = {
     ),
     "debaters": (
         "grounded",
-        "grounded(guard=model)",
         "composed",
         "composed(guard=model)",
         "sinai",

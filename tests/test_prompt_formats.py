@@ -66,7 +66,6 @@ REFUSED = "I cannot provide an argument for this."
 UNSUPPORTED = {"evidence": [1], "argument": "Sweden lost nine million kronor by it."}
 PLAYS = (
     Play("debater", "grounded", "Choice"),
-    Play("debater", "grounded", "Choice", {"guard": "model"}),
     Play("debater", "grounded", "Choice", answers={"number": 0}),
     Play("debater", "composed", "Written"),
     Play("debater", "composed", "Written", answers={"numbers": []}),

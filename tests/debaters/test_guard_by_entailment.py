@@ -12,18 +12,15 @@ import pytest
 
 from retrieval.stance.nli import Nli
 from tests.debaters.test_with_a_model import CHARITY, INVENTED, NEGATED, answer, number_of
-from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.debaters.world import ARGUMENTS, BothSides
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.nli import always, taught
-from tests.profiles import with_settings
 from touche_rad.calls import call_context
 from touche_rad.debate import Argument
-from touche_rad.debaters.grounded.guard import ByNli
+from touche_rad.debaters.composed.guard import ByNli
 from touche_rad.errors import OptionError, UserError
 from touche_rad.evidence.guard import Checked, Guard
-from touche_rad.plugins import Services, find
-from touche_rad.text import count_words
 
 QUOTED = "Charities collect the penny that nobody misses."
 FOLLOWS = "Small change is of use to those who help."
@@ -70,21 +67,6 @@ def writing(server: Scripted, *said: str, entailed: Any = None) -> None:
                 "response": texts.pop(0) if len(texts) > 1 else texts[0],
             },
             "Entailments": entailed,
-        },
-    )
-
-
-def linking(server: Scripted, link: str, **more: str) -> None:
-    """Let the model choose the charity, and say something of its own before it."""
-    answering(
-        server,
-        {
-            "Choice": lambda told: {
-                "number": number_of(told, CHARITY),
-                "frame": "not so",
-                "link": link,
-                **more,
-            }
         },
     )
 
@@ -170,17 +152,11 @@ def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
 @pytest.mark.services
 @pytest.mark.parametrize("said", TOLD_OTHERWISE)
 def test_what_turns_an_argument_around_goes_whoever_finds_it_entailed(
-    server: Scripted, credulous: Path, said: str, tmp_path: Path
+    server: Scripted, credulous: Path, said: str
 ) -> None:
-    profile = tmp_path / "sure.toml"
-    profile.write_text('description = "for a test"\n\n[settings]\nsure = 0.5\n')
     writing(server, f"{QUOTED} {said}", entailed=verdicts("yes"))
     assert answer(server, "composed", guard=f"nli:{credulous}", sure="0.5").content == QUOTED
     assert answer(server, "composed", guard="model").content == QUOTED
-    linking(server, said, entailed="yes")
-    for guard in (f"nli:{credulous}", "model"):
-        response = answer(server, "grounded", guard=guard, profile=str(profile))
-        assert response.content == f"Not so: {CHARITY}"
 
 
 @pytest.mark.services
@@ -274,91 +250,18 @@ def test_without_a_citation_nothing_stands_and_nobody_is_asked(cited: tuple[Argu
     assert anyio.run(Guard(Never()).checked, " ".join(said), cited) == Checked((), said)
 
 
-@pytest.mark.services
-@pytest.mark.parametrize("frame", ["true", "false"])
-def test_grounded_says_a_link_that_its_quotation_entails(
-    server: Scripted, knowing: Path, frame: str
-) -> None:
-    linking(server, FOLLOWS.rstrip("."))
-    response = answer(server, "grounded", guard=f"nli:{knowing}", frame=frame)
-    assert response.content.removeprefix("Not so: ") == f"{FOLLOWS} {CHARITY}"
-    assert response.content.startswith("Not so: ") is (frame == "true")
-    assert [one.text for one in response.arguments] == [CHARITY]
-    linking(server, BESIDE)
-    assert answer(server, "grounded", guard=f"nli:{knowing}").content == f"Not so: {CHARITY}"
-    assert called(server) == ["Choice", "Choice"]
-
-
-@pytest.mark.parametrize(("entailed", "said"), [("yes", f"{FOLLOWS} "), ("no", ""), ("HM", None)])
-def test_or_that_the_same_call_calls_entailed(
-    server: Scripted, entailed: str, said: str | None
-) -> None:
-    linking(server, FOLLOWS, entailed=entailed)
-    response = answer(server, "grounded", guard="model")
-    if said is None:  # no valid answer: the features choose, and nothing is linked
-        assert FOLLOWS not in response.content
-    else:
-        assert response.content == f"Not so: {said}{CHARITY}"
-        assert called(server) == ["Choice"]
-
-
-def test_grounded_is_asked_for_a_link_only_where_a_guard_checks_it(
-    server: Scripted, tmp_path: Path
-) -> None:
-    linking(server, FOLLOWS, entailed="yes")
-    assert answer(server, "grounded").content == f"Not so: {CHARITY}"
-    answer(server, "grounded", guard="model", **with_settings(tmp_path, link=9))
-    plain, guarded = prompts(server, "Choice")
-    assert "link" not in plain
-    assert "- link: the link, at most 9 words" in guarded
-    assert "- entailed:" in guarded
-
-
-@pytest.mark.parametrize(
-    "link",
-    [
-        "",
-        " ",
-        "Charities collect the penny",
-        f"{FOLLOWS} " * 3,
-        "word " * 200,
-        "\ud800\x00",
-        FOLLOWS + " " + BESIDE,
-    ],
-)
-def test_a_link_that_is_none_or_says_it_twice_is_left_out(server: Scripted, link: str) -> None:
-    linking(server, link, entailed="yes")
-    assert answer(server, "grounded", guard="model").content == f"Not so: {CHARITY}"
-
-
-def test_a_link_never_costs_a_word_of_the_quotation(server: Scripted) -> None:
-    linking(server, FOLLOWS, entailed="yes")
-    room = count_words(f"Not so: {CHARITY}") + 3
-    answered = answer(server, "grounded", guard="model", max_words=str(room))
-    assert answered.content == f"Not so: {CHARITY}"
-
-
-def test_grounded_without_a_model_quotes_and_loads_no_other() -> None:
-    services = Services(index=BothSides())
-    made = find("debater", "grounded").make(services, {"guard": "nli:OWNER/NOWHERE"})
-    said = made.answer(debate("The penny is worthless and should be abolished."))
-    assert said.content.endswith(said.arguments[0].text)
-
-
-@pytest.mark.parametrize("name", ["grounded", "composed"])
-def test_a_wrong_guard_is_told_before_any_turn(server: Scripted, name: str) -> None:
+def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:
     writing(server, QUOTED)
     with pytest.raises(OptionError, match="guard='nli:'"):
-        answer(server, name, guard="nli:")
+        answer(server, "composed", guard="nli:")
     with pytest.raises(OptionError, match="guard='entailment'"):
-        answer(server, name, guard="entailment")
+        answer(server, "composed", guard="entailment")
     assert not server.asked
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("name", ["grounded", "composed"])
-def test_a_missing_guard_model_is_an_error_before_any_turn(server: Scripted, name: str) -> None:
+def test_a_missing_guard_model_is_an_error_before_any_turn(server: Scripted) -> None:
     writing(server, QUOTED)
     with pytest.raises(UserError, match=r"guard model 'nowhere': there is no such folder"):
-        answer(server, name, guard="nli:nowhere")
+        answer(server, "composed", guard="nli:nowhere")
     assert not server.asked

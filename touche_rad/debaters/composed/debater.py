@@ -13,15 +13,15 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response, with_path
-from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.choosing import MAX_LETTERS, Quotable
-from touche_rad.debaters.grounded.guard import (
+from touche_rad.debaters.composed.guard import (
     GUARD,
     SURE,
     ByModel,
     GuardName,
     by_nli,
 )
+from touche_rad.debaters.grounded import Grounded
+from touche_rad.debaters.grounded.choosing import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
 from touche_rad.evidence.guard import (
     Checked,

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.output import Line
 from touche_rad.models.prompts import Thesis, render_dialogue
 
 MAX_LETTERS: Final = 1_500
@@ -50,45 +49,18 @@ class Choice(BaseModel):
     frame: Frame = "none"
 
 
-class ChoiceWithLink(Choice):
-    """A choice with a sentence that connects the quotation with the user's message."""
-
-    link: Line = ""
-
-
-class ChoiceWithCheckedLink(ChoiceWithLink):
-    """A choice with a link, and whether the argument entails the link."""
-
-    entailed: Literal["yes", "no"] = "no"
-
-
 @dataclass(frozen=True)
 class QuotationChoice:
-    """The quotation that a model chose, and what it wants to say before it."""
+    """The quotation that a model chose, and what stands before it."""
 
     quotable: Quotable
     frame: str
-    link: str = ""
-    entailed: bool = False
-    """Whether the model says that the argument entails the link; asked only with `check_link`."""
 
 
 async def choose_quotation(
-    model: Model,
-    debate: Debate,
-    quotables: Sequence[Quotable],
-    *,
-    link: int = 0,
-    check_link: bool = False,
+    model: Model, debate: Debate, quotables: Sequence[Quotable]
 ) -> QuotationChoice | None:
-    """Ask a model which quotation answers the user best; None if none can be used.
-
-    Args:
-        model: The model; it is called once.
-        debate: The debate.
-        quotables: The quotations to choose among.
-        link: Maximum words of the link; 0 asks for no link.
-        check_link: Whether the model also says if the argument entails the link.
+    """Ask a model once which quotation answers the user best; None if none can be used.
 
     Raises:
         ModelError: The model gave no valid answer.
@@ -99,26 +71,18 @@ async def choose_quotation(
         "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
         "quotables": [one.quoted for one in quotables],
         "frames": FRAMES,
-        "link": link,
-        "check_link": check_link,
     }
-    base = (ChoiceWithCheckedLink if check_link else ChoiceWithLink) if link else Choice
     answer = await model.ask(
         prompt.messages(**values),
-        _among(len(quotables), base),
+        _among(len(quotables)),
         step="grounded.choice",
         shorten=drop_oldest(prompt, "dialogue", values),
     )
     if not answer.number:
         return None
-    return QuotationChoice(
-        quotables[answer.number - 1],
-        FRAMES[answer.frame],
-        answer.link if isinstance(answer, ChoiceWithLink) else "",
-        isinstance(answer, ChoiceWithCheckedLink) and answer.entailed == "yes",
-    )
+    return QuotationChoice(quotables[answer.number - 1], FRAMES[answer.frame])
 
 
 @lru_cache(64)
-def _among(count: int, base: type[Choice]) -> type[Choice]:
-    return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))
+def _among(count: int) -> type[Choice]:
+    return create_model("Choice", __base__=Choice, number=(int, Field(ge=0, le=count)))

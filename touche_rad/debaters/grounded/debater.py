@@ -17,7 +17,6 @@ from touche_rad.debaters.grounded.choosing import (
     QuotationChoice,
     choose_quotation,
 )
-from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
 from touche_rad.debaters.grounded.polarity import SAME, agreement, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
@@ -31,13 +30,12 @@ from touche_rad.debaters.grounded.ranking import (
     read,
 )
 from touche_rad.errors import WorkError
-from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.repetition import Earlier
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import clean, count_words, cut_to_words
+from touche_rad.text import count_words, cut_to_words
 
 FLOOR: Final = "minimum word similarity of user and argument, else 'nothing found' (0 = off)"
 
@@ -63,9 +61,7 @@ class Grounded:
         max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
         frame: bool = Field(True, description="begin with 'I disagree:' if the side is known")
         stance: StanceName = Field("words", description=STANCE)
-        guard: GuardName = Field("quotation", description=GUARD)
         floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
-        sure: float = setting(0.9, ge=0.5, le=1, description=SURE)
         shown: int = setting(12, ge=2, le=100, description="candidates shown to the model")
         whole: int = setting(
             45, ge=1, le=1_000, description="texts of at most this many words are quoted whole"
@@ -73,16 +69,12 @@ class Grounded:
         judged: int = setting(
             24, ge=1, le=1_000, description="candidates that the stance model reads"
         )
-        link: int = setting(
-            12, ge=1, le=60, description="maximum words of the model before the quotation"
-        )
 
     def __init__(self, options: Options, services: Services) -> None:
-        """Load the models of the options `guard` and `stance`."""
+        """Load the model of the option `stance`."""
         self.options = options
         self.index = services.need_index("grounded")
         self.model = services.model
-        self._nli = by_nli(options.guard, options.sure) if self.model is not None else None
         self._stance = (
             None if options.stance == "words" else StanceRanking(options.stance, options.judged)
         )
@@ -107,32 +99,19 @@ class Grounded:
             choice = None
         if choice is None:
             return self.quote_best(debate, quotables)
-        link = await self._checked_link(choice) if choice.link else ""
-        return self.quote(debate, choice.quotable, choice.frame, link)
+        return self.quote(debate, choice.quotable, choice.frame)
 
     async def _choice(
         self, model: Model, debate: Debate, quotables: Sequence[Quotable]
     ) -> QuotationChoice | None:
         """Ask about the best quotations and, if none can be used, once more about the next ones."""
-        by, shown = self.options.guard, self.options.shown
-        words = 0 if by == "quotation" else self.options.link
+        shown = self.options.shown
         for start in range(0, _PROMPTS * shown, shown):
             some = quotables[start : start + shown]
-            choice = some and await choose_quotation(
-                model, debate, some, link=words, check_link=by == "model"
-            )
+            choice = some and await choose_quotation(model, debate, some)
             if choice:
                 return choice
         return None
-
-    async def _checked_link(self, choice: QuotationChoice) -> str:
-        """Return the sentences of the link that the quoted argument supports."""
-        guard = Guard(self._nli or FixedAnswer(choice.entailed), self.options.link)
-        link = clean(choice.link)
-        link = link if link.endswith((".", "!", "?")) else f"{link}."
-        kept = " ".join((await guard.checked(link, (choice.quotable.argument,))).stands)
-        repeats = kept.rstrip(".!? ").lower() in choice.quotable.quoted.lower()
-        return "" if repeats or count_words(kept) > self.options.link else kept
 
     def quotables(self, debate: Debate, most: int = _MAX_TRIED) -> list[Quotable]:
         """Return at most `most` quotations against the user's last message, best first.
@@ -163,25 +142,20 @@ class Grounded:
         by_chance = len(shared) < 2 and not shared & subject.keys() and 2 * len(shared) < len(user)
         return len(shared) / sqrt(len(user) * len(about)) if shared and not by_chance else 0.0
 
-    def quote(
-        self, debate: Debate, one: Quotable, frame: str | None = None, link: str = ""
-    ) -> Response:
-        """Return a response that quotes, with a frame and a link if there is room for them.
+    def quote(self, debate: Debate, one: Quotable, frame: str | None = None) -> Response:
+        """Return a response that quotes, with a frame if there is room for it.
 
         Args:
             debate: The debate.
             one: The quotation.
             frame: What the response begins with; by default a stance if the argument is known to
                 oppose the user, otherwise nothing.
-            link: A sentence before the quotation.
         """
         if frame is None:
             frame = STANCES[(len(debate.turns) - 1) % len(STANCES)] if one.opposed else ""
         content = one.quoted
         if frame and self.options.frame and self._fits(frame, content):
             content = f"{frame} {content}"
-        if link and self._fits(link, content):
-            content = f"{content.removesuffix(one.quoted)}{link} {one.quoted}"
         return Response(content=content, arguments=(with_path(one.argument, one.path),))
 
     def _fits(self, before: str, content: str) -> bool:
