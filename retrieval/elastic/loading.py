@@ -26,7 +26,6 @@ from retrieval.index.statements import ROLES, StatementGroups
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
-from touche_rad.files.seen import SeenIds
 
 BATCH: Final = 1_000
 """Arguments per batch."""
@@ -85,16 +84,17 @@ def spooled(arguments: Iterable[Argument]) -> Iterator[Spool]:
 
 def _lines(arguments: Iterable[Argument], digest: Any) -> Iterator[str]:
     """Yield the JSON of each argument once, and add it to the digest."""
-    seen = SeenIds()
+    count, seen = 0, dict[int, int]()  # hashes of ids and of their lines
     for argument in arguments:
         line = files.argument_line(argument)
         name = shape.sendable(argument.id)
         check_id(name)
-        same = seen.add(name, hash(line))
-        if same is False:
+        known = seen.setdefault(hash(name), hash(line))
+        if known != hash(line):
             sent = "" if name == argument.id else f" ({argument.id!r} is sent as this id)"
             raise UserError(f"two different arguments have the id {name!r}{sent}")
-        if same is None:
+        if len(seen) > count:
+            count += 1
             digest.update(line.encode("utf-8") + b"\n")
             yield line
 

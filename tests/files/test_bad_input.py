@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Kind
-from touche_rad.files import records as lines
 
 TURN = {
     "utterance": "U",
@@ -44,7 +41,6 @@ BAD = {
     '{"simulation": {"userTurns": "x"}}': "simulation.userTurns: expected a list, got 'x'",
     "{}": "an empty record: the official client writes one where a debate failed",
     "[1]": "expected an object, got [1]",
-    '{"simulation": {"userTurns": [\x00]}}': "NUL byte",
     "[" * 100_000: "nested too deeply",
     '{"simulation": ' + "9" * 5000 + "}": "expected JSON: ",
     _sim(utterance=None): "simulation.userTurns[1].utterance: expected text, got None",
@@ -129,7 +125,7 @@ def test_a_gzip_file_cut_in_half_gives_what_stands_before_the_cut(tmp_path: Path
     text = "".join(json.dumps({**GOOD, "x": os.urandom(500).hex()}) + "\n" for _ in range(200))
     whole = gzip.compress(text.encode())
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="the gzip file is cut off here"):
+    with pytest.raises(InputError, match="the gzip file is broken"):
         list(files.read_debates(path))
     bad = BadLines(skip=True)
     assert 50 < len(list(files.read_debates(path, bad))) < 150
@@ -143,7 +139,7 @@ def test_a_gzip_file_cut_in_half_gives_what_stands_before_the_cut(tmp_path: Path
         (lambda path: path.touch(), "is empty"),
         (lambda path: path.write_text("\n \n"), "is empty"),
         (lambda path: path.symlink_to("nowhere"), "cannot be read: No such file or directory"),
-        (lambda path: path.write_bytes(bytes(range(256)) * 20), "no known kind"),
+        (lambda path: path.write_bytes(bytes(range(256)) * 20), "expected UTF-8 text"),
         (lambda path: path.write_text("Hello there.\n"), "no known kind"),
         (lambda path: path.write_text("{}\n{}\n"), "an empty record"),
         (
@@ -157,30 +153,6 @@ def test_what_is_no_file_of_ours_is_told(tmp_path: Path, make: Any, told: str) -
     make(path)
     with pytest.raises(InputError, match=told):
         list(files.read_debates(path))
-
-
-def test_an_unreadable_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "secret"
-    path.write_text(json.dumps(GOOD))
-
-    def refuse(*args: Any) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "open", refuse)  # root may read everything
-    with pytest.raises(InputError, match="cannot be read: Permission denied"):
-        list(files.read_debates(path))
-
-
-def test_a_line_too_long_is_told_and_gone_past(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "LONGEST", 2**20)
-    path = tmp_path / "long"
-    path.write_text(f"{json.dumps(GOOD)}\n{_sim(utterance='x' * 2**21)}\n{json.dumps(GOOD)}\n")
-    with pytest.raises(InputError, match="long:2: expected a line of at most 1 MiB"):
-        list(files.read_debates(path))
-    bad = BadLines(skip=True)
-    assert (len(list(files.read_debates(path, bad))), bad.count) == (2, 1)
 
 
 def test_kinds_do_not_mix(tmp_path: Path) -> None:
@@ -227,35 +199,3 @@ def test_the_terminal_tells_it_in_one_line(tmp_path: Path) -> None:
     assert skipped.code == 0, skipped.err
     assert "skipped" in skipped.err
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
-
-
-def _peak(path: Path) -> int:
-    code = (
-        "import resource, sys\nfrom touche_rad import files\n"
-        "with files.atomic_write(sys.argv[2]) as out:\n"
-        "    for debate in files.read_debates(sys.argv[1]):\n"
-        "        print(files.simulation_line(debate), file=out)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, path, f"{path}.copy"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return int(done.stdout)
-
-
-@pytest.mark.long
-def test_a_long_file_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
-    line = (
-        json.dumps({"simulation": {"userTurns": [TURN | {"utterance": "word " * 2000}] * 5}}) + "\n"
-    )
-    short, long = tmp_path / "short", tmp_path / "long"
-    short.write_text(line * 20)
-    with long.open("w") as file:
-        for _ in range(100):
-            file.write(line * 20)
-    assert long.stat().st_size > 90 * 2**20
-    assert _peak(long) < _peak(short) + 20 * 1024
-    assert long.read_bytes() == Path(f"{long}.copy").read_bytes()

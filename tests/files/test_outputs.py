@@ -67,7 +67,6 @@ def test_an_output_may_have_any_name(tmp_path: Path, respond: Call) -> None:
         ("report", "e", "--labels", "l", "-o", "l"),
         ("retrieve", "d", "-i", "demo", "-o", "link"),
         ("contests", "d", "-o", "d"),
-        ("train", "judge", "d", "l", "-o", "l"),
         ("check", "d", "--fix", "-o", "link"),
         ("export", "simulations", "d", "-o", "d"),
         ("label", "d", "e", "-o", "e", "--summary"),

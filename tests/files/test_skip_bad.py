@@ -40,18 +40,6 @@ def test_an_id_that_no_index_can_hold_is_named_with_its_line(
     assert "1 invalid lines skipped" in done.err
 
 
-def test_one_wrong_record_at_the_top_does_not_decide_on_the_kind(tmp_path: Path) -> None:
-    run, out = tmp_path / "run.jsonl", tmp_path / "out.jsonl"
-    call = ("respond", DEBATES, "-d", "verbatim", "-i", "demo", "--last-only")
-    assert touche_rad(*call, "-o", run).code == 0
-    first, *rest = run.read_text().splitlines()
-    run.write_text("\n".join([json.dumps(json.loads(first) | {"debate": []}), *rest]) + "\n")
-    refused = touche_rad("judge", run, "-j", "length", "-o", out)
-    assert (refused.code, f"{run}:1: debate" in refused.err) == (2, True)
-    assert touche_rad("judge", run, "-j", "length", "-o", out, "--skip-bad").code == 0
-    assert len(out.read_text().splitlines()) == len(rest)
-
-
 def test_a_taken_port_is_one_line(demo_index_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -179,4 +179,4 @@ def _table(
 
 def page_files(results: Path) -> list[Path]:
     """Return the files of the pages."""
-    return sorted(path for path in (results / PAGE).rglob("*") if path.is_file())
+    return sorted(path for path in (results / PAGE).rglob("[!.]*") if path.is_file())

@@ -23,7 +23,6 @@ from touche_rad.demo import is_demo
 from touche_rad.errors import InputError
 from touche_rad.files import outputs
 from touche_rad.files.outputs import check_output, is_output_of, sha256_of, status_beside
-from touche_rad.files.records import remove_unfinished
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs import judging, simulate
@@ -100,7 +99,6 @@ class Bench:
         """
         if not is_ours(self.results):
             check_output(self.results, replace=settings.replace)
-        remove_unfinished(self.results)
         sizes = self._sizes()
         counts = [sizes.get(cell.input, sizes.get("claims", 0)) for cell in self.cells]
         done, total = 0, sum(counts)

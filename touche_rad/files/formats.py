@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
+from itertools import tee
 from typing import Any, TypeVar
 
 from touche_rad.contest import Contest, to_contest
@@ -32,7 +31,6 @@ from touche_rad.files.records import (
     require_object,
     short_repr,
 )
-from touche_rad.files.seen import SeenIds
 from touche_rad.files.simulations import argument_of, drop_keys, plain, simulation_of
 
 
@@ -57,41 +55,22 @@ class Kind(StrEnum):
 DEBATES = frozenset((Kind.SIMULATIONS, Kind.ANNOTATED, Kind.CHAT, Kind.RESPONSES, Kind.EVALUATIONS))
 """The kinds that hold debates with turns."""
 
-_LOOKED_AT = 100
-_VOTES = 5
-"""Number of first records that decide on the kind, so that one wrong record does not."""
-
 
 def detect_kind(path: Place) -> Kind:
-    """Return the kind of most of a file's first records; of the first one if they disagree."""
+    """Return the kind of a file: that of its first line that shows one."""
     bad = BadLines(skip=True)
     return _detect(path, numbered_lines(path, bad), bad)
 
 
 def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
-    problem: InputError | None = None
-    looked = 0
-    kinds: Counter[Kind] = Counter()
-    for number, line in lines:
-        if not _may_be_json(line):
-            kind = _of_text(line)
-            if kind is not None and not kinds:
-                return kind
-        elif (kind := _of_json(line)) is not None:
-            kinds[kind] += 1
-            if kinds.total() == _VOTES:
-                break
-            continue
-        problem = problem or InputError(path, _describe_unknown(line), line=number)
-        looked += line.strip() != "{}"  # lost debates show no kind
-        if looked == _LOOKED_AT:
-            break
-    if kinds:
-        return kinds.most_common(1)[0][0]
-    faults = [fault for fault in (bad.first, problem) if fault is not None]
-    if not faults:
-        raise InputError(path, "is empty: expected at least one line")
-    raise min(faults, key=lambda fault: fault.line or 0)
+    problem = InputError(path, "is empty: expected at least one line")
+    for looked, (number, line) in enumerate(lines):
+        kind = _of_json(line) if _may_be_json(line) else _of_text(line)
+        if kind is not None:
+            return kind
+        if not looked:
+            problem = InputError(path, _describe_unknown(line), line=number)
+    raise bad.first or problem
 
 
 def _may_be_json(line: str) -> bool:
@@ -130,10 +109,9 @@ def _is_number(text: str) -> bool:
 
 def _of_json(line: str) -> Kind | None:
     try:
-        value = parse(line)
+        return kind_of(parse(line))
     except FieldError:
-        return _of_broken(line)
-    return kind_of(value)
+        return None
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -165,15 +143,6 @@ _KEYS = (
 )
 
 
-def _of_broken(line: str) -> Kind | None:
-    """Guess the kind of a truncated line from its first key; its reader reports the error."""
-    keys = (*_KEYS, *_LATER) if '"userTurns"' in line else (*_KEYS[2:], *_LATER)
-    found = [(line.find(f'"{key}"'), kind) for key, kind in keys if f'"{key}"' in line]
-    return min(found)[1] if found else None
-
-
-_LATER = (("messages", Kind.CHAT), ("text", Kind.ARGUMENTS))
-
 T = TypeVar("T")
 Labels = Mapping[Maxim, int | None]
 Judgeable = tuple[Debate, list[Debate]]
@@ -203,43 +172,12 @@ def _open(path: Place, bad: BadLines | None, wanted: frozenset[Kind]) -> _Opened
         InputError: It is of another kind than those that are wanted.
     """
     bad = bad or BadLines()
-    held = _HeldLines()
-    lines = numbered_lines(path, held)
-    first: list[tuple[int, str]] = []
-
-    def beginning() -> Lines:
-        for line in lines:
-            first.append(line)
-            yield line
-
-    kind = _detect(path, beginning(), held)
+    lines, again = tee(numbered_lines(path, bad))
+    kind = _detect(path, lines, bad)
     if kind not in wanted:
         names = " or ".join(sorted(kind.value for kind in wanted))
         raise InputError(path, f"expected {names}, got {kind.value}")
-    held.release(bad)
-    return _Opened(path, bad, kind, chain(first, lines))
-
-
-class _HeldLines(BadLines):
-    """Holds invalid lines back until the kind of the file is known, which is the better error."""
-
-    def __init__(self) -> None:
-        super().__init__(skip=True)
-        self._errors: list[InputError] = []
-        self._to: BadLines | None = None
-
-    def report(self, error: InputError) -> None:
-        super().report(error)
-        if self._to is not None:
-            self._to.report(error)
-        else:
-            self._errors.append(error)
-
-    def release(self, to: BadLines) -> None:
-        """Report the lines to another object, and those that follow too."""
-        self._to = to
-        for error in self._errors:
-            to.report(error)
+    return _Opened(path, bad, kind, again)
 
 
 def _each(file: _Opened, read: Callable[[Line], T]) -> Iterator[T]:
@@ -389,10 +327,10 @@ LONGEST_ID = 512
 
 def _collection(file: _Opened) -> Iterator[Argument]:
     """Read a collection; report ids that no index can hold, and ids of two different arguments."""
-    seen = SeenIds()
+    seen: dict[int, int] = {}  # hashes: a collection may have millions of long ids
     for number, argument in _numbered(file, _argument):
         content = hash((argument.text, argument.topic, argument.attacks, argument.supports))
-        if seen.add(argument.id, content) is False:
+        if seen.setdefault(hash(argument.id), content) != content:
             message = f"another argument has the id {short_repr(argument.id)} already"
             file.bad.report(InputError(file.path, message, line=number, field="id"))
             continue
