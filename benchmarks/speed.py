@@ -1,9 +1,8 @@
-"""Measure time and memory: retrieval, model calls, servers, scores.
+"""Measure time and memory: retrieval, model calls, servers.
 
     python benchmarks/speed.py retrieval COLLECTION [--elastic URL|own] [--synthetic N]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
     python benchmarks/speed.py debates DEBATES MODEL [--judge NAME] [--most N] [--at-once N]
-    python benchmarks/speed.py score [--runs N] [--debates N] [--turns N] [--keep DIR]
     python benchmarks/speed.py start [--rounds N] [--against CHECKOUT]
     python benchmarks/speed.py server COLLECTION [--server URL] [--debaters NAME ...] [--at-once N]
     python benchmarks/speed.py judge DEBATES [--judges NAME ...] [--turns N] [--rounds N]
@@ -68,12 +67,6 @@ def main() -> None:
     whole.add_argument("--apart", action="store_true", help="vLLM has CPUs of its own")
     whole.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
     whole.set_defaults(run=whole_debates)
-    board = commands.add_parser("score", help="touche-rad score with many runs")
-    board.add_argument("--runs", type=int, default=50)
-    board.add_argument("--debates", type=int, default=160)
-    board.add_argument("--turns", type=int, default=5)
-    board.add_argument("--keep", type=Path, metavar="DIR", help="keep the generated files here")
-    board.set_defaults(run=score)
     start = commands.add_parser("start", help="import, --help, and one answer of a new process")
     start.add_argument("--rounds", type=int, default=9)
     start.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version beside it")
@@ -251,12 +244,6 @@ def concurrent(index: ArgumentIndex, queries: Sequence[str]) -> tuple[float, flo
 
 def model(options: argparse.Namespace) -> None:
     from benchmarks.speed_model import report
-
-    report(options)
-
-
-def score(options: argparse.Namespace) -> None:
-    from benchmarks.speed_score import report
 
     report(options)
 

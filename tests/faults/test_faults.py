@@ -178,8 +178,9 @@ def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@pytest.mark.parametrize("damage", [truncate, Path.unlink])
-@pytest.mark.parametrize("name", ["manifest.json", "largest"])
+@pytest.mark.parametrize(
+    ("name", "damage"), [("manifest.json", Path.unlink), ("largest", truncate)]
+)
 def test_damaged_index_is_refused(name: str, damage: Callable[[Path], object], place: Path) -> None:
     assert touche_rad("index", "arguments.jsonl", "-o", "index", "-q").code == 0
     files = [one for one in (place / "index").rglob("*") if one.is_file()]
@@ -192,11 +193,10 @@ def test_damaged_index_is_refused(name: str, damage: Callable[[Path], object], p
 
 
 @pytest.mark.parametrize("verb", ["respond", "judge", "panel", "index"])
-@pytest.mark.parametrize("line", ['{"id": ', "[" * 100_000, '{"id": 1e999, "turns": "x"}'])
-def test_damaged_line_is_named_before_any_work(verb: str, line: str, place: Path) -> None:
+def test_damaged_line_is_named_before_any_work(verb: str, place: Path) -> None:
     source = place / VERBS[verb][1]
     lines = source.read_text().splitlines()
-    source.write_text("\n".join([*lines[:2], line, *lines[2:]]) + "\n")
+    source.write_text("\n".join([*lines[:2], '{"id": ', *lines[2:]]) + "\n")
     ended = touche_rad(*VERBS[verb], "-o", "out")
     assert ended.code == 2
     assert f"{source.name}:3: " in ended.err
@@ -204,8 +204,7 @@ def test_damaged_line_is_named_before_any_work(verb: str, line: str, place: Path
 
 
 @pytest.mark.parametrize("verb", RUNS)
-@pytest.mark.parametrize("damage", ["cut", "changed"])
-def test_damaged_journal_costs_only_its_debates(verb: str, damage: str, place: Path) -> None:
+def test_damaged_journal_costs_only_its_debates(verb: str, place: Path) -> None:
     (place / "plugin.py").write_text(PLUGIN)
     flag = "-j" if verb == "judge" else "-d"
     words = [*VERBS[verb][: 2 if verb == "judge" else 4], flag, "breakable", "--workers", "1"]
@@ -215,18 +214,16 @@ def test_damaged_journal_costs_only_its_debates(verb: str, damage: str, place: P
     assert touche_rad(*words, "-o", "out", "--strict").code == 1
     (place / "fail").unlink()
     journal = place / "out.part"
-    data = journal.read_bytes()
-    journal.write_bytes(data[:-9] if damage == "cut" else data[:-30] + b"x" + data[-29:])
+    journal.write_bytes(journal.read_bytes()[:-9])
     ended = touche_rad(*words, "-o", "out")
     assert ended.code == 0, ended.err
     assert content(place / "out") == content(place / "whole")
 
 
-@pytest.mark.parametrize("status", ["", "[" * 100_000, '{"state": 3}'])
-def test_output_with_a_damaged_status_is_not_replaced(status: str, place: Path) -> None:
+def test_output_with_a_damaged_status_is_not_replaced(place: Path) -> None:
     words = (*VERBS["judge"], "-o", "out.jsonl", "-q")
     assert touche_rad(*words).code == 0
-    (place / "out.jsonl.status.json").write_text(status)
+    (place / "out.jsonl.status.json").write_text("{")
     before = (place / "out.jsonl").read_bytes()
     ended = touche_rad(*VERBS["judge"], "-o", "out.jsonl", "--workers", "2")
     assert ended.code == 2
