@@ -118,7 +118,7 @@ def test_no_verdict_is_no_flip(run: Path) -> None:
     assert row(found, "empty", Maxim.QUALITY).fails is None
 
 
-def test_turns_on_which_judges_disagree_are_to_label_next(run: Path) -> None:
+def test_the_agreement_of_judges_is_counted(run: Path) -> None:
     kind, strict = (
         Judge(lambda *_: 0.9),
         Judge(
@@ -128,17 +128,9 @@ def test_turns_on_which_judges_disagree_are_to_label_next(run: Path) -> None:
         ),
     )
     found = audited([run], kind, strict)
-    first = found.next[0]
-    assert (first.debate, first.turn, first.maxim) == ("d1", 1, Maxim.QUALITY)
-    assert first.scores == {"judge1": 0.9, "judge2": 0.1}
     same = {one.maxim: one.same for one in found.agreement}
     assert same[Maxim.QUALITY] == pytest.approx(2 / 3)
     assert same[Maxim.MANNER] == 1
-
-
-def test_with_one_judge_its_least_certain_turns_are_to_label_next(run: Path) -> None:
-    unsure = Judge(lambda response, _: 0.55 if "Answer 2" in response.content else 0.99)
-    assert {one.debate for one in audited([run], unsure).next[:4]} == {"d2"}
 
 
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
@@ -161,7 +153,6 @@ def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
         "always-yes",
         "injection",
         "not become yes",
-        "label next",
         "agreement",
     ):
         assert told in ended.out

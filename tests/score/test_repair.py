@@ -85,10 +85,6 @@ IN_AN_EVALUATION: dict[str, Callable[[Row], Any]] = {
     "a turn is missing": lambda row: row["userTurnsEvaluations"].pop(),
     "all turns are missing": lambda row: row.update(userTurnsEvaluations=None),
 }
-OF_EVALUATIONS: dict[str, Callable[[Rows], Any]] = {
-    "a line is missing": lambda rows: rows.pop(3),
-    "a line is lost": lambda rows: rows.__setitem__(3, {}),
-}
 
 
 def fix(path: Path, out: Path, source: Path, index: Path) -> Ended:
@@ -118,16 +114,13 @@ def test_a_defect_of_simulations_is_repaired(
         assert ids == [[one["id"] for one in body(row)["arguments"]] for row in good]
 
 
-@pytest.mark.parametrize("name", [*IN_AN_EVALUATION, *OF_EVALUATIONS])
+@pytest.mark.parametrize("name", IN_AN_EVALUATION)
 def test_a_defect_of_evaluations_is_repaired(
     runs: Path, demo_index_path: Path, tmp_path: Path, name: str
 ) -> None:
     good = read(runs / "evaluations.jsonl")
     rows = copy.deepcopy(good)
-    if name in IN_AN_EVALUATION:
-        IN_AN_EVALUATION[name](rows[3])
-    else:
-        OF_EVALUATIONS[name](rows)
+    IN_AN_EVALUATION[name](rows[3])
     wrong = write(tmp_path / "wrong.jsonl", rows)
     fix(wrong, tmp_path / "new.jsonl", runs / "simulations.jsonl", demo_index_path)
     made = read(tmp_path / "new.jsonl")
@@ -155,23 +148,6 @@ def test_what_needs_a_new_answer_is_not_repaired(
     made = read(out)
     assert (made[1], made[10], made[3]) == ({}, {}, rows[3])
     assert body(made[0])["content"] == "word " * 70
-
-
-def test_responses_are_written_as_simulations(tmp_path: Path, demo_index_path: Path) -> None:
-    responses, out = tmp_path / "responses.jsonl", tmp_path / "simulations.jsonl"
-    debates, quick = demo_file("debates.jsonl"), ("-d", "verbatim", "-i", demo_index_path)
-    assert touche_rad("respond", debates, *quick, "-o", responses).code == 0
-    told = touche_rad("check", responses).out
-    assert f"Write it as simulations: touche-rad check {responses} --fix -o NEW.jsonl" in told
-    ended = touche_rad("check", responses, "--fix", "-o", out)
-    assert (ended.code, "responses written as simulations" in ended.out) == (0, True)
-    assert f"{out}: simulations, 20 lines: valid" in ended.out.splitlines()
-    last = tmp_path / "last.jsonl"
-    words = ("respond", debates, *quick, "-o", last, "--last-only")
-    assert touche_rad(*words).code == 0
-    refused = touche_rad("check", last, "--fix", "-o", tmp_path / "none.jsonl")
-    assert refused.code == 1
-    assert "the responses to earlier turns are missing" in refused.out
 
 
 def test_the_repaired_run_never_replaces_a_file(runs: Path, tmp_path: Path) -> None:

@@ -68,10 +68,10 @@ def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
     run = run_file(tmp_path / "judge.jsonl", [evaluation(nothing), {}])
     shown = "\n".join(score_judgements([run], truth, samples=100).lines(200))
     assert "the official scorer would give at least one run no score" in shown
-    assert "judge: null score: 8, 8 labelled verdicts counted as no" in shown
-    assert "  line 1, debate 1, turn 1, quantity: 1 verdict counted as no" in shown
+    assert "null score: 8, 8 labelled verdicts counted as no" in shown
+    assert "  judge: line 1, debate 1, turn 1, quantity: 1 verdict counted as no" in shown
     assert "  and 5 more (--json lists all)" in shown
-    assert "judge: lost debate: 1, 8 labelled verdicts counted as no" in shown
+    assert "lost debate: 1, 8 labelled verdicts counted as no" in shown
 
 
 def test_strict_is_named_in_the_output(truth: Path, tmp_path: Path) -> None:

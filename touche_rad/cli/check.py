@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say, terminal_width
+from touche_rad.cli.console import say
 from touche_rad.errors import UserError
 from touche_rad.text import clean, printable
 
 if TYPE_CHECKING:
     from touche_rad.score.repair import Repair
-    from touche_rad.score.validation import Group, Validation
+    from touche_rad.score.validation import Validation
 
 EXAMPLES: Final = 3
 """Examples of each kind of finding."""
@@ -68,8 +66,7 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     the run says whether its index was the demo's and whether answers are stand-ins. If there is a
     fault, the exit code is 1.
 
-    --fix changes no utterance. It repairs ids and nulls, and writes responses as simulations. A
-    missing verdict becomes a no; with --input, so does a missing line of evaluations.
+    --fix changes no utterance. It repairs ids and nulls, and a missing verdict becomes a no.
     """
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check
@@ -114,7 +111,7 @@ def _fix(runs: tuple[Path, ...], given: dict[str, Any]) -> Repair:
     out: Path = given["output"]
     if len(runs) != 1 or not runs[0].is_file():
         raise UserError("check --fix: give one run file")
-    made = repair(runs[0], source=given["source"])
+    made = repair(runs[0])
     with files.atomic_write(out) as stream:
         stream.writelines(f"{line}\n" for line in made.lines)
     return made
@@ -138,44 +135,24 @@ def _print(result: Validation, *, everything: bool, fixed: bool) -> None:
     lines = f"{count} line{'' if count == 1 else 's'}"
     verdict = click.style(result.verdict, fg="green" if result.good else "red")
     click.echo(f"{_one_line(result.path)}: {kind}, {lines}: {verdict}")
-    groups = result.groups
     if everything:
         for finding in result.findings:
             click.echo(f"{finding.place}: {finding.level}: {_one_line(finding.message)}")
-    else:
-        examples = min(EXAMPLES, max(0, ROOM // max(1, len(groups)) - 1))
-        for group in groups:
-            _print_group(group, examples)
-    fixing = f"touche-rad check {_one_line(result.path)} --fix -o NEW.jsonl"
-    if result.kind and result.debates and not result.official:
-        click.echo(f"Write it as simulations: {fixing}")
-    elif result.repairable and not fixed:
-        click.echo(f"Repair what can be repaired: {fixing}")
-    if not everything and any(len(group.issues) > EXAMPLES for group in groups):
+        return
+    groups = result.groups
+    examples = min(EXAMPLES, max(0, ROOM // max(1, len(groups)) - 1))
+    for group in groups:
+        level = group[0].level
+        click.secho(f"{level:7}", fg="red" if level == "fault" else "yellow", nl=False)
+        click.echo(f" {len(group):6}  {group[0].kind}")
+        for one in group[:examples]:
+            if one.message != one.kind or one.line is not None:
+                click.echo(f"    {one.place}: {_one_line(one.message)}")
+    if result.official and not result.good and not fixed:
+        path = _one_line(result.path)
+        click.echo(f"Repair ids, nulls and missing scores: touche-rad check {path} --fix -o NEW")
+    if any(len(group) > EXAMPLES for group in groups):
         click.echo("Print every finding: --all")
-
-
-def _print_group(group: Group, examples: int) -> None:
-    colour = "red" if group.level == "fault" else "yellow"
-    click.secho(f"{group.level:7}", fg=colour, nl=False)
-    click.echo(f" {len(group.issues):6}  {group.kind}")
-    for one in group.examples(examples):
-        if one.message != group.kind or one.line is not None:
-            click.echo(_indented(f"{one.place}: {_one_line(one.message)}"))
-
-
-def _indented(text: str) -> str:
-    """Indent an example; on a terminal it is wrapped, in a file a finding is one line."""
-    if not sys.stdout.isatty():
-        return f"    {text}"
-    return textwrap.fill(
-        text,
-        terminal_width(),
-        initial_indent=" " * 4,
-        subsequent_indent=" " * 6,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _one_line(text: str) -> str:

@@ -155,8 +155,7 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: another order, padding, other words, no words, another topic, no sources, and an
-    instruction to say yes. The command prints flip rates, the agreement of the judges, and the
-    turns to label next.
+    instruction to say yes. The command prints flip rates and the agreement of the judges.
     """
     from contextlib import ExitStack
 

@@ -384,5 +384,5 @@ def _why(run: Path) -> str:
 
 
 def _warnings(result: Validation) -> str:
-    kinds = [one for one in result.groups if one.level == "warning"]
-    return f" ({'; '.join(f'{one.kind}: {len(one.issues)}' for one in kinds)})" if kinds else ""
+    kinds = [group for group in result.groups if group[0].level == "warning"]
+    return f" ({'; '.join(f'{group[0].kind}: {len(group)}' for group in kinds)})" if kinds else ""

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
-from touche_rad.score.audit.figures import apart
 
 
 class Sample(StrEnum):
@@ -118,7 +117,7 @@ def _ranked(
     keys: dict[Place, tuple[float, float]] = {}
     for place in places:
         worst = [
-            (-apart(scores), -pstdev(scores))
+            (-_apart(scores), -pstdev(scores))
             for maxim in Maxim
             if (scores := _scores(place, maxim, judges))
             and (not disagreements or len({score >= 0.5 for score in scores}) > 1)
@@ -131,3 +130,10 @@ def _ranked(
 def _scores(place: Place, maxim: Maxim, judges: Sequence[JudgeVerdicts]) -> list[float]:
     verdicts = (judge.verdicts.get(place, {}).get(maxim) for judge in judges)
     return [one.score for one in verdicts if one is not None and one.score is not None]
+
+
+def _apart(scores: Sequence[float]) -> float:
+    """Return the difference of the scores, or the uncertainty of a single score."""
+    if len(scores) > 1:
+        return max(scores) - min(scores)
+    return 1 - 2 * abs(scores[0] - 0.5)

@@ -41,17 +41,10 @@ class Corrected(Item):
     """The F1 that the judge would have if all turns were labelled."""
     f1_low: float | None
     f1_high: float | None
-    labels_to_halve: int | None
-    """How many more labels would halve the interval of `yes`; None: no number of them."""
     transfer_p: float | None
     """How likely so different scores on labelled and other turns are by chance."""
     labelled_judge_yes: float | None
     other_judge_yes: float | None
-
-    @property
-    def exact_rates(self) -> bool:
-        """Whether the intervals of Rogan and Gladen have their 95 %: not with few debates."""
-        return not self.chosen and self.debates >= correction.RATES_DEBATES
 
     @property
     def alike(self) -> bool:
@@ -154,7 +147,6 @@ def _row(run: str, maxim: Maxim, sample: Sample) -> Corrected:
         **_fields("yes", yes),
         **_fields("rogan_gladen", other),
         **_fields("f1", f1),
-        labels_to_halve=correction.labels_to_halve(sample),
         transfer_p=moved.p if moved else None,
         labelled_judge_yes=moved.labelled if moved else None,
         other_judge_yes=moved.others if moved else None,
@@ -197,19 +189,3 @@ def _notes(rows: Sequence[Corrected]) -> Iterator[str]:
                 f"{row.maxim.value}: no intervals with labels in {row.debates} debates; label "
                 f"turns of at least {correction.FEWEST_DEBATES}"
             )
-    if any(row.rogan_gladen_low is not None and not row.exact_rates for row in rows):
-        yield (
-            f"R-G: with chosen turns, or labels in fewer than {correction.RATES_DEBATES} debates, "
-            "its 95 % intervals contained the truth in 92 to 99 % of simulated studies: prefer "
-            "the column people"
-        )
-    more = [
-        f"{row.maxim.value} {'all' if row.labels_to_halve is None else row.labels_to_halve}"
-        for row in rows
-        if row.labelled < row.turns and row.debates >= correction.FEWEST_DEBATES
-    ]
-    if more:
-        yield (
-            "more labels that would halve the interval of people (all: not even labels on "
-            f"all turns): {', '.join(more)}"
-        )

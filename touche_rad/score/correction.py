@@ -13,8 +13,7 @@ Turns may have been labelled because judges disagree on them. Then each label ha
 number of turns that it stands for. A chosen turn stands for the chosen turns, a random one for all
 others (Horvitz and Thompson 1952).
 
-Turns of one debate are alike, so each error is summed by debate. `benchmarks/coverage.py` measures
-how often the intervals contain the truth.
+Turns of one debate are alike, so each error is summed by debate.
 """
 
 from __future__ import annotations
@@ -30,9 +29,6 @@ Floats = NDArray[np.float64]
 CONFIDENCE: Final = 0.95
 FEWEST_DEBATES: Final = 5
 """With fewer labelled debates no interval is given."""
-RATES_DEBATES: Final = 60
-"""Labelled debates from which the intervals of Rogan and Gladen contain the truth as often as they
-say, by `benchmarks/coverage.py`; prediction-powered ones do so with 20."""
 UNLIKELY: Final = 0.01
 """Labelled turns that differ so from the others by chance this rarely are not alike."""
 
@@ -92,13 +88,6 @@ class Estimate:
     value: float
     low: float | None = None
     high: float | None = None
-    effective: float | None = None
-    """The number of independent labels that would give the same interval."""
-
-    @property
-    def half_width(self) -> float | None:
-        """Half the width of the interval."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
 @dataclass(frozen=True)
@@ -112,11 +101,6 @@ class _Mean:
 def uncorrected(sample: Sample) -> float:
     """Return the share of yes among the judge's verdicts."""
     return float(sample.verdicts.mean())
-
-
-def labels_only(sample: Sample) -> Estimate:
-    """Return the share of yes among the labels."""
-    return _interval(_weighted(sample, np.nan_to_num(sample.labels), sample.weights), sample)
 
 
 def yes_rate(sample: Sample) -> Estimate:
@@ -158,25 +142,6 @@ def rogan_gladen(sample: Sample) -> Estimate:
     gain = _Mean(said.value - alarms.value, said.parts - alarms.parts)
     power = _Mean(informed, hits.parts - alarms.parts)
     return _ratio(gain, power, sample)
-
-
-def labels_to_halve(sample: Sample) -> int | None:
-    """Return how many more labels would halve the interval of `yes_rate`.
-
-    None if no number would, because the number of unlabelled turns limits the interval too.
-    """
-    now = int(sample.drawn.sum())
-    labels = np.nan_to_num(sample.labels)
-    mean = _powered(sample, labels, sample.scores)
-    whole = float((mean.parts**2).sum())
-    slope = _slope(sample, labels, sample.scores)
-    rest = _weighted(sample, sample.scores, np.ones_like(sample.scores))
-    floor = slope**2 * float((rest.parts**2).sum())
-    if whole <= 0 or whole / 4 <= floor:
-        return None
-    needed = now * (whole - floor) / (whole / 4 - floor)
-    left = int((~sample.labelled).sum())
-    return int(np.ceil(needed)) - now if needed - now <= left else None
 
 
 @dataclass(frozen=True)
@@ -275,7 +240,7 @@ def _tail(debates: int) -> float:
 
 
 def _interval(mean: _Mean, sample: Sample) -> Estimate:
-    """Return the interval of a share (Wilson 1927) with the effective number of labels."""
+    """Return the interval of a share (Wilson 1927)."""
     value = float(np.clip(mean.value, 0.0, 1.0))
     debates = sample.labelled_debates
     if debates < FEWEST_DEBATES:
@@ -291,4 +256,4 @@ def _interval(mean: _Mean, sample: Sample) -> Estimate:
         * np.sqrt(spread / effective + tail**2 / (4 * effective**2))
         / (1 + tail**2 / effective)
     )
-    return Estimate(value, float(max(middle - reach, 0)), float(min(middle + reach, 1)), effective)
+    return Estimate(value, float(max(middle - reach, 0)), float(min(middle + reach, 1)))

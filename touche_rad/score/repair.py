@@ -16,7 +16,7 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import Kind
-from touche_rad.files.records import BadLines, dump, parse, records
+from touche_rad.files.records import BadLines, dump, records
 from touche_rad.score.validation import NO_VERDICT
 
 MISSING: Final = f"{NO_VERDICT}: it is missing in the run"
@@ -40,23 +40,13 @@ class Repair:
         return {what: count for what, count in self.done.most_common() if count}
 
 
-def repair(run: Path, *, source: Path | None = None) -> Repair:
-    """Repair a run of simulations or evaluations; other debates become simulations.
-
-    Args:
-        run: The run.
-        source: The input of evaluations: its debates that are missing in the run get noes.
-    """
+def repair(run: Path) -> Repair:
+    """Repair a run of simulations or evaluations."""
     kind = files.detect_kind(run)
-    if kind not in files.DEBATES:
-        raise UserError(f"{run}: expected simulations, evaluations or debates, got {kind.value}")
+    if kind not in (Kind.SIMULATIONS, Kind.EVALUATIONS):
+        raise UserError(f"{run}: expected simulations or evaluations, got {kind.value}")
     result = Repair()
-    if kind in (Kind.SIMULATIONS, Kind.EVALUATIONS):
-        rows = list(_records(run, result))
-    else:
-        rows = list(_converted(run, kind, result))
-    if source is not None and kind is Kind.EVALUATIONS:
-        rows = _with_missing(rows, source, result)
+    rows = list(_records(run, result))
     _mend_ids(rows, result)
     for row in filter(None, rows):
         _mend_simulation(row, result)
@@ -91,44 +81,10 @@ def _records(run: Path, result: Repair) -> Iterator[Record]:
         yield row
 
 
-def _converted(run: Path, kind: Kind, result: Repair) -> Iterator[Record]:
-    """Yield debates of another kind as simulations."""
-    lost = _Lost()
-    for debate, views in files.read_views(run, lost):
-        turns = [len(view.turns) for view in views]
-        if kind is Kind.RESPONSES and turns != list(range(1, len(turns) + 1)):
-            result.left.append(f"debate {debate.id}: the responses to earlier turns are missing")
-            continue
-        result.done[f"{kind.value} written as simulations"] += 1
-        yield parse(files.simulation_line(debate))
-    result.left.extend(map(str, lost.errors.values()))
-
-
-def _with_missing(rows: list[Record], source: Path, result: Repair) -> list[Record]:
-    """Return the evaluations in the order of the input; those that are missing will get noes."""
-    left = [row for row in rows if row]
-    ordered: list[Record] = []
-    for debate in files.read_debates(source):
-        spoken = [turn.utterance for turn in debate.turns]
-        row = next((one for one in left if _spoken(one) == spoken), None)
-        if row is None:
-            row = parse(files.simulation_line(debate))
-            result.done["a missing line written with noes"] += 1
-        else:
-            left.remove(row)
-        ordered.append(row)
-    result.left += [f"debate {row.get('id', '')!r} is not in the input" for row in left]
-    return ordered + left
-
-
 def _turns(row: Record) -> list[Record]:
     simulation = row.get("simulation")
     turns = simulation.get("userTurns") if isinstance(simulation, dict) else None
     return [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
-
-
-def _spoken(row: Record) -> list[Any]:
-    return [turn.get("utterance") for turn in _turns(row)]
 
 
 def _mend_ids(rows: list[Record], result: Repair) -> None:

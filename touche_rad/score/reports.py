@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from touche_rad.debate import Maxim
-from touche_rad.score.printing import (
-    comparison_table,
-    health_lines,
-    measures,
-    problem_counts,
-    problem_lines,
-)
 from touche_rad.score.result import (
     BASELINE,
+    MARKS,
     MEAN,
     Comparison,
     Health,
@@ -38,8 +32,40 @@ from touche_rad.score.tables import (
     cell,
     cells,
     heads,
+    table,
 )
 
+_SHOWN_PROBLEMS: Final = 3
+_INTERVAL: Final = "{low:.3f} to {high:.3f}"
+_MAXIM_COLUMNS: Columns = (
+    ("", "  {run}"),
+    ("labelled", "{labelled}"),
+    ("yes", "{yes_rate:.4f}"),
+    ("precision", "{precision:.4f}"),
+    ("recall", "{recall:.4f}"),
+    ("F1", "{f1:.4f}"),
+    ("95 % of F1", _INTERVAL),
+    ("macro P", "{macro_precision:.4f}"),
+    ("macro R", "{macro_recall:.4f}"),
+    ("macro F1", "{macro_f1:.4f}"),
+    ("accuracy", "{accuracy:.4f}"),
+    ("kappa", "{kappa:.4f}"),
+    ("MCC", "{mcc:.4f}"),
+)
+_LABEL_COLUMNS: Columns = (
+    ("labels", "  {maxim}"),
+    ("yes", "{yes}"),
+    ("no", "{no}"),
+    ("unknown", "{unknown}"),
+)
+_COMPARISON_COLUMNS: Columns = (
+    ("runs", "{run} – {against}"),
+    ("measure", "{measure}"),
+    ("diff.", "{difference:+.4f}"),
+    ("95 %", "{low:+.3f} to {high:+.3f}"),
+    ("p", "{p:.4f}"),
+    ("p (Holm)", "{p_holm:.4f}"),
+)
 _POLICIES: Final = {
     "strict": "policy: strict, as in the official scorer",
     "no": "missing verdicts count as no",
@@ -102,13 +128,21 @@ class JudgementReport(Report):
 
     def parts(self) -> Iterator[Part]:
         """Yield the details of one run, or a ranked table of several."""
-        return _judgements(self)
+        yield _head(self)
+        if len(self.runs) > 1:
+            yield _board(self)
+            yield _notes(self)
+        else:
+            yield from _all_measures(self.label_rows, self.rows)
+        yield table(_COMPARISON_COLUMNS, self.comparisons)
+        if len(self.runs) == 1:
+            yield _health_lines(self.health)
+        yield _problem_lines(self.problems)
 
     def details(self) -> Iterator[Part]:
-        """Yield all measures of each run, and all problems."""
-        yield from measures(self.label_rows, self.rows)
-        yield health_lines(self.health)
-        yield problem_lines(self.problems)
+        """Yield all measures of each run, and counts of its responses."""
+        yield from _all_measures(self.label_rows, self.rows)
+        yield _health_lines(self.health)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
@@ -152,7 +186,14 @@ class RetrievalReport(Report):
 
     def parts(self) -> Iterator[Part]:
         """Yield a ranked table of the runs."""
-        return _retrieval(self)
+        yield (
+            f"{self.truth}: {self.queries} queries; a query without results counts as 0",
+            _drawn(self, "queries"),
+        )
+        yield _retrieval_board(self)
+        yield _notes(self)
+        yield table(_COMPARISON_COLUMNS, self.comparisons)
+        yield _problem_lines(self.problems)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
@@ -172,33 +213,6 @@ class RetrievalReport(Report):
                     )
                 },
             }
-
-
-def _judgements(report: JudgementReport) -> Iterator[Part]:
-    """Yield the details of one run, or a ranked table of several."""
-    yield _head(report)
-    if len(report.runs) == 1:
-        yield from measures(report.label_rows, report.rows)
-        yield comparison_table(report.comparisons)
-        yield health_lines(report.health)
-        yield problem_lines(report.problems)
-    else:
-        yield _board(report)
-        yield _notes(report)
-        yield comparison_table(report.comparisons)
-        yield problem_counts(report.problems)
-
-
-def _retrieval(report: RetrievalReport) -> Iterator[Part]:
-    """Yield a ranked table of TREC runs."""
-    yield (
-        f"{report.truth}: {report.queries} queries; a query without results counts as 0",
-        _drawn(report, "queries"),
-    )
-    yield _retrieval_board(report)
-    yield _notes(report)
-    yield comparison_table(report.comparisons)
-    yield problem_lines(report.problems)
 
 
 def _head(report: JudgementReport) -> Iterator[str]:
@@ -274,3 +288,66 @@ def _notes(report: Report) -> Iterator[str]:
         yield f"{_MARK} baseline, without a rank."
     if isinstance(report, JudgementReport) and any(report.lost.values()):
         yield "lost: labelled debates for which the run has no verdict."
+
+
+def _all_measures(labels: Sequence[LabelRow], rows: Sequence[JudgementRow]) -> Iterator[Part]:
+    """Yield the numbers of labels, and all measures of each run."""
+    yield table(_LABEL_COLUMNS, labels)
+    yield _by_maxim(rows)
+
+
+def _by_maxim(rows: Sequence[JudgementRow]) -> Table:
+    lines = []
+    for maxim in dict.fromkeys(row.maxim for row in rows):
+        lines.append([maxim, *[""] * (len(_MAXIM_COLUMNS) - 1)])
+        lines += [cells(_MAXIM_COLUMNS, row) for row in rows if row.maxim == maxim]
+    return Table(heads(_MAXIM_COLUMNS), lines)
+
+
+def _health_lines(health: Mapping[str, Health]) -> Iterator[str]:
+    """Yield the counts of responses, once for runs on the same responses."""
+    if health:
+        yield "the judged responses (no labels needed)"
+    names: dict[Health, list[str]] = defaultdict(list)
+    for run, counts in health.items():
+        names[counts].append(run)
+    for counts, runs in names.items():
+        alike = runs[0] if len(runs) == 1 else f"{len(runs)} runs"
+        yield f"  {alike}: {'; '.join(_health_parts(counts))}"
+
+
+def _health_parts(counts: Health) -> Iterator[str]:
+    yield f"{counts.responses} responses in {counts.debates} debates"
+    if counts.responses:
+        yield f"words: median {counts.words_median:g}, maximum {counts.words_max}"
+    for name in ("lost_debates", "unanswered", *MARKS):
+        if value := getattr(counts, name):
+            share = f" ({value / counts.responses:.1%})" if name in MARKS else ""
+            yield f"{name.replace('_', ' ')} {value}{share}"
+
+
+def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    """Yield each kind of problem once, with its first occurrences."""
+    grouped: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        grouped[problem.kind.value].append(problem)
+    for kind, of_kind in grouped.items():
+        yield f"{kind}: {len(of_kind)}{_verdicts(of_kind)}"
+        for one in of_kind[:_SHOWN_PROBLEMS]:
+            yield f"  {one.run}: {_place(one)}{one.message}"
+        if len(of_kind) > _SHOWN_PROBLEMS:
+            yield f"  and {len(of_kind) - _SHOWN_PROBLEMS} more (--json lists all)"
+
+
+def _verdicts(problems: Sequence[Problem]) -> str:
+    counted = sum(problem.counted_as_no for problem in problems)
+    left_out = sum(problem.left_out for problem in problems)
+    as_no = f", {counted} labelled verdicts counted as no" if counted else ""
+    return as_no + (f", {left_out} labelled verdicts left out" if left_out else "")
+
+
+def _place(problem: Problem) -> str:
+    places = {name: getattr(problem, name) for name in ("line", "debate", "turn")}
+    words = [f"{name} {number}" for name, number in places.items() if number]
+    said = ", ".join([*words, *filter(None, [problem.maxim])])
+    return f"{said}: " if said else ""

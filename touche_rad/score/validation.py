@@ -6,7 +6,7 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -29,19 +29,6 @@ _UTTERANCES: Final = "utterances"
 """What the simulated user said; the debater's answers can still be its own."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
-
-_NO_ANSWER, _EMPTY = "the turn has no answer", "the answer is empty"
-_UNCITED, _STANDS_IN = "nothing is cited", "a score stands in for a verdict"
-_UNKNOWN, _OTHER_TEXT = (
-    "a cited argument is not in the index",
-    "a cited argument has another text in the index",
-)
-_LONG, _UNFIT = "the answer has more than", "not fit to hand in"
-_FEW, _RANGE = "are stand-ins", "a score is not 0 to 1"
-_LASTING: Final = frozenset(
-    (_NO_ANSWER, _EMPTY, _UNCITED, _STANDS_IN, _UNKNOWN, _OTHER_TEXT, _RANGE)
-)
-"""Kinds of problems that no repair of the file can mend, beside an answer that is too long."""
 
 Level = Literal["fault", "warning"]
 
@@ -71,26 +58,6 @@ class Issue:
         return path if self.line is None else f"{path}:{self.line}"
 
 
-@dataclass(frozen=True)
-class Group:
-    """The issues of one kind."""
-
-    kind: str
-    level: Level
-    issues: Sequence[Issue]
-
-    def examples(self, most: int) -> list[Issue]:
-        """Return a few issues, of different lines where there are enough."""
-        first: dict[int | None, Issue] = {}
-        for one in self.issues:
-            first.setdefault(one.line, one)
-            if len(first) >= most:
-                break
-        chosen = list(first.values())[:most]
-        chosen += [one for one in self.issues[: 2 * most] if one not in chosen]
-        return sorted(chosen[:most], key=lambda one: one.line or 0)
-
-
 @dataclass
 class Validation:
     """The counts and issues of a run."""
@@ -111,28 +78,17 @@ class Validation:
         return not any(one.level == "fault" for one in self.findings)
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[list[Issue]]:
         """The issues by kind: faults first, then the most frequent kind first."""
         kinds: dict[tuple[Level, str], list[Issue]] = {}
         for one in self.findings:
             kinds.setdefault((one.level, one.kind), []).append(one)
-        order = sorted(kinds.items(), key=lambda one: (one[0][0], -len(one[1])))
-        return [Group(kind, level, issues) for (level, kind), issues in order]
+        return sorted(kinds.values(), key=lambda group: (group[0].level, -len(group)))
 
     @property
     def official(self) -> bool:
         """Whether this is a kind of file that can be handed in."""
         return self.kind in OFFICIAL
-
-    @property
-    def repairable(self) -> bool:
-        """Whether a fault or warning may be repaired without a new answer."""
-        return self.debates > 0 and any(
-            one.kind not in _LASTING
-            and not one.kind.startswith((_LONG, _UNFIT))
-            and not one.kind.endswith(_FEW)
-            for one in self.findings
-        )
 
     @property
     def verdict(self) -> str:
@@ -148,7 +104,8 @@ class Validation:
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
         groups = [
-            {"kind": one.kind, "level": one.level, "count": len(one.issues)} for one in self.groups
+            {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
+            for group in self.groups
         ]
         more = {"good": self.good, "official": self.official, "verdict": self.verdict}
         return {**asdict(self), **more, "groups": groups}
@@ -260,16 +217,16 @@ def _answer_problems(
     response: Response | None, index: ArgumentIndex | None, words: int
 ) -> Iterator[Problem]:
     if response is None:
-        yield Problem(_NO_ANSWER, "there is no answer")
+        yield Problem("the turn has no answer", "there is no answer")
         return
     if not response.content.strip():
-        yield Problem(_EMPTY, _EMPTY)
+        yield Problem("the answer is empty", "the answer is empty")
     count = count_words(response.content)
     if words and count > words:
         message = f"the answer has {count} words, at most {words} are allowed"
-        yield Problem(f"{_LONG} {words} words", message)
+        yield Problem(f"the answer has more than {words} words", message)
     if not response.arguments:
-        yield Problem(_UNCITED, _UNCITED, "warning")
+        yield Problem("nothing is cited", "nothing is cited", "warning")
     ids = [one.id for one in response.arguments]
     if len(set(ids)) < len(ids):
         kind = "an argument is cited twice"
@@ -278,9 +235,12 @@ def _answer_problems(
         own = index.get(one.id) if index is not None else one
         name = f"the cited argument {one.id!r}"
         if own is None:
-            yield Problem(_UNKNOWN, f"{name} is not in the index")
+            yield Problem("a cited argument is not in the index", f"{name} is not in the index")
         elif own.text != one.text:
-            yield Problem(_OTHER_TEXT, f"{name} has another text in the index")
+            yield Problem(
+                "a cited argument has another text in the index",
+                f"{name} has another text in the index",
+            )
 
 
 def _verdict_problems(debate: Debate, evaluation: Evaluation) -> Iterator[Problem]:
@@ -295,10 +255,10 @@ def _verdict_problems(debate: Debate, evaluation: Evaluation) -> Iterator[Proble
                 yield Problem("a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"
-                yield Problem(_RANGE, message)
+                yield Problem("a score is not 0 to 1", message)
             elif verdict.rationale.startswith(NO_VERDICT):
                 message = f"{place} stands in for a verdict"
-                yield Problem(_STANDS_IN, message, "warning")
+                yield Problem("a score stands in for a verdict", message, "warning")
 
 
 def _compare_with_input(
@@ -330,9 +290,10 @@ def _read_status(result: Validation, run: Path) -> None:
         else:
             of = f" of {total}" if total else ""
             message = f"{count}{of} {what} are stand-ins of a fallback"
-            result.add(None, Problem(f"some {what} {_FEW}", message, "warning"))
+            result.add(None, Problem(f"some {what} are stand-ins", message, "warning"))
     for reason in result.unfit:
-        result.add(None, Problem(f"{_UNFIT}: {reason}", f"{_UNFIT}: {reason}"))
+        message = f"not fit to hand in: {reason}"
+        result.add(None, Problem(message, message))
 
 
 def _stand_ins(status: dict[str, Any]) -> Counter[str]:

@@ -8,7 +8,7 @@ from itertools import combinations
 from touche_rad.debate import Maxim
 from touche_rad.score.audit.probes import PROBES, Must
 from touche_rad.score.measures import Counts, kappa
-from touche_rad.score.tables import Columns, Item, Part, Printed, Table, table
+from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 Scores = dict[Maxim, float | None]
 
@@ -41,18 +41,6 @@ class Agreement(Item):
     kappa: float | None
 
 
-class Next(Item):
-    """A turn to label next: the judges disagree most, or a single judge is least certain."""
-
-    debate: str
-    turn: int
-    maxim: Maxim
-    apart: float
-    scores: dict[str, float]
-    user: str
-    response: str
-
-
 class Audit(Printed):
     """The result of an audit."""
 
@@ -61,7 +49,6 @@ class Audit(Printed):
     judges: tuple[str, ...]
     flips: tuple[Flips, ...]
     agreement: tuple[Agreement, ...]
-    next: tuple[Next, ...]
     warning: str = ""
     """Which responses and arguments contain possible instructions."""
 
@@ -73,13 +60,10 @@ class Audit(Printed):
             yield table(((judge, "{probe}"), *_FLIP_COLUMNS), of_judge)
         yield (f"{probe.name}: {probe.description}" for probe in PROBES)
         yield table(_AGREEMENT_COLUMNS, self.agreement)
-        if self.next:
-            yield Table(_NEXT_HEAD, [_next_cells(one) for one in self.next[:_SHOWN]])
         if self.warning:
             yield (self.warning,)
 
 
-_SHOWN = 10
 _FLIP_COLUMNS: Columns = (
     ("maxim", "{maxim}"),
     ("verdict must", "{must}"),
@@ -96,12 +80,6 @@ _AGREEMENT_COLUMNS: Columns = (
     ("same", "{same:percent}"),
     ("kappa", "{kappa:.3f}"),
 )
-_NEXT_HEAD = ("label next", "turn", "maxim", "difference", "scores")
-
-
-def _next_cells(one: Next) -> tuple[str, ...]:
-    scores = ", ".join(f"{name} {score:.2f}" for name, score in one.scores.items())
-    return one.debate[:40], str(one.turn), one.maxim, f"{one.apart:.2f}", scores
 
 
 def flips(judge: str, pairs: dict[tuple[str, Maxim], list[tuple[float, float]]]) -> list[Flips]:
@@ -171,10 +149,3 @@ def _counts(yes: Sequence[tuple[bool, bool]]) -> Counts:
         fn=sum(a and not b for a, b in yes),
         tn=sum(not a and not b for a, b in yes),
     )
-
-
-def apart(scores: Sequence[float]) -> float:
-    """Return the difference of the scores, or the uncertainty of a single score."""
-    if len(scores) > 1:
-        return max(scores) - min(scores)
-    return 1 - 2 * abs(scores[0] - 0.5)

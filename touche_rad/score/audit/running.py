@@ -15,12 +15,13 @@ from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.plugins import Judge
 from touche_rad.runs.judging import judge_view
-from touche_rad.score.audit.figures import Audit, Next, Scores, agreements, apart, flips
+from touche_rad.score.audit.figures import Audit, Scores, agreements, flips
 from touche_rad.score.audit.probes import PROBES
 
+Judgement = tuple[str, str, int]
+"""The judge, the probe, and the number of the turn."""
 Progress = Callable[[int, int | None], None]
 _AT_ONCE = 16
-_SHOWN = 300
 
 
 def _views(runs: Sequence[Path], bad: files.BadLines | None) -> list[tuple[str, Debate]]:
@@ -64,7 +65,6 @@ async def audit(
     judges: Mapping[str, Judge],
     *,
     most: int | None = None,
-    show: int = 20,
     seed: int = 0,
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
@@ -76,7 +76,6 @@ async def audit(
         runs: Files of debates with responses.
         judges: The judges by name.
         most: Maximum number of turns to probe.
-        show: Number of turns to suggest for labelling.
         seed: Random seed of the sample.
         bad: What to do with bad lines.
         progress: Called with (done, total).
@@ -85,60 +84,38 @@ async def audit(
     views = _sample(_views(runs, bad), most, seed)
     if not views:
         raise UserError(f"{runs[0]} contains no response to judge")
-    work = _Work(judges, deadline, progress)
+    work = []
     for name in judges:
         for place, (_, view) in enumerate(views):
-            work.add((name, "", place), view)
+            work.append(((name, "", place), view))
             for probe in PROBES:
                 changed = probe.on(view, _elsewhere(views, place))
                 if changed is not None:
-                    work.add((name, probe.name, place), changed)
-    scores = await work.run()
-    return _figures(judges, views, scores, show)
+                    work.append(((name, probe.name, place), changed))
+    scores: dict[Judgement, Scores] = {}
+    rest = iter(work)
 
+    async def take() -> None:
+        for key, view in rest:
+            given = await judge_view(judges[key[0]], view, deadline=deadline)
+            scores[key] = {
+                maxim: None if maxim in given.unscored else given.verdicts[maxim].score
+                for maxim in Maxim
+            }
+            if progress is not None:
+                progress(len(scores), len(work))
 
-Asked = tuple[str, str, int]
-
-
-class _Work:
-    """The judgements to make."""
-
-    def __init__(
-        self, judges: Mapping[str, Judge], deadline: float | None, progress: Progress | None
-    ) -> None:
-        self.judges, self.deadline = judges, deadline
-        self.progress = progress or (lambda done, total: None)
-        self.asked: list[tuple[Asked, Debate]] = []
-        self.found: dict[Asked, Scores] = {}
-
-    def add(self, key: Asked, view: Debate) -> None:
-        self.asked.append((key, view))
-
-    async def run(self) -> dict[Asked, Scores]:
-        """Make all judgements, several in parallel."""
-        rest = iter(self.asked)
-
-        async def take() -> None:
-            for key, view in rest:
-                given = await judge_view(self.judges[key[0]], view, deadline=self.deadline)
-                self.found[key] = {
-                    maxim: None if maxim in given.unscored else given.verdicts[maxim].score
-                    for maxim in Maxim
-                }
-                self.progress(len(self.found), len(self.asked))
-
-        async with anyio.create_task_group() as group:
-            for _ in range(_AT_ONCE):
-                group.start_soon(take)
-        # In the order of the work, not of its end, on which the last digit of a mean would depend.
-        return {key: self.found[key] for key, _ in self.asked}
+    async with anyio.create_task_group() as group:
+        for _ in range(_AT_ONCE):
+            group.start_soon(take)
+    # In the order of the work, not of its end, on which the last digit of a mean would depend.
+    return _figures(judges, views, {key: scores[key] for key, _ in work})
 
 
 def _figures(
     judges: Mapping[str, Judge],
     views: Sequence[tuple[str, Debate]],
-    scores: Mapping[Asked, Scores],
-    show: int,
+    scores: Mapping[Judgement, Scores],
 ) -> Audit:
     rows = []
     for name in judges:
@@ -158,30 +135,5 @@ def _figures(
         judges=tuple(judges),
         flips=tuple(rows),
         agreement=tuple(agreements(plain)),
-        next=tuple(_next(views, plain, show)),
         warning=warning((key, view.turns) for key, view in dict(views).items()),
     )
-
-
-def _next(
-    views: Sequence[tuple[str, Debate]], plain: Mapping[str, list[Scores]], show: int
-) -> list[Next]:
-    candidates = []
-    for place, (key, view) in enumerate(views):
-        for maxim in Maxim:
-            scored = {name: of[place][maxim] for name, of in plain.items()}
-            known = {name: score for name, score in scored.items() if score is not None}
-            if not known or view.last.response is None:
-                continue
-            candidates.append(
-                Next(
-                    debate=key,
-                    turn=len(view.turns),
-                    maxim=maxim,
-                    scores=known,
-                    apart=round(apart(list(known.values())), 6),
-                    user=view.last.utterance[:_SHOWN],
-                    response=view.last.response.content[:_SHOWN],
-                )
-            )
-    return sorted(candidates, key=lambda one: -one.apart)[:show]
