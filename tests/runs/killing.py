@@ -22,6 +22,7 @@ from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Debate, Response
 from touche_rad.runs import simulate
 from touche_rad.runs.answering import Answerer
+from touche_rad.runs.journal import Journal
 from touche_rad.runs.runner import run
 from touche_rad.users import RuleUser
 
@@ -57,16 +58,16 @@ def play(claims: Path, out: Path) -> None:
 
 def tear_at(write: int, share: float) -> None:
     """Let this process kill itself in the middle of its so-manieth write to the journal."""
-    true_write, left = os.pwrite, [write]
+    true_write, left = Journal._write, [write]
 
-    def torn(file: int, data: bytes, offset: int) -> int:
+    def torn(journal: Journal, line: bytes) -> None:
         left[0] -= 1
         if left[0] < 0:
-            true_write(file, data[: int(len(data) * share)], offset)
+            true_write(journal, line[: int(len(line) * share)])
             os.kill(os.getpid(), signal.SIGKILL)
-        return true_write(file, data, offset)
+        true_write(journal, line)
 
-    os.pwrite = torn  # type: ignore[assignment]
+    Journal._write = torn  # type: ignore[method-assign]
 
 
 def child(claims: Path, out: Path, tear: tuple[int, float] | None) -> int:

@@ -404,7 +404,7 @@ def test_a_cancelled_run_keeps_its_journal_and_goes_on(tmp_path: Path) -> None:
 
 
 CHILD = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from tests.runs import fakes
 from tests.runs.test_runs import IDENTITY, answerer
@@ -414,12 +414,14 @@ from touche_rad.runs.runner import RunOptions, run
 source, out = Path(sys.argv[1]), Path(sys.argv[2])
 work = respond(source, answerer({debater}), identity=IDENTITY)
 options = RunOptions(workers=2, status_path=out.with_name("status.json"))
+code = 0
 try:
     {before}
     run(work, out, options)
 except ToucheRadError as error:
-    print(error)
-    sys.exit(error.exit_code)
+    print(error, flush=True)
+    code = error.exit_code
+os._exit(code)  # as the command line ends: without waiting for threads
 """
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from touche_rad.files.outputs import Status
     from touche_rad.plugins import ArgumentIndex, Services
     from touche_rad.runs.parts import Part
-    from touche_rad.runs.work import Engine, Work
+    from touche_rad.runs.ray import RayEngine
+    from touche_rad.runs.work import Work
 
 Make = Callable[["Services"], "Work[Any]"]
 """Makes the work of a command with an index and a model."""
@@ -184,7 +185,7 @@ def run_on_files(
 
 def _engine(
     given: Given, places: Places, work: Work[Any], services: Services, make: Make
-) -> Engine | None:
+) -> RayEngine | None:
     """Return the engine of `--engine ray`; its modules are imported only for that."""
     if given["engine"] == "local":
         if given["actors"] is not None:

@@ -2,27 +2,22 @@
 
 `OUT.part` is append-only JSONL. Its first line is the identity of the run; each other line is one
 finished unit with its lines of the output. A killed process loses at most the units in progress.
-The next run with the same identity continues. The output is written in the order of the input, so
-it is byte-identical to the output of an uninterrupted run. Each line ends with its checksum; a unit
-whose line is damaged is processed again.
+The next run with the same identity continues; a unit whose line is damaged is processed again. The
+output is written in the order of the input, so it is byte-identical to the output of an
+uninterrupted run.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
-import stat
-import time
-import zlib
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
@@ -39,11 +34,8 @@ log = logging.getLogger("touche_rad")
 
 SUFFIX: Final = ".part"
 VERSION: Final = 1
-_NAME: Final = b'{"journal": "touche-rad '
-_MARK: Final = _NAME + b'%d", ' % VERSION
-_LONGEST_HEADER: Final = 2**20
-_SUM: Final = b', "crc": "'
-_SYNC_SECONDS: Final = 1.0
+_NAME: Final = "touche-rad"
+_BEGIN: Final = f'{{"journal": "{_NAME} '.encode()
 
 
 @dataclass(frozen=True)
@@ -167,22 +159,17 @@ class Journal:
         self.out = out
         self.path = out.with_name(out.name + SUFFIX)
         self._identity = as_written(identity)
-        self._offsets = array("Q")
-        self._done = 0
-        self._synced = time.monotonic()
-        _check_output(out)
-        try:
-            self._file = _open_locked(self.path)
-        except OSError as error:
-            raise UserError(f"{self.path}: cannot be written: {error.strerror}") from None
+        self._offsets: dict[int, int] = {}
+        """Where the line of each finished unit begins."""
+        self._file = _open_locked(out)
         for path in (out, status_beside(out)):
             remove_unfinished_of(path)
         try:
-            self._end = self._resume(restart)
+            self._resume(restart)
         except BaseException:
-            os.close(self._file)
+            self._file.close()
             raise
-        self.resumed = self._done
+        self.resumed = len(self)
 
     def __enter__(self) -> Journal:
         """Return the journal."""
@@ -190,50 +177,37 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""
-        os.close(self._file)
+        with suppress(OSError):  # a line that a full disk did not take
+            self._file.close()
 
     def __len__(self) -> int:
         """Count the finished units."""
-        return self._done
+        return len(self._offsets)
 
     def __contains__(self, unit: int) -> bool:
         """Whether this unit is finished."""
-        return unit < len(self._offsets) and self._offsets[unit] > 0
+        return unit in self._offsets
 
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit."""
-        offset = self._end
+        offset = self._file.tell()
         self._write(record_line(unit, done))
-        self._place(unit, offset)
-
-    def records(self) -> Iterator[Done]:
-        """Yield the finished units in the order of the input."""
-        return (done for _, done in self.numbered())
+        self._offsets[unit] = offset
 
     def numbered(self) -> Iterator[tuple[int, Done]]:
         """Yield the finished units with their numbers in the order of the input."""
         with self.path.open("rb") as stream:
-            for offset in self._offsets:
-                if offset:
-                    stream.seek(offset)
-                    try:
-                        yield read_record(stream.readline())
-                    except ValueError:
-                        raise WorkError(
-                            f"{self.path}: a record was damaged while the run went on: run the "
-                            "same command again, which repairs it"
-                        ) from None
+            for _, offset in sorted(self._offsets.items()):
+                stream.seek(offset)
+                yield read_record(stream.readline())
 
     def finish(self, add: Callable[[Done], None]) -> None:
         """Write the output, and pass each unit to `add`; the journal remains until `remove`."""
-        import jsonlines
-
         try:
             with files.atomic_write(self.out) as stream:
-                writer = jsonlines.Writer(stream, dumps=str)  # the lines are JSON already
-                for done in self.records():
+                for _, done in self.numbered():
                     add(done)
-                    writer.write_all(done.lines)
+                    stream.writelines(f"{line}\n" for line in done.lines)
         except OSError as error:
             raise self._unwritten(self.out, error) from error
 
@@ -241,108 +215,84 @@ class Journal:
         """Remove the journal: the output is written, and so is its status."""
         self.path.unlink()
 
-    def _resume(self, restart: bool) -> int:
-        """Read the records of an earlier run and return the offset of the next record."""
-        with self.path.open("rb") as stream:
-            header = stream.readline(_LONGEST_HEADER)
-            ours = header.startswith(_NAME) or _NAME.startswith(header)
-            if restart and ours:
-                os.ftruncate(self._file, 0)
-                header = b""
-            if header.startswith(_NAME):
-                number = header.removeprefix(_NAME).partition(b'"')[0].decode("ascii", "replace")
-                refuse_newer(self.path, {"format": number}, VERSION)
-            if not header.startswith(_MARK[: len(header)]):
-                raise UserError(
-                    f"{self.path} is not a journal of touche-rad: move it, or choose another output"
-                )
-            if not header.endswith(b"\n"):
-                os.ftruncate(self._file, 0)
-                self._end = 0
-                body = json.dumps({"identity": self._identity}, ensure_ascii=True)
-                self._write(_sealed(_MARK + body[1:].encode()))
-                return self._end
-            self._compare(header)
-            end = len(header)
-            for row, line in enumerate(stream, 2):
-                if not line.endswith(b"\n"):  # the process was killed while it wrote the line
-                    break
-                try:
-                    unit, _ = read_record(line)
-                except ValueError:
-                    log.warning("%s:%d is damaged: its unit is processed again", self.path, row)
-                else:
-                    self._place(unit, end)
-                end += len(line)
-        os.ftruncate(self._file, end)
-        return end
+    def _resume(self, restart: bool) -> None:
+        """Read the records of an earlier run, and go to the place of the next record."""
+        header = self._file.readline()
+        if header[: len(_BEGIN)] != _BEGIN[: len(header)]:
+            raise UserError(
+                f"{self.path} is not a journal of touche-rad: move it, or choose another output"
+            )
+        if restart or not header.endswith(b"\n"):
+            self._go_to(0)
+            self._write(_line({"journal": f"{_NAME} {VERSION}", "identity": self._identity}))
+            return
+        self._compare(header)
+        end = len(header)
+        for row, line in enumerate(self._file, 2):
+            if not line.endswith(b"\n"):  # the process was killed while it wrote the line
+                break
+            try:
+                unit, _ = read_record(line)
+            except ValueError:
+                log.warning("%s:%d is damaged: its unit is processed again", self.path, row)
+            else:
+                self._offsets[unit] = end
+            end += len(line)
+        self._go_to(end)
 
     def _compare(self, header: bytes) -> None:
         try:
-            # Journals of earlier versions have no checksum.
-            earlier = json.loads(_checked(header) if _SUM in header else header)["identity"]
-        except (ValueError, KeyError):
+            found = json.loads(header)
+            earlier = dict(found["identity"])
+        except (ValueError, TypeError, KeyError):
             raise UserError(f"{self.path} is damaged: start again with --restart") from None
+        refuse_newer(self.path, {"format": found["journal"]}, VERSION)
         for key in [*self._identity, *earlier]:
             was, now = earlier.get(key), self._identity.get(key)
             if was != now:
                 raise UserError(
-                    f"{self.path} is of another run: {key} was {_shown(was)} and is now "
-                    f"{_shown(now)}; start again with --restart, or choose another output"
+                    f"{self.path} is of another run: {key} was {shown(was)} and is now "
+                    f"{shown(now)}; start again with --restart, or choose another output"
                 )
 
-    def _place(self, unit: int, offset: int) -> None:
-        if unit >= len(self._offsets):
-            self._offsets.extend([0] * (unit + 1 - len(self._offsets)))
-        self._done += not self._offsets[unit]
-        self._offsets[unit] = offset
+    def _go_to(self, end: int) -> None:
+        self._file.seek(end)
+        self._file.truncate()
 
-    def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
+    def _write(self, line: bytes) -> None:
         try:
-            while rest:
-                rest = rest[os.pwrite(self._file, rest, self._end + len(data) - len(rest)) :]
-            if time.monotonic() - self._synced >= _SYNC_SECONDS:
-                os.fsync(self._file)
-                self._synced = time.monotonic()
+            self._file.write(line)
+            self._file.flush()
         except OSError as error:
             raise self._unwritten(self.path, error) from error
-        self._end += len(data)
 
     def _unwritten(self, path: Path, error: OSError) -> WorkError:
         return WorkError(f"{path}: cannot be written: {error.strerror or error}; {self.kept()}")
 
     def kept(self) -> str:
         """Say what is kept, and how to continue."""
-        units = "1 unit" if self._done == 1 else f"{self._done} units"
+        units = "1 unit" if len(self) == 1 else f"{len(self)} units"
         return f"{units} done and kept in {self.path}: run the same command to continue"
 
 
-def _check_output(out: Path) -> None:
+def _open_locked(out: Path) -> IO[bytes]:
+    """Open the journal of an output for this process alone; a kill lets go of the lock.
+
+    Raises:
+        UserError: Another process is at work on it, or it cannot be written.
+    """
     if out.is_dir():
         raise UserError(f"{out} is a folder: name a file to write")
     if out.exists() and not out.is_file():
         raise UserError(f"{out} is not a regular file, which a run needs to be able to continue")
+    path = out.with_name(out.name + SUFFIX)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{out.parent}: cannot be made: {error.strerror}") from None
-
-
-def _open_locked(path: Path) -> int:
-    """Open the file for this process alone; a kill lets go of the lock."""
-    try:
-        file = open_locked(path)
+        return os.fdopen(open_locked(path), "r+b")
     except BlockingIOError:
         raise UserError(f"{path}: another process is at work on this run") from None
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise UserError(f"{path} is a symbolic link: remove it") from None
-        raise
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise UserError(f"{path} is not a journal of touche-rad: it is not a regular file")
-    return file
+        raise UserError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager
@@ -352,36 +302,17 @@ def alone_at(out: Path) -> Iterator[None]:
     Raises:
         UserError: Another process is at work on it, or it cannot be written.
     """
-    _check_output(out)
-    path = out.with_name(out.name + SUFFIX)
-    try:
-        file = _open_locked(path)
-    except OSError as error:
-        raise UserError(f"{out} cannot be written: {error.strerror}") from None
+    file = _open_locked(out)
     try:
         yield
     finally:
-        if not os.fstat(file).st_size:  # no journal of a run that was stopped
-            path.unlink(missing_ok=True)
-        os.close(file)
-
-
-def _sealed(record: bytes) -> bytes:
-    """Return a JSON object as a line that ends with its checksum."""
-    body = record.removesuffix(b"}")
-    return body + _SUM + b'%08x"}\n' % zlib.crc32(body)
-
-
-def _checked(line: bytes) -> bytes:
-    """Return a line whose checksum is right; anything else is a ValueError."""
-    body, _, found = line.rpartition(_SUM)
-    if found != b'%08x"}\n' % zlib.crc32(body):
-        raise ValueError("the checksum is wrong")
-    return line
+        if not os.fstat(file.fileno()).st_size:  # no journal of a run that was stopped
+            out.with_name(out.name + SUFFIX).unlink(missing_ok=True)
+        file.close()
 
 
 def record_line(unit: int, done: Done) -> bytes:
-    """Return the record of a finished unit: one line without secrets, with its checksum."""
+    """Return the record of a finished unit: one line without secrets."""
     record = {
         "unit": unit,
         "lines": [redact_line(line) for line in done.lines],
@@ -389,23 +320,27 @@ def record_line(unit: int, done: Done) -> bytes:
         "notes": redact_data(done.notes),
         "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
     }
+    return _line(record)
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
     line = json.dumps(record, ensure_ascii=False, allow_nan=False)
-    return _sealed(line.encode("utf-8", "backslashreplace"))
+    return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def read_record(line: bytes) -> tuple[int, Done]:
     """Read one record; anything else is a ValueError."""
-    record = json.loads(_checked(line))
     try:
-        unit = int(record["unit"])
-        stand_ins = tuple(StandIn(**one) for one in record.get("stand_ins", ()))
-        return unit, Done(
+        record = json.loads(line)
+        stand_ins = tuple(StandIn(**one) for one in record["stand_ins"])
+        return int(record["unit"]), Done(
             tuple(record["lines"]), record["counts"], tuple(record["notes"]), stand_ins
         )
     except (TypeError, KeyError) as error:
         raise ValueError("no record") from error
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value of an identity for a message."""
     text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}…"

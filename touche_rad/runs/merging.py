@@ -55,9 +55,6 @@ def merge_parts(
     first = parts[0]
     if not replace and not is_output_of(out, first.identity):
         files.check_output(out, replace=False)
-    for part in parts:
-        if not part.is_whole:
-            raise part.damaged()
     report = progress or (lambda done, total: None)
     tally = Tally()
     with files.atomic_write(out) as stream:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
-from touche_rad.files.outputs import Status, is_output_of, sha256_of
+from touche_rad.files.outputs import Status, is_output_of
 from touche_rad.files.records import read_json
 from touche_rad.models.usage import Usage
 from touche_rad.runs.journal import (
@@ -29,6 +29,7 @@ from touche_rad.runs.journal import (
     as_written,
     read_record,
     record_line,
+    shown,
 )
 from touche_rad.text import redact_data
 
@@ -113,13 +114,12 @@ class Part:
         """Return the status of this part if it is complete already, with the same identity."""
         if _is_begun(self.folder) or not (self.folder / RECORD).is_file():
             return None
-        part = _read(self.folder)
-        return part.status if is_output_of(out, as_written(identity)) and part.is_whole else None
+        status = _read(self.folder).status
+        return status if is_output_of(out, as_written(identity)) else None
 
     def finish(self, journal: Journal, status: Status, total: int, facts: Facts) -> None:
         """Write the records of all units, then `part.json`, with which the part is complete."""
-        units = self.folder / UNITS
-        with files.atomic_write(units) as stream:
+        with files.atomic_write(self.folder / UNITS) as stream:
             for number, done in journal.numbered():
                 stream.write(record_line(number, done).decode("utf-8"))
         record = {
@@ -130,7 +130,6 @@ class Part:
             "run": str(self.run),
             "source": str(self.source),
             "command": list(self.command),
-            "units": sha256_of(units),
             "settings": list(facts.settings),
             "skipped": facts.skipped,
             "model": list(facts.model),
@@ -152,7 +151,6 @@ class _Record(BaseModel):
     run: str
     source: str
     command: tuple[str, ...] = Field(strict=False)
-    units: str
     settings: tuple[str, ...] = Field((), strict=False)
     skipped: str = ""
     model: tuple[str, ...] = Field((), strict=False)
@@ -190,32 +188,19 @@ class FinishedPart:
         Raises:
             WorkError: The file of the records is damaged.
         """
-        expected = iter(self.shard.units(self.total))
         path = self.folder / UNITS
         try:
             with path.open("rb") as stream:
-                for line in stream:
+                for expected, line in zip(self.shard.units(self.total), stream, strict=True):
                     number, done = read_record(line)
-                    if number != next(expected, None):
+                    if number != expected:
                         raise ValueError("another unit")
                     yield done
         except (OSError, ValueError):
-            raise self.damaged() from None
-        if next(expected, None) is not None:
-            raise self.damaged()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the records are those that the part was finished with."""
-        path = self.folder / UNITS
-        return path.is_file() and sha256_of(path) == self.record.units
-
-    def damaged(self) -> WorkError:
-        """Return the error that the records are damaged."""
-        return WorkError(
-            f"{self.folder / UNITS} is damaged: remove {self.folder}, then make it again: "
-            f"{self.command(self.shard)}"
-        )
+            raise WorkError(
+                f"{path} is damaged: remove {self.folder}, then make it again: "
+                f"{self.command(self.shard)}"
+            ) from None
 
     def command(self, shard: Shard) -> str:
         """Return the command line that makes a shard of the same run."""
@@ -300,10 +285,10 @@ def check_parts(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
             was, now = first.identity.get(key), one.identity.get(key)
             if was != now or one.total != first.total:
                 key = key if was != now else "number of debates"
-                shown = f"{_shown(was)} and {_shown(now)}" if was != now else "another"
+                both = f"{shown(was)} and {shown(now)}" if was != now else "another"
                 raise UserError(
                     f"{first.folder} and {one.folder} are parts of different runs: {key} is "
-                    f"{shown}; make one again with the command of the other: "
+                    f"{both}; make one again with the command of the other: "
                     f"{first.command(one.shard)}"
                 )
     by_number: dict[int, FinishedPart] = {}
@@ -322,8 +307,3 @@ def check_parts(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
             more = f" ({others} more are missing)" if others else ""
             raise UserError(f"shard {missing} is missing{more}: make it: {first.command(missing)}")
     return [by_number[number] for number in sorted(by_number)]
-
-
-def _shown(value: Any) -> str:
-    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:37]}…"

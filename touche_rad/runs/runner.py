@@ -255,7 +255,7 @@ class _Report:
         journal, model = self.journal, self.options.model
         if error and journal is not None and journal.path.exists():
             self.tally = Tally(units=self.units.start if self.units else 0)
-            for done in journal.records():
+            for _, done in journal.numbered():
                 self.tally.add(done)
         totals = self.tally.fields()
         skipped = self.bad.count if self.bad else 0
