@@ -72,11 +72,6 @@ def cache(place: Path, index: Path) -> Ended:
     return touche_rad("cache", "show", place / "cache")
 
 
-def cache_export(place: Path, index: Path) -> Ended:
-    export = write(place / "export.jsonl", {"version": NEWER, "key": "x"})
-    return touche_rad("cache", "merge", place / "cache", export)
-
-
 def index_folder(place: Path, index: Path) -> Ended:
     shutil.copytree(index, place / "index")
     set_format(place / "index" / "manifest.json")
@@ -105,7 +100,6 @@ READERS: list[Callable[[Path, Path], Ended]] = [
     tournament,
     tournament_folder,
     cache,
-    cache_export,
     index_folder,
     contests,
     outcomes,

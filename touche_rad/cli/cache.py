@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,11 +12,11 @@ import click
 
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, say
+from touche_rad.cli.console import say
 from touche_rad.cli.program import Command
 
 if TYPE_CHECKING:
-    from touche_rad.models.cache import Cache, Row
+    from touche_rad.models.cache import Cache
 
 _FOLDER: Final = opt.path_argument("folder", "DIR")
 _DAY: Final = 86_400.0
@@ -27,7 +24,7 @@ _DAY: Final = 86_400.0
 
 @click.group("cache", cls=help_text.Group)
 def cache_command() -> None:
-    """Show, export, merge and prune the model answers in a folder of --cache."""
+    """Show, merge and prune the model answers in a folder of --cache."""
 
 
 def _open(folder: Path) -> Cache:
@@ -87,80 +84,25 @@ def _date(seconds: float) -> str:
 
 
 @cache_command.command(
-    "export",
-    cls=Command,
-    examples=(
-        "cache export cache -o cache.jsonl",
-        "cache export cache",
-        "cache export backup -o backup.jsonl",
-    ),
-)
-@_FOLDER
-@opt.options(
-    opt.output("JSONL file to write. [default: the screen]", checked=True),
-    opt.REPLACE,
-    opt.QUIET,
-)
-def export(folder: Path, output: Path | None, replace: bool, quiet: bool) -> None:
-    """Write all answers as JSONL, for touche-rad cache merge."""
-    from touche_rad import files
-
-    count = 0
-    cache = _open(folder)
-    with files.atomic_write(output or "-") as stream:
-        for row in cache.rows():
-            stream.write(json.dumps(asdict(row)) + "\n")
-            count += 1
-    say(f"{count} answers", quiet=quiet)
-    if output is not None:
-        say(f"written: {output}", quiet=quiet)
-        next_step(["cache", "merge", "OTHER-CACHE", output], quiet=quiet)
-
-
-@cache_command.command(
     "merge",
     cls=Command,
     examples=(
-        "cache merge cache cache.jsonl",
         "cache merge cache other-cache",
-        "cache merge cache a.jsonl b.jsonl other-cache",
+        "cache merge cache run.jsonl.shards/1-of-2/cache",
+        "cache merge cache one two three",
     ),
 )
 @_FOLDER
 @opt.path_argument("others", "FROM...", nargs=-1, required=True)
 @opt.QUIET
 def merge(folder: Path, others: tuple[Path, ...], quiet: bool) -> None:
-    """Add the answers of other caches or exported files; existing answers are kept."""
+    """Add the answers of other caches; existing answers are kept."""
     from touche_rad.models.cache import Cache
 
+    sources = [_open(other) for other in others]
     cache = Cache(folder)
-    for other in others:
-        added = cache.add(_open(other).rows() if other.is_dir() else _read_export(other))
-        say(f"{other}: {added} new answers", quiet=quiet)
-    next_step(["cache", "show", folder], quiet=quiet)
-
-
-def _read_export(path: Path) -> Iterator[Row]:
-    from pydantic import TypeAdapter, ValidationError
-
-    from touche_rad.errors import InputError, refuse_newer
-    from touche_rad.files.records import numbered_lines
-    from touche_rad.models.cache import VERSION, Row
-
-    adapter = TypeAdapter(Row)
-    for number, line in numbered_lines(path):
-        with suppress(ValueError, AttributeError):  # pydantic reports what is no object
-            version = json.loads(line).get("version")
-            refuse_newer(path, {"format": version}, VERSION)
-        try:
-            row = adapter.validate_json(line, strict=True)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"])) or None
-            raise InputError(path, first["msg"], line=number, field=field) from None
-        if not row.whole:
-            raise InputError(path, "expected the digest of the answer", line=number, field="digest")
-        yield row
+    for other in sources:
+        say(f"{other.folder}: {cache.add(other.rows())} new answers", quiet=quiet)
 
 
 @cache_command.command(

@@ -40,7 +40,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "new": ("tools", "Write the package of a new debater, judge or retriever."),
         "prompts": ("prompts", "Print the prompts of a plugin, or copy them to change them."),
         "train": ("train", "Train a debater, a judge, a stance model or an encoder."),
-        "cache": ("cache", "Show, export, merge and prune cached model answers."),
+        "cache": ("cache", "Show, merge and prune cached model answers."),
         "doctor": ("tools", "Check this machine, the plugins and the index."),
         "completion": ("tools", "Print the script that completes commands in your shell."),
     },

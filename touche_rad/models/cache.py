@@ -9,7 +9,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +31,7 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _SELECT: Final = "SELECT answer, digest FROM answers WHERE key = ?"
 _COLUMNS: Final = ("key", "model", "asked", "answer", "digest", "version", "kept")
+_VALUES: Final = f"INTO answers VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
 @dataclass(frozen=True)
@@ -64,92 +64,86 @@ class Cache:
             behind: The folder of another cache, of which answers are only read.
         """
         self.folder = folder
-        self._behind = Behind(behind) if behind is not None else None
-        self._added: list[Row] | None = None
+        # SQLite's locks and shared memory do not work between machines: `immutable` uses neither.
+        options = "?mode=ro&immutable=1"
+        self._behind = f"{(behind / CACHE_FILE).absolute().as_uri()}{options}" if behind else ""
         self._local = threading.local()
         self._warned = False
         if not make and not (folder / CACHE_FILE).is_file():
             raise UserError(f"{folder}: no cache here (expected {CACHE_FILE} in the folder)")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with self._opened() as database:
-                (found,) = database.execute("PRAGMA user_version").fetchone()
-                refuse_newer(f"--cache {folder}", {"format": found}, VERSION)
-                if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    database.execute(f"PRAGMA user_version={VERSION}")
-                database.execute("PRAGMA journal_mode=WAL")
-                database.execute(_TABLE)
-                have = {row[1] for row in database.execute("PRAGMA table_info(answers)")}
+            (found,) = self._database.execute("PRAGMA user_version").fetchone()
+            refuse_newer(f"--cache {folder}", {"format": found}, VERSION)
+            if not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                self._database.execute(f"PRAGMA user_version={VERSION}")
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute(_TABLE)
+            have = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
         if have != set(_COLUMNS):
             raise UserError(f"--cache {folder}: cache of another version; use another folder")
 
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        database = getattr(self._local, "database", None)
-        if database is None:
-            database = sqlite3.connect(self.folder / CACHE_FILE, timeout=WAIT, isolation_level=None)
-            database.execute("PRAGMA synchronous=NORMAL")  # a power cut can lose the last answers
-            self._local.database = database
-        yield database
+    @property
+    def _database(self) -> sqlite3.Connection:
+        """The connection of this thread."""
+        if not hasattr(self._local, "database"):
+            self._local.database = sqlite3.connect(self.folder / CACHE_FILE, timeout=WAIT)
+            self._local.database.execute("PRAGMA synchronous=NORMAL")
+        database: sqlite3.Connection = self._local.database
+        return database
 
     def __len__(self) -> int:
-        with self._opened() as database:
-            return int(database.execute("SELECT count(*) FROM answers").fetchone()[0])
+        return int(self._database.execute("SELECT count(*) FROM answers").fetchone()[0])
 
     def rows(self) -> Iterator[Row]:
         """Yield all rows in the order of their keys."""
-        with self._opened() as database:
-            found = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key")
-            for row in found:
-                yield Row(*row)
+        found = self._database.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key")
+        return (Row(*row) for row in found)
 
     def add(self, rows: Iterable[Row]) -> int:
         """Add undamaged rows of another cache that are not here yet; return how many."""
         before = len(self)
-        self.insert(rows)
-        with self._opened() as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
+        whole = [tuple(vars(row).values()) for row in rows if row.whole]
+        with self._database as database:
+            database.executemany(f"INSERT OR IGNORE {_VALUES}", whole)
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
         return len(self) - before
-
-    def insert(self, rows: Iterable[Row]) -> None:
-        """Add undamaged rows of another cache that are not here yet."""
-        with self._opened() as database:
-            database.execute("BEGIN IMMEDIATE")
-            marks = ", ".join("?" * len(_COLUMNS))
-            for row in rows:
-                if row.whole:
-                    database.execute(
-                        f"INSERT OR IGNORE INTO answers VALUES ({marks})",
-                        tuple(getattr(row, name) for name in _COLUMNS),
-                    )
-            database.execute("COMMIT")
 
     def remove(self, keys: Iterable[str]) -> int:
         """Delete rows, free their space, and return how many there were."""
         before = len(self)
-        with self._opened() as database:
-            database.execute("BEGIN IMMEDIATE")
+        with self._database as database:
             database.executemany("DELETE FROM answers WHERE key = ?", ((key,) for key in keys))
-            database.execute("COMMIT")
-            database.execute("VACUUM")
+        self._database.execute("VACUUM")
         return before - len(self)
 
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return the answer to a request, or None if it is missing or damaged."""
         try:
-            with self._opened() as database:
-                row = database.execute(_SELECT, (key,)).fetchone()
+            row = self._database.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error as error:
             self._warn(f"cannot be read: {error}")
             return None
         if row is None:
-            return self._behind.get(key) if self._behind is not None else None
+            return self._get_behind(key)
         answer = _answer(*row)
         if answer is None:
             self._warn("has a damaged answer; the model is called again")
         return answer
+
+    def _get_behind(self, key: str) -> Mapping[str, Any] | None:
+        if not self._behind:
+            return None
+        try:
+            if not hasattr(self._local, "behind"):
+                self._local.behind = sqlite3.connect(self._behind, timeout=WAIT, uri=True)
+            row = self._local.behind.execute(_SELECT, (key,)).fetchone()
+        except sqlite3.Error as error:
+            log.debug("%s cannot be read", self._behind, exc_info=error)
+            return None
+        return _answer(*row) if row is not None else None
 
     def put(
         self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]
@@ -165,49 +159,20 @@ class Cache:
         model = str(body.get("model", ""))
         row = (key, model, asked, text, _digest(text), VERSION, time.time())
         try:
-            with self._opened() as database:
-                insert = "INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
-                if not database.execute(f"INSERT OR IGNORE {insert}", row).rowcount:
+            with self._database as database:
+                if not database.execute(f"INSERT OR IGNORE {_VALUES}", row).rowcount:
                     first = _answer(*database.execute(_SELECT, (key,)).fetchone())
                     if first is not None:
                         return first
-                    database.execute(f"INSERT OR REPLACE {insert}", row)
-            if self._added is not None:
-                self._added.append(Row(*row))
+                    database.execute(f"INSERT OR REPLACE {_VALUES}", row)
         except sqlite3.Error as error:
             self._warn(f"cannot be written: {error}")
         return answer
-
-    def take(self) -> list[Row]:
-        """Return the rows that were stored since the last call; the first call begins with this."""
-        taken, self._added = self._added, []
-        return taken or []
 
     def _warn(self, what: str) -> None:
         if not self._warned:
             log.warning("the cache in %s %s", self.folder, what)
             self._warned = True
-
-
-class Behind:
-    """Another cache whose answers are only read, so that many machines can read it at a time."""
-
-    def __init__(self, folder: Path) -> None:
-        """Open the cache in a folder; a folder without a cache has no answers."""
-        # SQLite's locks and shared memory do not work between machines: `immutable` uses neither.
-        self._place = f"{(folder / CACHE_FILE).absolute().as_uri()}?mode=ro&immutable=1"
-        self._local = threading.local()
-
-    def get(self, key: str) -> Mapping[str, Any] | None:
-        """Return the answer to a request, or None if it is missing, damaged or unreadable."""
-        try:
-            if not hasattr(self._local, "database"):
-                self._local.database = sqlite3.connect(self._place, timeout=WAIT, uri=True)
-            row = self._local.database.execute(_SELECT, (key,)).fetchone()
-        except sqlite3.Error as error:
-            log.debug("%s cannot be read", self._place, exc_info=error)
-            return None
-        return _answer(*row) if row is not None else None
 
 
 def _answer(text: str, digest: str) -> Mapping[str, Any] | None:

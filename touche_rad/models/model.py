@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import hashlib
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
+import anyio
 from pydantic import BaseModel
 
 from touche_rad.errors import OptionError, UserError
-from touche_rad.models.cache import VERSION, Row
+from touche_rad.models.cache import VERSION, Cache, Row
 from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, parse_address
 from touche_rad.models.endpoints import Endpoints
 from touche_rad.models.errors import ModelError, PromptTooLong
@@ -31,7 +35,7 @@ from touche_rad.models.output import (
     parse_object,
 )
 from touche_rad.models.prompts import Message, all_of
-from touche_rad.models.sending import Answers, Sender
+from touche_rad.models.sending import Sender
 from touche_rad.models.usage import Call, Trace, Usage
 
 
@@ -151,9 +155,10 @@ class Model:
         self.settings = settings or Settings()
         self._deadline = deadline
         self._shared = shared
-        traced = Trace(trace)
-        self._sender = Sender(self.backend, usage or Usage(), traced, at_once)
-        self._answers = Answers(cache, traced, behind)
+        self._sender = Sender(self.backend, usage or Usage(), Trace(trace), at_once)
+        self._cache = Cache(cache, behind=behind) if cache is not None else None
+        self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]]
+        self._asked = WeakKeyDictionary()
         self._format = JsonFormat(self.name)
         self.warnings: list[str] = []
         """What a user must know about the endpoints."""
@@ -190,13 +195,10 @@ class Model:
         twin._sender = replace(self._sender, usage=usage)
         return twin
 
-    def take_answers(self) -> list[Row]:
-        """Return the rows of the cache that were added since the last call."""
-        return self._answers.take()
-
     def keep_answers(self, rows: Sequence[Row]) -> None:
         """Add rows that other processes made to the cache."""
-        self._answers.insert(rows)
+        if self._cache is not None and rows:
+            self._cache.add(rows)
 
     async def check(self) -> None:
         """Check before a run that the endpoint can be reached and has the model.
@@ -397,17 +399,37 @@ class Model:
 
         An answer to a shortened prompt has the key of the whole one.
         """
-        async with self._answers.one_at_a_time(key):
-            stored = self._answers.found(call, key, body)
-            while stored is None:
+        async with self._one_at_a_time(key):
+            stored = self._cache.get(key) if self._cache is not None else None
+            if stored is not None and "said" in stored:
+                call.cost.from_cache += 1
+                self._sender.trace.write(call, body, stored)
+                return stored
+            while True:
                 try:
-                    stored = self._answers.keep(key, body, await ask(messages))
+                    answer = await ask(messages)
                 except PromptTooLong:
                     shorter = shorten(messages) if shorten else None
                     if shorter is None or list(shorter) == messages:
                         raise
                     messages = list(shorter)
-            return stored
+                else:
+                    return self._cache.put(key, body, answer) if self._cache is not None else answer
+
+    @asynccontextmanager
+    async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
+        """Send equal parallel requests once; the others wait for the stored answer."""
+        if self._cache is None:
+            yield
+            return
+        asked = self._asked.setdefault(asyncio.get_running_loop(), {})
+        lock = asked.setdefault(key, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked() and not lock.statistics().tasks_waiting:
+                asked.pop(key, None)
 
     def _note_scores(self, scored: bool) -> None:
         """Warn once if a server gives no log probabilities."""

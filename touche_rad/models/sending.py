@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import anyio
 
 from touche_rad.calls import call_context
-from touche_rad.models.cache import Cache, Row
 from touche_rad.models.endpoint import NONE, Backend
 from touche_rad.models.errors import (
     BadRequest,
@@ -172,53 +170,3 @@ class Sender:
             yield
         finally:
             places.release()
-
-
-class Answers:
-    """The cache of a model; without a folder nothing is stored and nothing waits."""
-
-    def __init__(self, folder: Path | None, trace: Trace, behind: Path | None = None) -> None:
-        self._cache = Cache(folder, behind=behind) if folder else None
-        self._trace = trace
-        self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]] = (
-            WeakKeyDictionary()
-        )
-
-    def found(self, call: Call, key: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the stored answer, or None."""
-        kept = self._cache.get(key) if self._cache else None
-        if kept is None or "said" not in kept:
-            return None
-        call.cost.from_cache += 1
-        self._trace.write(call, body, kept)
-        return kept
-
-    def take(self) -> list[Row]:
-        """Return the rows that were stored since the last call."""
-        return self._cache.take() if self._cache is not None else []
-
-    def insert(self, rows: Iterable[Row]) -> None:
-        """Add rows that other processes made."""
-        if self._cache is not None and rows:
-            self._cache.insert(rows)
-
-    def keep(
-        self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Store a valid answer, and return the one that is stored now."""
-        return self._cache.put(key, body, answer) if self._cache is not None else answer
-
-    @asynccontextmanager
-    async def one_at_a_time(self, key: str) -> AsyncIterator[None]:
-        """Send equal parallel requests once; the others wait for the stored answer."""
-        if self._cache is None:
-            yield
-            return
-        asked = self._asked.setdefault(asyncio.get_running_loop(), {})
-        lock = asked.setdefault(key, anyio.Lock())
-        try:
-            async with lock:
-                yield
-        finally:
-            if not lock.locked() and not lock.statistics().tasks_waiting:
-                asked.pop(key, None)

@@ -15,22 +15,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from touche_rad import __version__
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.traces import TRACE
 from touche_rad.models import Model, ModelError
+from touche_rad.models.cache import Cache, Row
 from touche_rad.plugins import Services
 from touche_rad.plugins.registry import import_plugins
 from touche_rad.runs.journal import Done, as_written
+from touche_rad.runs.parts import CACHE
 from touche_rad.runs.runner import process_units
 from touche_rad.runs.stand_ins import ERRORS, RUN_FAILURES, FailureLog, StandInStop
 from touche_rad.runs.work import RunOptions, Work
 from touche_rad.text import redact
-
-if TYPE_CHECKING:
-    from touche_rad.models.cache import Row
 
 OUT: Final = "run"
 
@@ -139,8 +138,6 @@ async def _process(
     task: Task, block: Block, model: Model | None, work: Work[Any], folder: Path
 ) -> BlockResult:
     RUN_FAILURES.set(FailureLog(folder / ERRORS, task.strict, not task.hand_in))
-    if model is not None:
-        model.take_answers()  # from now on, new answers are collected
     done: list[tuple[int, Done]] = []
     failures: list[str] = []
     stopped = ""
@@ -163,11 +160,12 @@ async def _process(
     if model is None:
         return result
     await model.close()
+    kept = folder / CACHE
     return replace(
         result,
         usage=model.usage.record(),
         warnings=tuple(model.warnings),
-        answers=model.take_answers(),
+        answers=list(Cache(kept, make=False).rows()) if kept.is_dir() else (),
     )
 
 
