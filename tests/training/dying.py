@@ -8,20 +8,19 @@ import sys
 from typing import Any
 
 import torch
-
-from touche_rad.debaters.inspiredebate.training.loop import Keeper
+from transformers.trainer_callback import DefaultFlowCallback
 
 
 def dies_after(step: int) -> None:
     """Die between two checkpoints, so that steps are lost and have to be taken again."""
-    told = Keeper.on_step_end
+    ended = DefaultFlowCallback.on_step_end
 
-    def on_step_end(self: Keeper, args: Any, state: Any, control: Any, **more: Any) -> None:
-        told(self, args, state, control, **more)
+    def on_step_end(self: Any, args: Any, state: Any, control: Any, **more: Any) -> Any:
         if state.global_step == step:
             os.kill(os.getpid(), signal.SIGKILL)
+        return ended(self, args, state, control, **more)
 
-    Keeper.on_step_end = on_step_end  # type: ignore[method-assign]
+    DefaultFlowCallback.on_step_end = on_step_end
 
 
 if __name__ == "__main__":

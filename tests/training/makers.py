@@ -85,3 +85,20 @@ def played(server: Scripted, run: Path, asked: Debate) -> Response:
     response = anyio.run(answer)
     run.write_text(files.response_line(asked, len(asked.turns) - 1, response) + "\n")
     return response
+
+
+def log_likelihood(model: Any, tokenizer: Any, chat: list[dict[str, str]]) -> tuple[float, int]:
+    """Return the log-likelihood of a chat's last message, and the number of its tokens."""
+    import torch
+
+    def ids(messages: list[dict[str, str]], *, asks: bool) -> list[int]:
+        found: list[int] = tokenizer.apply_chat_template(
+            messages, add_generation_prompt=asks, return_dict=True
+        )["input_ids"]
+        return found
+
+    before, whole = ids(chat[:-1], asks=True), torch.tensor([ids(chat, asks=False)])
+    with torch.inference_mode():
+        rows = torch.log_softmax(model.eval()(whole).logits[0, len(before) - 1 : -1].float(), -1)
+    answer = whole[0, len(before) :, None]
+    return float(rows.gather(1, answer).sum()), len(answer)

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.training.makers import DPO, SFT, chats, preferences
+from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
+from touche_rad.debaters.inspiredebate.training.model import load_model, load_tokenizer
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.errors import InputError, UserError
-from touche_rad.models import Message
 from touche_rad.plugins import trainer
-from touche_rad.training.folder import MARK, Folder
-from touche_rad.training.metrics import read
+from touche_rad.training.folder import Folder
 
 pytestmark = pytest.mark.services
 
@@ -28,6 +27,12 @@ def report(folder: Folder) -> dict[str, Any]:
     found = folder.finished()
     assert found is not None
     return found
+
+
+def history(folder: Folder) -> list[dict[str, Any]]:
+    """What the trainer logged, step by step."""
+    rows: list[dict[str, Any]] = json.loads(folder.state.read_text())["log_history"]
+    return rows
 
 
 def weights(folder: Folder) -> dict[str, Any]:
@@ -59,7 +64,7 @@ def killed(
     here = Path(__file__).parents[2]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert list(out.glob(f"checkpoints/*/{MARK}"))
+    assert list(out.glob("checkpoints/*/trainer_state.json"))
 
 
 def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
@@ -71,24 +76,19 @@ def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
 
 def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
     """The trainer's first loss is that of the answers' tokens, and of no other."""
-    from touche_rad.debaters.inspiredebate.training.sft import Sft
-    from touche_rad.debaters.inspiredebate.training.weights import base_model, tokenizer_of
-
-    records = [json.loads(line) for line in fine_tuned.data.read_text().splitlines()]
-    model = base_model(Recipe(base=str(tiny))).eval()
-    mean = Sft().measure(model, tokenizer_of(str(tiny)), records)["loss"]
-    assert read(fine_tuned.metrics)[1]["loss"] == pytest.approx(mean, abs=0.05)
+    chats = [json.loads(line)["messages"] for line in fine_tuned.data.read_text().splitlines()]
+    model, tokenizer = load_model(Recipe(base=str(tiny))), load_tokenizer(str(tiny))
+    likely, tokens = zip(*(log_likelihood(model, tokenizer, one) for one in chats), strict=True)
+    first = next(row["loss"] for row in history(fine_tuned) if "loss" in row)
+    assert first == pytest.approx(-sum(likely) / sum(tokens), abs=0.05)
 
 
-def test_metrics_have_each_step_once_and_are_drawn(fine_tuned: Folder) -> None:
-    rows = read(fine_tuned.metrics)
+def test_each_step_is_logged_once_and_the_held_out_part_at_each_checkpoint(
+    fine_tuned: Folder,
+) -> None:
+    rows = history(fine_tuned)
     assert [row["step"] for row in rows if "loss" in row] == list(range(1, 13))
-    assert [row["step"] for row in rows if "eval_loss" in row] == [3, 6, 9, 12]
-    drawn = (fine_tuned.root / "loss.svg").read_text()
-    assert drawn.startswith("<svg ")
-    assert 'xmlns="http://www.w3.org/2000/svg"' in drawn
-    assert "eval_loss" in drawn
-    assert drawn.count("<polyline") == 4
+    assert {row["step"] for row in rows if "eval_loss" in row} == {3, 6, 9, 12}
 
 
 def test_the_card_tells_data_by_digest_settings_and_what_was_measured(fine_tuned: Folder) -> None:
@@ -122,24 +122,20 @@ def test_the_printed_lines_name_the_adapter_and_the_merged_model(
 
 
 def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tiny: Path) -> None:
-    from peft import PeftModel
-
-    from touche_rad.debaters.inspiredebate.training.weights import (
-        base_model,
-        log_likelihood,
-        tokenizer_of,
-    )
-
-    prompt, answer = [Message("user", "No trams!")], "Towns live by trams."
-    tokenizer = tokenizer_of(str(tiny))
+    chat = [
+        {"role": "user", "content": "No trams!"},
+        {"role": "assistant", "content": "Towns live by trams."},
+    ]
+    tokenizer, recipe = load_tokenizer(str(tiny)), Recipe(base=str(tiny))
 
     def likelihood(model: Any) -> float:
-        return log_likelihood(model.eval(), tokenizer, prompt, answer)
+        return log_likelihood(model, tokenizer, chat)[0]
 
-    base = likelihood(base_model(Recipe(base=str(tiny))))
-    merged = likelihood(base_model(Recipe(base=str(fine_tuned.merged))))
-    adapted = PeftModel.from_pretrained(base_model(Recipe(base=str(tiny))), fine_tuned.adapter)
-    assert merged == pytest.approx(likelihood(adapted), abs=1e-3)
+    base = likelihood(load_model(recipe))
+    merged = likelihood(load_model(Recipe(base=str(fine_tuned.merged))))
+    assert merged == pytest.approx(
+        likelihood(load_model(recipe, str(fine_tuned.adapter))), abs=1e-3
+    )
     assert merged > base + 1
 
 
@@ -177,44 +173,27 @@ def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folde
     """Which word is preferred hangs on the prompt: a model that ignores it is right half the time."""
     told = report(preferring)
     assert told["held_out"] == 6
-    assert told["measured"]["preference_accuracy"]["before"] == 0.5
-    assert told["measured"]["preference_accuracy"]["after"] > 0.9
-    assert (
-        told["measured"]["likelihood_gap"]["after"] > told["measured"]["likelihood_gap"]["before"]
-    )
+    assert told["measured"]["rewards/margins"]["before"] == 0
+    assert told["measured"]["rewards/margins"]["after"] > 0
+    assert told["measured"]["rewards/accuracies"]["after"] > 0.9
     assert told["loss"]["last"] < told["loss"]["first"]
-    for name in ("loss", "accuracy", "margin"):
-        assert (preferring.root / f"{name}.svg").is_file()
 
 
 def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
     """Computed by hand from four likelihoods a pair: policy and reference, better and worse."""
-    from peft import PeftModel
-
-    from touche_rad.debaters.inspiredebate.training.weights import (
-        base_model,
-        log_likelihood,
-        tokenizer_of,
-    )
-
-    tokenizer, recipe = tokenizer_of(str(tiny)), Recipe(base=str(tiny))
-    policy = PeftModel.from_pretrained(base_model(recipe), preferring.adapter).eval()
-    reference = base_model(recipe).eval()
+    tokenizer, recipe = load_tokenizer(str(tiny)), Recipe(base=str(tiny))
+    policy, reference = load_model(recipe, str(preferring.adapter)), load_model(recipe)
     losses = []
     for line in preferring.held_out.read_text().splitlines():
         pair = json.loads(line)
-        prompt = [Message(one["role"], one["content"]) for one in pair["prompt"]]
-
-        def ratio(end: str, prompt: Any = prompt, pair: Any = pair) -> float:
-            said = pair[end][0]["content"]
-            return log_likelihood(policy, tokenizer, prompt, said) - log_likelihood(
-                reference, tokenizer, prompt, said
-            )
-
-        gap = 0.1 * (ratio("chosen") - ratio("rejected"))
-        losses.append(math.log1p(math.exp(-gap)))
-    told = [row["eval_loss"] for row in read(preferring.metrics) if "eval_loss" in row]
-    assert told[-1] == pytest.approx(sum(losses) / len(losses), abs=2e-3)
+        chosen, rejected = (
+            log_likelihood(policy, tokenizer, pair["prompt"] + pair[end])[0]
+            - log_likelihood(reference, tokenizer, pair["prompt"] + pair[end])[0]
+            for end in ("chosen", "rejected")
+        )
+        losses.append(math.log1p(math.exp(-0.1 * (chosen - rejected))))
+    told = report(preferring)["measured"]["loss"]["after"]
+    assert told == pytest.approx(sum(losses) / len(losses), abs=2e-3)
 
 
 def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
@@ -274,9 +253,14 @@ def test_a_killed_training_goes_on_to_the_same_model(
     assert before.keys() == after.keys()
     for name in before:
         assert (before[name] - after[name]).abs().max() < 1e-6, name
-    for row, other in zip(read(undisturbed.metrics), read(Folder(out).metrics), strict=True):
-        assert row == pytest.approx(other, rel=1e-3, abs=1e-6)
-    assert told["measured"] == report(undisturbed)["measured"]
+    losses = [
+        [row["loss"] for row in history(folder) if "loss" in row]
+        for folder in (undisturbed, Folder(out))
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3, abs=1e-6)
+    assert told["measured"].keys() == report(undisturbed)["measured"].keys()
+    for name, values in report(undisturbed)["measured"].items():
+        assert told["measured"][name] == pytest.approx(values, abs=1e-3), name
 
 
 def test_what_is_done_is_not_done_again(fine_tuned: Folder, tiny: Path) -> None:
@@ -335,18 +319,8 @@ def test_a_recipe_takes_no_endless_number(name: str, value: float) -> None:
         Recipe(base="x", **{name: value})
 
 
-def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path) -> None:
-    from touche_rad.debaters.inspiredebate.training.loop import settings
-
-    recipe = Recipe(base="x", warmup=0.1, batch=4, accumulate=2, epochs=3)
-    told = settings(recipe, Folder(tmp_path), records=100, evaluates=False)
-    assert told["warmup_steps"] == 4, "a tenth of 3 times 13 steps"
-
-
 @pytest.mark.parametrize("what", ["weights", "adapter", "layers"])
 def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path: Path) -> None:
-    from touche_rad.debaters.inspiredebate.training.weights import with_adapter
-
     base, adapter = tmp_path / "base", tmp_path / "adapter"
     shutil.copytree(tiny, base)
     adapter.mkdir()
@@ -362,8 +336,9 @@ def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path
         "adapter": "adapter: cannot be read",
         "layers": "--targets zebra: ",
     }[what]
+    recipe = Recipe(base=str(base), **given)
     with pytest.raises(UserError, match=told) as caught:
-        with_adapter(Recipe(base=str(base), **given))
+        trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)
     assert "\n" not in str(caught.value)
 
 

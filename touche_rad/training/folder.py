@@ -1,7 +1,6 @@
 """The folder of one training: settings, data, checkpoints and report.
 
-A checkpoint is complete when its mark exists, which is written last; incomplete ones are deleted.
-A training is continued only with the same settings and data.
+A training is resumed only with the same settings and data.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,21 +18,6 @@ from touche_rad import files
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.locks import open_locked
 from touche_rad.files.records import read_json
-
-MARK: Final = "complete"
-_OURS: Final = (
-    "report.json",
-    "metrics.jsonl",
-    "data.jsonl",
-    "held_out.jsonl",
-    "counts.json",
-    "README.md",
-    "loss.svg",
-    "accuracy.svg",
-    "margin.svg",
-)
-_NUMBER: Final = re.compile(r"checkpoint-(\d+)")
-
 
 FORMAT: Final = 1
 """The format of training.json and report.json."""
@@ -50,6 +33,7 @@ class Folder:
         self.held_out = root / "held_out.jsonl"
         self.counts = root / "counts.json"
         self.metrics = root / "metrics.jsonl"
+        self.state = root / "trainer_state.json"
         self.checkpoints = root / "checkpoints"
         self.adapter = root / "adapter"
         self.merged = root / "merged"
@@ -68,15 +52,14 @@ class Folder:
         Raises:
             UserError: The folder contains another training.
         """
-        given = json.loads(json.dumps(identity))
+        given = json.loads(json.dumps({"format": FORMAT, **identity}))
         made = (self.data, self.report, self.checkpoints, self.adapter)
         if self.identity.is_file() and any(one.exists() for one in made):
             self._compare(given, restart=restart)
             if not restart:
                 return True
         self._clear()
-        with files.atomic_write(self.identity) as stream:
-            stream.write(json.dumps({"format": FORMAT, **given}, indent=1) + "\n")
+        _write(self.identity, given)
         return False
 
     def replace(self) -> None:
@@ -89,18 +72,18 @@ class Folder:
         try:
             record = read_json(self.identity)
             refuse_newer(self.root, record, FORMAT)
-            earlier = _flat({"format": FORMAT, **record})
+            earlier = {**record, **record.get("recipe", {})}
         except (ValueError, AttributeError, TypeError):
             if restart:
                 return
             raise UserError(f"{self.identity} is damaged: start again with --restart") from None
-        now = _flat({"format": FORMAT, **identity})
-        for key in sorted({*now, *earlier}):
+        now = {**identity, **identity.get("recipe", {})}
+        for key in sorted({*now, *earlier} - {"recipe"}):
             if now.get(key) != earlier.get(key):
+                values = [json.dumps(one.get(key))[:80] for one in (earlier, now)]
                 raise UserError(
-                    f"{self.root} contains a training with another {key}: "
-                    f"{_shown(earlier.get(key))}, now {_shown(now.get(key))}; replace it with "
-                    "--replace, or choose another folder with -o"
+                    f"{self.root} contains a training with another {key}: {values[0]}, now "
+                    f"{values[1]}; replace it with --replace, or choose another folder with -o"
                 )
 
     @contextmanager
@@ -124,19 +107,9 @@ class Folder:
         """Delete what an earlier training wrote, and nothing else."""
         for place in (self.checkpoints, self.adapter, self.merged):
             shutil.rmtree(place, ignore_errors=True)
-        for name in _OURS:
-            (self.root / name).unlink(missing_ok=True)
-
-    def last_checkpoint(self) -> Path | None:
-        """Return the newest complete checkpoint and delete incomplete ones."""
-        complete: dict[int, Path] = {}
-        for place in self.checkpoints.glob("checkpoint-*"):
-            match = _NUMBER.fullmatch(place.name)
-            if match and (place / MARK).is_file():
-                complete[int(match[1])] = place
-            else:
-                shutil.rmtree(place, ignore_errors=True)
-        return complete[max(complete)] if complete else None
+        written = (self.data, self.held_out, self.counts, self.metrics, self.state)
+        for path in (*written, self.card, self.report):
+            path.unlink(missing_ok=True)
 
     def finished(self) -> dict[str, Any] | None:
         """Return the report of a finished training, or None."""
@@ -152,14 +125,7 @@ class Folder:
 
     def finish(self, report: Mapping[str, Any]) -> None:
         """Write the report; it comes last, so it shows that everything else is there."""
-        with files.atomic_write(self.report) as stream:
-            stream.write(json.dumps({"format": FORMAT, **report}, indent=1) + "\n")
-
-
-def steps_of(checkpoint: Path | None) -> int:
-    """Return the step of a checkpoint; 0 for None."""
-    match = _NUMBER.fullmatch(checkpoint.name) if checkpoint is not None else None
-    return int(match[1]) if match else 0
+        _write(self.report, {"format": FORMAT, **report})
 
 
 def sha256(path: Path) -> str:
@@ -168,11 +134,6 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings, those of the recipe included, in one dictionary."""
-    return {**identity, **identity.get("recipe", {}), "recipe": None}
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+def _write(path: Path, record: Mapping[str, Any]) -> None:
+    with files.atomic_write(path) as stream:
+        stream.write(json.dumps(record, indent=1) + "\n")

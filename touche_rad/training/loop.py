@@ -7,19 +7,18 @@ extra `dense`.
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from touche_rad.errors import UserError
-from touche_rad.training.folder import MARK, Folder, steps_of
+from touche_rad.training.folder import Folder
 from touche_rad.training.metrics import Metrics
 from touche_rad.training.recipe import Recipe
 
 Batch = TypeVar("Batch")
 
 _STATE: Final = "state.pt"
-_CHECKPOINTS: Final = 2
 _WARMUP: Final = 0.1
 """Share of the steps over which the learning rate grows."""
 
@@ -77,7 +76,7 @@ def fit(
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
         schedule.step()
-        metrics.note(step, {"loss": float(value.detach())})
+        metrics.note(step, float(value.detach()))
         if step % recipe.save_every == 0 or step == steps:
             _save(folder, step, state)
         if progress is not None:
@@ -91,25 +90,23 @@ def _rate_at(step: int, steps: int) -> float:
 
 
 def _save(folder: Folder, step: int, state: Sequence[Any]) -> None:
-    """Write a checkpoint and delete all but the last two."""
+    """Write a checkpoint in place of the last one."""
     import torch
 
-    place = folder.checkpoints / f"checkpoint-{step}"
-    place.mkdir(parents=True, exist_ok=True)
-    torch.save([one.state_dict() for one in state], place / _STATE)
-    (place / MARK).touch()
-    complete = sorted(folder.checkpoints.glob("checkpoint-*"), key=steps_of)
-    for old in complete[:-_CHECKPOINTS]:
-        shutil.rmtree(old, ignore_errors=True)
+    folder.checkpoints.mkdir(parents=True, exist_ok=True)
+    fresh = folder.checkpoints / f"{_STATE}.new"
+    torch.save([step, *(one.state_dict() for one in state)], fresh)
+    os.replace(fresh, folder.checkpoints / _STATE)
 
 
 def _restore(folder: Folder, state: Sequence[Any]) -> int:
     """Load the last checkpoint, if there is one, and return its step."""
     import torch
 
-    checkpoint = folder.last_checkpoint()
-    if checkpoint is not None:
-        saved = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
-        for one, values in zip(state, saved, strict=True):
-            one.load_state_dict(values)
-    return steps_of(checkpoint)
+    path = folder.checkpoints / _STATE
+    if not path.is_file():
+        return 0
+    step, *saved = torch.load(path, map_location="cpu", weights_only=True)
+    for one, values in zip(state, saved, strict=True):
+        one.load_state_dict(values)
+    return int(step)

@@ -12,15 +12,23 @@ from typing import Any, Final, Literal
 from touche_rad import files
 from touche_rad.debaters.inspiredebate.conversation import Wording
 from touche_rad.debaters.inspiredebate.training.recorded import (
+    Answered,
     Reader,
     ReasoningSource,
-    RecordedDebate,
+    answered_in_contest,
+    answered_in_debate,
     first_record,
     learn_traces,
-    record_of_contest,
-    record_of_debate,
 )
-from touche_rad.debaters.inspiredebate.training.samples import Sample, digest, write_records
+from touche_rad.debaters.inspiredebate.training.samples import (
+    Sample,
+    TrainingData,
+    digest,
+    held_out,
+    messages_at,
+    read_records,
+    write_records,
+)
 from touche_rad.debaters.inspiredebate.training.traces import is_trace
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
@@ -47,7 +55,7 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
     Outcomes name debates by their ids. The debates are in the file of debates or contests that was
     given last before the outcomes, because runs of the same debates have the same ids.
     """
-    debates: Mapping[str, RecordedDebate] = {}
+    debates: Mapping[str, Sequence[Answered]] = {}
     for path in paths:
         kind = files.detect_kind(path)
         if kind is files.Kind.EVALUATIONS:
@@ -55,10 +63,10 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
         elif kind is files.Kind.OUTCOMES:
             yield from _of_outcomes(reader, path, debates)
         elif kind is files.Kind.CONTESTS:
-            debates = {one.id: record_of_contest(one) for one in files.read_contests(path)}
+            debates = {one.id: answered_in_contest(one) for one in files.read_contests(path)}
         elif kind in files.DEBATES:
             debates = {
-                one.id: record_of_debate(one, views) for one, views in files.read_views(path)
+                one.id: answered_in_debate(one, views) for one, views in files.read_views(path)
             }
         else:
             raise InputError(path, f"expected evaluations, outcomes or debates, got {kind}")
@@ -81,20 +89,17 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
 
 
 def _of_outcomes(
-    reader: Reader, path: Path, debates: Mapping[str, RecordedDebate]
+    reader: Reader, path: Path, debates: Mapping[str, Sequence[Answered]]
 ) -> Iterator[Scored]:
     """Yield scored answers of outcomes: a verdict on a debate applies to all answers of a side."""
     for number, record in enumerate(files.read_outcomes(path), 1):
-        debate = debates.get(record.id)
-        if debate is None:
+        answers = debates.get(record.id)
+        if answers is None:
             expected = f"expected the debate {record.id!r} in a file that is given before this one"
             raise InputError(path, expected, line=number, field="id")
-        if not debate.speakers:
-            reader.left_out["a debate of more than two"] += 1
-        for one in debate.speakers:
-            scores = dict(record.outcome.scores.get(one.speaker, {}))
-            for sample in reader.samples(one, debate.motion, path.name):
-                yield Scored(sample, scores, digest([debate.motion]), f"{path.name}#{number}")
+        for speaker, sample in reader.samples(answers, path.name):
+            scores = dict(record.outcome.scores.get(speaker, {}))
+            yield Scored(sample, scores, digest([sample.topic]), f"{path.name}#{number}")
 
 
 Pairing = Literal["context", "prompt", "debate", "sides"]
@@ -288,6 +293,27 @@ def make_preferences(
         "left_out": dict(left_out),
         "answers_left_out": dict(reader.left_out),
     }
+
+
+def read_pairs(sources: Sequence[Path], *, share: float, seed: int) -> TrainingData:
+    """Read files of pairs, and hold a share of their motions out."""
+    found: list[Mapping[str, Any]] = []
+    for path in sources:
+        for number, record in read_records(path):
+            for name in ("prompt", "chosen", "rejected"):
+                messages_at(record.get(name), path, number, name)
+            if record["chosen"] == record["rejected"]:
+                raise InputError(path, "chosen and rejected are identical", line=number)
+            found.append(record)
+    if not found:
+        raise UserError("the files contain no preference pairs")
+
+    def group(record: Mapping[str, Any]) -> str:
+        return str(record.get("group") or record["prompt"])
+
+    training, out = held_out(found, group, share, seed)
+    groups = len({group(one) for one in found})
+    return TrainingData(training, out, {"pairs": len(found), "motions": groups})
 
 
 def _named(answers: Sequence[Scored], rule: Rule) -> Rule:

@@ -25,8 +25,10 @@ from touche_rad.debaters.inspiredebate.evidence import of_argument
 from touche_rad.debaters.inspiredebate.speech import refused
 from touche_rad.debaters.inspiredebate.training.samples import (
     Sample,
+    TrainingData,
     answer_of,
     digest,
+    held_out,
     json_records,
     messages_at,
     read_records,
@@ -99,37 +101,32 @@ async def _ask_teacher(model: Model, sample: Sample) -> str:
 
 
 @dataclass(frozen=True)
-class SpeakerViews:
-    """The debate as one speaker saw it, up to each of its answers."""
+class Answered:
+    """A debate as one speaker saw it, up to one of its answers."""
 
     speaker: str
     side: Side
-    views: tuple[Debate, ...]
-
-
-@dataclass(frozen=True)
-class RecordedDebate:
-    """A recorded debate: the answers of each side."""
-
     motion: str
-    speakers: tuple[SpeakerViews, ...]
+    view: Debate
 
 
-def record_of_debate(debate: Debate, views: Sequence[Debate]) -> RecordedDebate:
-    """Return a debate of the shared task; only the system's answers are used."""
-    return RecordedDebate(to_contest(debate).motion, (SpeakerViews(SYSTEM, "con", tuple(views)),))
+def answered_in_debate(debate: Debate, views: Sequence[Debate]) -> list[Answered]:
+    """Return the answers of a debate of the shared task; only the system's are used."""
+    motion = to_contest(debate).motion
+    return [Answered(SYSTEM, "con", motion, view) for view in views]
 
 
-def record_of_contest(contest: Contest) -> RecordedDebate:
-    """Return a contest of two speakers; contests of more speakers have no usable answers."""
+def answered_in_contest(contest: Contest) -> list[Answered]:
+    """Return the answers of both speakers of a contest; those of more speakers are not used."""
     if len(contest.speakers) != 2:
-        return RecordedDebate(contest.motion, ())
-    speakers = []
+        return []
+    answers = []
     for speaker, side in contest.sides.items():
         whole = sided_view(_without_opponents_reasoning(contest, speaker), speaker)
-        views = (whole.view(at) for at, turn in enumerate(whole.turns) if turn.response is not None)
-        speakers.append(SpeakerViews(speaker, side, tuple(views)))
-    return RecordedDebate(contest.motion, tuple(speakers))
+        for at, turn in enumerate(whole.turns):
+            if turn.response is not None:
+                answers.append(Answered(speaker, side, contest.motion, whole.view(at)))
+    return answers
 
 
 def _without_opponents_reasoning(contest: Contest, speaker: str) -> Contest:
@@ -196,12 +193,14 @@ class Reader:
         numbers = range(1, len(sample.evidence) + 1) if self.wording == "close" else None
         return replace(sample, answer=answer_of(reasoning, sample.spoken, numbers))
 
-    def samples(self, one: SpeakerViews, motion: str, source: str) -> Iterator[Sample]:
-        """Yield the samples of one speaker's answers in a debate."""
-        for view in one.views:
-            sample = self.sample(view, len(view.turns) - 1, source)
+    def samples(self, answers: Sequence[Answered], source: str) -> Iterator[tuple[str, Sample]]:
+        """Yield the samples of the answers in a debate, each with its speaker."""
+        if not answers:
+            self.left_out["a debate of more than two"] += 1
+        for one in answers:
+            sample = self.sample(one.view, len(one.view.turns) - 1, source)
             if sample is not None:
-                yield replace(sample, side=one.side, topic=clean(motion))
+                yield one.speaker, replace(sample, side=one.side, topic=clean(one.motion))
 
     def add_reasoning(
         self,
@@ -261,17 +260,59 @@ def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
         yield from _training_data(path)
     elif files.detect_kind(path) is files.Kind.CONTESTS:
         for contest in files.read_contests(path):
-            record = record_of_contest(contest)
-            if not record.speakers:
-                reader.left_out["a debate of more than two"] += 1
-            for one in record.speakers:
-                yield from reader.samples(one, record.motion, path.name)
+            for _, sample in reader.samples(answered_in_contest(contest), path.name):
+                yield sample
     else:
         for _, views in files.read_views(path):
             for view in views:
-                sample = reader.sample(view, len(view.turns) - 1, path.name)
-                if sample is not None:
-                    yield sample
+                answer = reader.sample(view, len(view.turns) - 1, path.name)
+                if answer is not None:
+                    yield answer
+
+
+def read_answers(
+    sources: Sequence[Path],
+    reasoning: ReasoningSource,
+    wording: Wording,
+    teacher: Model | None,
+    report: Callable[[int, int], None] | None,
+    *,
+    share: float,
+    seed: int,
+) -> TrainingData:
+    """Read the recorded answers of files, and hold a share of their topics out."""
+    reader = Reader(reasoning=reasoning, wording=wording)
+    learn_traces(reader, sources)
+    by_text: dict[tuple[Any, str], Sample] = {}
+    for one in (one for path in sources for one in recorded(reader, path)):
+        known = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
+        by_text[one.prompt, one.answer] = known if known and known.topic else one
+    samples = list(reader.add_reasoning(list(by_text.values()), teacher, report).values())
+    if not samples:
+        reasons = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
+        raise UserError(
+            f"no usable answers ({reasons or 'the files contain none'}); answers without "
+            "reasoning need --reasoning cited, or --reasoning teacher with -m"
+        )
+    topics = {_topic(one) for one in samples}
+
+    def group(one: Sample) -> str:
+        """Group by topic; if all samples have the same topic, by debate."""
+        return _topic(one) if len(topics) > 1 else one.debate
+
+    training, out = held_out(samples, group, share, seed)
+    counts = {
+        "answers": len(samples),
+        "debates": len({one.debate for one in samples}),
+        "topics": len(topics),
+        "reasoning": dict(Counter(one.reasoning for one in samples)),
+        "left_out": dict(reader.left_out),
+    }
+    return TrainingData([one.record() for one in training], [one.record() for one in out], counts)
+
+
+def _topic(one: Sample) -> str:
+    return one.topic or one.prompt[0].content
 
 
 def _is_data(first: Mapping[str, Any]) -> bool:

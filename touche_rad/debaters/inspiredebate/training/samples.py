@@ -43,6 +43,15 @@ def _place(name: str, seed: int) -> str:
 
 
 @dataclass(frozen=True)
+class TrainingData:
+    """The records of a training, and counts of them and of what was left out."""
+
+    training: Sequence[Mapping[str, Any]]
+    held_out: Sequence[Mapping[str, Any]]
+    counts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Sample:
     """A prompt and an answer, with their origin."""
 

@@ -1,0 +1,150 @@
+"""Base models and adapters: load, merge, and the commands that serve them with vLLM."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.errors import UserError
+from touche_rad.training.folder import Folder
+
+T = TypeVar("T")
+
+_RANKS: Final = (8, 16, 32, 64, 128, 256, 320, 512)
+"""The adapter ranks that vLLM supports."""
+
+
+def check_installed() -> None:
+    """Check that the extra `train` is installed; turn off telemetry and what it prints."""
+    try:
+        import datasets
+        import peft  # noqa: F401
+        import trl  # noqa: F401
+        from huggingface_hub import constants
+        from transformers.utils import logging
+    except ImportError as error:
+        raise UserError(
+            f"training needs the extra train (pip install 'touche-rad[train]'): {error.name}"
+        ) from None
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    for quiet in (datasets.disable_progress_bars, logging.disable_progress_bar):
+        quiet()
+
+
+def check_places(recipe: Recipe) -> None:
+    """Raise an error for a missing folder before anything is written."""
+    base = recipe.base
+    if base.startswith(("/", ".", "~")) and not Path(base).expanduser().is_dir():
+        raise UserError(f"{base}: the folder does not exist")
+    if recipe.adapter and not (Path(recipe.adapter) / "adapter_config.json").is_file():
+        raise UserError(f"{recipe.adapter} contains no adapter")
+
+
+def load_tokenizer(base: str) -> Any:
+    """Load the tokenizer, which must have a chat template."""
+    from transformers import AutoTokenizer
+
+    tokenizer = _load(base, lambda: AutoTokenizer.from_pretrained(base))
+    if not getattr(tokenizer, "chat_template", None):
+        raise UserError(f"{base} has no chat template: use an instruction-tuned model")
+    return tokenizer
+
+
+def load_model(recipe: Recipe, adapter: str = "", *, trains: bool = False) -> Any:
+    """Load the base model, with an adapter if one is given."""
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    name = recipe.precision
+    if name == "auto":
+        name = "bfloat16" if torch.cuda.is_available() else "float32"
+    dtype = getattr(torch, name)
+    model = _load(
+        recipe.base, lambda: AutoModelForCausalLM.from_pretrained(recipe.base, dtype=dtype)
+    )
+    if not adapter:
+        return model
+    return _load(adapter, lambda: PeftModel.from_pretrained(model, adapter, is_trainable=trains))
+
+
+def _load(place: str, load: Callable[[], T]) -> T:
+    """Load with a library that may raise any exception; raise UserError instead."""
+    try:
+        return load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        raise UserError(f"{place}: cannot be read: {reason}") from None
+
+
+def one_line(error: Exception) -> str:
+    """Return the begin of an error's message as one line."""
+    return " ".join(str(error).split())[:200]
+
+
+def merge_training(root: Path, out: Path | None = None) -> Mapping[str, Any]:
+    """Merge the adapter of a finished training, and return the command that serves the model."""
+    check_installed()
+    folder = Folder(root)
+    report = folder.finished()
+    if report is None:
+        raise UserError(f"{root} contains no finished training")
+    recipe = Recipe.model_validate(report["recipe"])
+    check_places(recipe)
+    merged = merge(recipe, folder.adapter, out or folder.merged)
+    return {"merged": str(merged), "serve": serve_commands(recipe, folder.adapter, merged)}
+
+
+def merge(recipe: Recipe, adapter: Path, out: Path) -> Path:
+    """Write base model and adapter as one model, atomically."""
+    if out.is_file():
+        raise UserError(f"{out} is a file: give a folder for the model")
+    if out.exists() and any(out.iterdir()) and not (out / "config.json").is_file():
+        raise UserError(f"{out} contains other files: give another folder")
+    fresh = out.with_name(f".{out.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    load_model(recipe, str(adapter)).merge_and_unload().save_pretrained(fresh)
+    load_tokenizer(recipe.base).save_pretrained(fresh)
+    shutil.rmtree(out, ignore_errors=True)
+    fresh.rename(out)
+    return out
+
+
+def serve_commands(recipe: Recipe, adapter: Path, merged: Path | None) -> dict[str, str]:
+    """Return the command that serves the adapter, and the one for the merged model if there is one.
+
+    The adapter is named by its folder, so that the cache and runs distinguish it from its base
+    model. If vLLM gets an option twice, the last value is used.
+    """
+    place = str(adapter.absolute())
+    # An adapter that was trained further keeps its rank, whatever the recipe says.
+    rank = int(json.loads((adapter / "adapter_config.json").read_text("utf-8"))["r"])
+    # vLLM's short form NAME=PATH cannot have these characters in a path.
+    short = not set(place) & set("=,")
+    module = f"{place}={place}" if short else json.dumps({"name": place, "path": place})
+    options = {
+        "model": recipe.base,
+        "served-model-name": "base",
+        "enable-lora": "true",
+        "max-lora-rank": next((one for one in _RANKS if one >= rank), rank),
+        "lora-modules": module,
+    }
+    commands = {"adapter": _respond_command(place, options)}
+    if merged is not None:
+        commands["merged"] = _respond_command(str(merged.absolute()), {})
+    return commands
+
+
+def _respond_command(model: str, options: Mapping[str, Any]) -> str:
+    command = ["touche-rad", "respond", "debates.jsonl", "-i", "index", "-d", "inspiredebate"]
+    command += ["-m", f"vllm:{model}"]
+    for name, value in options.items():
+        command += ["-O", f"vllm.{name}={value}"]
+    return shlex.join([*command, "-o", "run.jsonl"])

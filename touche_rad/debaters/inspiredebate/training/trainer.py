@@ -1,0 +1,349 @@
+"""The trainers `sft` and `dpo`: TRL trains an adapter on recorded answers or on preferences.
+
+TRL evaluates, logs, saves checkpoints and resumes. This file gives it the data and the settings,
+names what must be equal to resume, and writes the report and the model card.
+
+`sft` is Eq. 4 of the paper: the loss is of the answer only, given its prompt. `dpo` is Eq. 5: the
+reference is the model before training, which is the SFT adapter, or the base model.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from touche_rad.debaters.inspiredebate.conversation import Wording
+from touche_rad.debaters.inspiredebate.training.model import (
+    check_installed,
+    check_places,
+    load_model,
+    load_tokenizer,
+    merge,
+    one_line,
+    serve_commands,
+)
+from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
+from touche_rad.debaters.inspiredebate.training.recorded import ReasoningSource, read_answers
+from touche_rad.debaters.inspiredebate.training.samples import (
+    TrainingData,
+    read_records,
+    write_records,
+)
+from touche_rad.debaters.inspiredebate.training.traces import trace_of
+from touche_rad.errors import UserError
+from touche_rad.models import Model
+from touche_rad.training.card import versions, write_card
+from touche_rad.training.folder import Folder, sha256
+
+Report = Callable[[int, int], None]
+Rows = list[dict[str, Any]]
+
+MEASURED: Final = 200
+"""Maximum held-out records that are evaluated."""
+_STATE: Final = "trainer_state.json"
+_NO_MEASURES: Final = ("time", "per_second", "epoch", "num_tokens")
+"""Parts of the names of TRL's metrics that do not measure the model."""
+
+
+def train_sft(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    recipe: Recipe | Mapping[str, Any] | None = None,
+    reasoning: ReasoningSource = "given",
+    wording: Wording = "close",
+    teacher: Model | None = None,
+    restart: bool = False,
+    merged: bool = False,
+    report: Report | None = None,
+) -> Mapping[str, Any]:
+    """Build training data from recorded answers and train an adapter.
+
+    Args:
+        sources: Traces, runs, or files of training data.
+        out: The folder of the training; without a recipe, the file of training data.
+        recipe: The training settings.
+        reasoning: The origin of reasoning that was not recorded.
+        wording: The wording of the debater's prompt.
+        teacher: The language model that writes missing reasoning.
+        restart: Start again instead of resuming.
+        merged: Whether to merge base model and adapter.
+        report: Called with (done, total).
+    """
+    _check_files(sources)
+    settings = None if recipe is None else as_recipe(recipe)
+
+    def build() -> TrainingData:
+        share, seed = (settings.held_out, settings.seed) if settings else (0.0, 0)
+        return read_answers(sources, reasoning, wording, teacher, report, share=share, seed=seed)
+
+    if settings is None:
+        data = build()
+        write_records(out, data.training)
+        return dict(data.counts)
+    about = {"reasoning": reasoning, "wording": wording, "teacher": teacher.name if teacher else ""}
+    traces = [trace for path in sources if (trace := trace_of(path))]
+    training = Training("sft", settings, [*sources, *traces], build, about)
+    return training.run(Folder(out), restart=restart, merged=merged, report=report)
+
+
+def train_dpo(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    recipe: Recipe | Mapping[str, Any],
+    begins: Path | None = None,
+    restart: bool = False,
+    merged: bool = False,
+    report: Report | None = None,
+) -> Mapping[str, Any]:
+    """Train an adapter on preference pairs.
+
+    Args:
+        sources: Files of pairs.
+        out: The folder of the training.
+        recipe: The training settings.
+        begins: A finished training to continue; its base and adapter replace the recipe's.
+        restart: Start again instead of resuming.
+        merged: Whether to merge base model and adapter.
+        report: Called with (done, total).
+    """
+    _check_files(sources)
+    if begins is not None:
+        begun = Folder(begins).finished()
+        if begun is None:
+            raise UserError(f"{begins} contains no finished training")
+        given = recipe.model_dump() if isinstance(recipe, Recipe) else recipe
+        base, adapter = str(begun["recipe"]["base"]), str(Folder(begins).adapter)
+        recipe = {**given, "base": base, "adapter": adapter}
+    settings = as_recipe(recipe)
+
+    def build() -> TrainingData:
+        return read_pairs(sources, share=settings.held_out, seed=settings.seed)
+
+    training = Training("dpo", settings, sources, build)
+    return training.run(Folder(out), restart=restart, merged=merged, report=report)
+
+
+def _check_files(sources: Sequence[Path]) -> None:
+    for path in sources:
+        if not path.is_file():
+            raise UserError(f"{path}: the file does not exist")
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training: its data and its settings."""
+
+    method: Literal["sft", "dpo"]
+    recipe: Recipe
+    sources: Sequence[Path]
+    build: Callable[[], TrainingData]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Other settings that the data depends on."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that must be equal to resume."""
+        adapter = Path(self.recipe.adapter) / "adapter_model.safetensors"
+        return {
+            "method": self.method,
+            "recipe": self.recipe.model_dump(),
+            **self.about,
+            "sources": [[path.name, sha256(path)] for path in self.sources],
+            "adapter": sha256(adapter) if self.recipe.adapter and adapter.is_file() else "",
+        }
+
+    def run(
+        self, folder: Folder, *, restart: bool, merged: bool, report: Report | None
+    ) -> Mapping[str, Any]:
+        """Train or resume; return measurements and the commands that serve the model."""
+        check_installed()
+        check_places(self.recipe)
+        with folder.exclusive():
+            resumed = folder.start_or_resume(self.identity, restart=restart)
+            done = folder.finished() or self._train(folder, report)
+            if merged and not (folder.merged / "config.json").is_file():
+                merge(self.recipe, folder.adapter, folder.merged)
+                done["serve"] = serve_commands(self.recipe, folder.adapter, folder.merged)
+                self._finish(folder, done)
+            return {**done, "resumed": resumed}
+
+    def _train(self, folder: Folder, report: Report | None) -> dict[str, Any]:
+        if not folder.data.is_file():  # written last: then the other two are there as well
+            data = self.build()
+            write_records(folder.counts, [data.counts])
+            write_records(folder.held_out, data.held_out)
+            write_records(folder.data, data.training)
+        (counts,) = (record for _, record in read_records(folder.counts))
+        tokenizer = load_tokenizer(self.recipe.base)
+        training, too_long = self._rows(folder.data, tokenizer)
+        held_out, _ = self._rows(folder.held_out, tokenizer)
+        if not training:
+            raise UserError(f"no training data is left: {too_long} records have too many tokens")
+        trainer = self._trainer(folder, tokenizer, training, held_out[:MEASURED])
+        _report_steps(trainer, report)
+        # Also when a training is resumed: here the model is still as it was before the first step.
+        before = trainer.evaluate() if held_out else {}
+        trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
+        after = trainer.evaluate() if held_out else {}
+        trainer.model.save_pretrained(folder.adapter, selected_adapters=["default"])
+        tokenizer.save_pretrained(folder.adapter)
+        trainer.state.save_to_json(str(folder.state))
+        losses = [row["loss"] for row in trainer.state.log_history if "loss" in row]
+        done = {
+            "method": self.method,
+            "recipe": self.recipe.model_dump(),
+            "steps": trainer.state.global_step,
+            "learnt": len(training),
+            "held_out": len(held_out),
+            "too_long": too_long,
+            "data": {name: count for name, count in counts.items() if name != "format"},
+            "measured": {
+                name.removeprefix("eval_"): {
+                    "before": round(before[name], 4),
+                    "after": round(value, 4),
+                }
+                for name, value in after.items()
+                if not any(part in name for part in _NO_MEASURES)
+            },
+            "loss": {"first": losses[0], "last": losses[-1]},
+            "adapter": str(folder.adapter),
+            "serve": serve_commands(self.recipe, folder.adapter, None),
+        }
+        self._finish(folder, done)
+        return done
+
+    def _rows(self, path: Path, tokenizer: Any) -> tuple[Rows, int]:
+        """Return the records in the trainer's format, and how many are too long."""
+        rows, too_long = [], 0
+        for _, record in read_records(path):
+            if self.method == "sft":
+                prompt, answers = record["messages"][:-1], {"completion": record["messages"][-1:]}
+            else:
+                prompt = record["prompt"]
+                answers = {name: record[name] for name in ("chosen", "rejected")}
+            lengths = [_tokens(tokenizer, [*prompt, *answer]) for answer in answers.values()]
+            if max(lengths) <= self.recipe.longest:
+                rows.append({"prompt": prompt, **answers})
+            else:
+                too_long += 1
+        return rows, too_long
+
+    def _trainer(self, folder: Folder, tokenizer: Any, training: Rows, held_out: Rows) -> Any:
+        """Return TRL's trainer; it makes a new adapter, or the reference of a given one."""
+        import torch
+        from datasets import Dataset
+        from peft import LoraConfig
+        from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
+
+        recipe, cuda = self.recipe, torch.cuda.is_available()
+        steps = math.ceil(len(training) / recipe.batch / recipe.accumulate) * recipe.epochs
+        settings = {
+            "output_dir": str(folder.checkpoints),
+            "num_train_epochs": recipe.epochs,
+            "learning_rate": recipe.rate,
+            "per_device_train_batch_size": recipe.batch,
+            "per_device_eval_batch_size": recipe.batch,
+            "gradient_accumulation_steps": recipe.accumulate,
+            # transformers 4 does not accept a share
+            "warmup_steps": math.ceil(recipe.warmup * math.ceil(steps)),
+            "max_length": None,
+            "seed": recipe.seed,
+            "data_seed": recipe.seed,
+            "bf16": cuda and recipe.precision in ("auto", "bfloat16"),
+            "fp16": cuda and recipe.precision == "float16",
+            "gradient_checkpointing": recipe.checkpointing,
+            "save_strategy": "steps",
+            "save_steps": recipe.save_every,
+            "save_total_limit": 2,
+            "eval_strategy": "steps" if held_out else "no",
+            "eval_steps": recipe.save_every,
+            "logging_steps": 1,
+            "report_to": "none",
+            "disable_tqdm": True,
+            "dataloader_pin_memory": cuda,
+        }
+        adapter = LoraConfig(
+            r=recipe.rank,
+            lora_alpha=recipe.alpha,
+            lora_dropout=recipe.dropout,
+            target_modules=recipe.layers(),
+            task_type="CAUSAL_LM",
+        )
+        parts = {
+            "model": load_model(recipe, recipe.adapter, trains=True),
+            "processing_class": tokenizer,
+            "train_dataset": Dataset.from_list(training),
+            "eval_dataset": Dataset.from_list(held_out) if held_out else None,
+            "peft_config": None if recipe.adapter else adapter,
+        }
+        try:
+            if self.method == "sft":
+                return SFTTrainer(**parts, args=SFTConfig(**settings, completion_only_loss=True))
+            return DPOTrainer(**parts, args=DPOConfig(**settings, beta=recipe.beta))
+        except ValueError as error:
+            if "arget modules" not in str(error):
+                raise
+            raise UserError(f"--targets {recipe.targets}: {one_line(error)}") from None
+
+    def _finish(self, folder: Folder, done: Mapping[str, Any]) -> None:
+        """Write the model card and, last, the report."""
+        write_card(
+            folder.card,
+            template=__package__,
+            name=folder.root.name,
+            method=self.method,
+            recipe=self.recipe.model_dump(),
+            versions=versions(),
+            data=[
+                {"file": path.name, "sha256": sha256(path)}
+                for path in (folder.data, folder.held_out, *self.sources)
+            ],
+            learnt=done["learnt"],
+            held_out=done["held_out"],
+            measured=done["measured"],
+            left_out={**done["data"].get("left_out", {}), "too long": done["too_long"]},
+            serve=done["serve"],
+        )
+        folder.finish(done)
+
+
+def _tokens(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of tokens of a chat."""
+    try:
+        return len(tokenizer.apply_chat_template(messages, return_dict=True)["input_ids"])
+    except Exception as error:  # the model's own template may raise anything
+        reason = one_line(error)
+        raise UserError(f"the model's chat template cannot render these chats: {reason}") from None
+
+
+def _last_checkpoint(folder: Folder) -> str | None:
+    """Return the last complete checkpoint and delete those that a kill left incomplete."""
+    from transformers import TrainerState
+
+    complete: dict[int, Path] = {}
+    for place in folder.checkpoints.glob("checkpoint-*"):
+        try:  # the trainer writes this file last
+            complete[TrainerState.load_from_json(str(place / _STATE)).global_step] = place
+        except (OSError, ValueError):
+            shutil.rmtree(place, ignore_errors=True)
+    return str(complete[max(complete)]) if complete else None
+
+
+def _report_steps(trainer: Any, report: Report | None) -> None:
+    """Report finished steps in place of the lines that the trainer prints."""
+    from transformers import PrinterCallback, TrainerCallback
+
+    class Steps(TrainerCallback):  # type: ignore[misc, unused-ignore]
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if report is not None:
+                report(state.global_step, state.max_steps)
+
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(Steps())
