@@ -46,7 +46,6 @@ MODULES = {
         "torch",
         "transformers",
         "trl",
-        "usearch",
         "z3",
     ),
     "images": ("tira",),

@@ -1,1 +1,1 @@
-"""Dense search: encoders, vectors beside an index, exact and approximate neighbours."""
+"""Dense search: encoders, vectors beside an index, nearest neighbours."""

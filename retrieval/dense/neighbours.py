@@ -1,4 +1,4 @@
-"""Nearest neighbours of many vectors: exact, or approximate by an HNSW graph."""
+"""Exact nearest neighbours of many vectors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.dense.encoders import NEEDED, Vectors
-from touche_rad.errors import UserError
+from retrieval.dense.encoders import Vectors
 
 HEAD: Final = 96
 LEARNT_FROM: Final = 20_000
@@ -141,56 +140,3 @@ def _largest(values: Any, k: int) -> Any:
     if len(values) <= k:
         return np.arange(len(values))
     return np.sort(np.argpartition(values, len(values) - k)[-k:])
-
-
-FILE: Final = "graph.usearch"
-LINKS: Final = 32
-BREADTH_MADE: Final = 128
-BREADTH_SEARCHED: Final = 192
-
-
-def write_graph(vectors: Any, folder: Path) -> None:
-    """Write an HNSW graph of unit vectors."""
-    graph = _usearch()(
-        ndim=vectors.shape[1],
-        metric="ip",
-        dtype="f16",
-        connectivity=LINKS,
-        expansion_add=BREADTH_MADE,
-        expansion_search=BREADTH_SEARCHED,
-    )
-    for start in range(0, len(vectors), BLOCK):
-        part = np.asarray(vectors[start : start + BLOCK], dtype=np.float32)
-        # One thread, so that the same vectors give the same graph.
-        graph.add(np.arange(start, start + len(part)), part, threads=1)
-    graph.save(str(folder / FILE))
-
-
-class Graph:
-    """An opened HNSW graph."""
-
-    def __init__(self, folder: Path) -> None:
-        self._graph = _usearch().restore(str(folder / FILE), view=True)
-        # The file does not store this setting.
-        self._graph.expansion_search = BREADTH_SEARCHED
-
-    def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
-        """Return approximately the `k` nearest of each query."""
-        found = []
-        for query in queries:
-            near = self._graph.search(query, min(k, len(self._graph)), threads=1)
-            pairs = zip(near.distances.tolist(), near.keys.tolist(), strict=True)
-            found.append(sorted(((1.0 - far, key) for far, key in pairs), key=_by_score))
-        return found
-
-
-def _by_score(hit: Scored) -> Scored:
-    return -hit[0], hit[1]
-
-
-def _usearch() -> Any:
-    try:
-        from usearch.index import Index
-    except ImportError:
-        raise UserError(f"a graph needs usearch: {NEEDED}") from None
-    return Index

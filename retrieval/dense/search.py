@@ -32,7 +32,7 @@ class DenseIndex(Protocol):
         ...
 
     def nearest(
-        self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
+        self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return the ids of the nearest arguments of each query, with cosines."""
         ...
@@ -47,20 +47,12 @@ def _asked(name: str, query: str) -> Any:
     return loaded(name).queries([query])[0]
 
 
-@lru_cache(1)
-def _asked_together(name: str, queries: tuple[str, ...]) -> Vectors:
-    """Pipelines search several fields with the same queries, one after the other."""
-    found = loaded(name).queries(queries)
-    found.flags.writeable = False
-    return found
-
-
 def encoded(name: str, queries: Sequence[str]) -> Vectors:
     """Return the vectors of queries; recent ones are cached."""
     if not queries:
         return np.empty((0, 0), dtype=np.float32)
     if len(queries) > REMEMBERED // 2:
-        return _asked_together(name, tuple(queries))
+        return loaded(name).queries(queries)
     return np.stack([_asked(name, query) for query in queries])
 
 
@@ -85,11 +77,9 @@ def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
 class DenseSearch(pt.Transformer):
     """Search by vectors as a PyTerrier transformer."""
 
-    def __init__(
-        self, index: ArgumentIndex, field: str, k: int, name: str = "", *, approximate: bool = False
-    ) -> None:
+    def __init__(self, index: ArgumentIndex, field: str, k: int, name: str = "") -> None:
         super().__init__()
-        self._given, self._settings = index, {"approximate": approximate}
+        self._opened = index
         self.index, self.encoder = dense_index(index, name)
         self.field = field
         self.k = k
@@ -101,14 +91,13 @@ class DenseSearch(pt.Transformer):
         """Search only as deep as needed (PyTerrier's `%`)."""
         if k >= self.k:
             return None
-        return DenseSearch(self._given, self.field, k, self.encoder, **self._settings)
+        return DenseSearch(self._opened, self.field, k, self.encoder)
 
     def transform(self, inp: Any) -> Any:
         """Search each query; other columns of the queries are kept."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         vectors = encoded(self.encoder, [str(query) for query in inp["query"]])
-        found = self.index.nearest(self.encoder, self.field, vectors, self.k, **self._settings)
-        return ranking(inp, found)
+        return ranking(inp, self.index.nearest(self.encoder, self.field, vectors, self.k))
 
 
 class DenseRetriever(Searcher):
@@ -121,7 +110,6 @@ class DenseRetriever(Searcher):
 
         field: str = Field("attacks", description="text, attacks or supports")
         encoder: str = Field("", description="encoder, if the index has vectors of several")
-        approximate: bool = Field(False, description="search the HNSW graph, not every vector")
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
@@ -130,13 +118,8 @@ class DenseRetriever(Searcher):
     def search(self, query: str, k: int) -> list[Hit]:
         """Return the nearest `k`."""
         options = self.options
-        found = self._dense.nearest(
-            self._name,
-            options.field,
-            encoded(self._name, [query]),
-            k,
-            approximate=options.approximate,
-        )[0]
+        vectors = encoded(self._name, [query])
+        found = self._dense.nearest(self._name, options.field, vectors, k)[0]
         arguments = arguments_by(self.index, [docno for docno, _ in found])
         path = (f"near in meaning: {options.field}",)
         return [

@@ -207,13 +207,13 @@ class ElasticArguments:
         return shape.vector_field(field, slug)
 
     def nearest(
-        self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
+        self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return the ids of the nearest arguments of each query, with cosines."""
         name = self._vectors(encoder, field)
         if k <= 0 or name not in self._properties:
             return [[] for _ in queries]
-        bodies = [shape.nearest(name, query, k, approximate=approximate) for query in queries]
+        bodies = [shape.nearest(name, query, k) for query in queries]
         return [
             sorted(
                 ((hit["_id"], shape.cosine(hit["_score"])) for hit in hits),

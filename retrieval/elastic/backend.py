@@ -195,8 +195,6 @@ class ElasticIndexes(IndexBackend):
         from retrieval.dense.search import loaded
         from retrieval.elastic.vectors import add_vectors
 
-        if wanted.graph:
-            raise UserError("Elasticsearch builds its own graph: remove --dense-graph")
         _check_content(location, of)
         return add_vectors(location, loaded(wanted.encoder), wanted, report)
 

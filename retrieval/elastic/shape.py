@@ -22,13 +22,12 @@ DEEPEST: Final = 10_000
 """Maximum depth of a search (the server's index.max_result_window)."""
 
 
-def nearest(field: str, vector: Vectors, k: int, *, approximate: bool) -> dict[str, Any]:
+def nearest(field: str, vector: Vectors, k: int) -> dict[str, Any]:
     """Return a search of the nearest vectors.
 
-    The server's search is always approximate; without `approximate` it compares ten candidates per
-    hit instead of two.
+    The server's search is approximate; it compares ten candidates per hit.
     """
-    breadth = min(DEEPEST, max(100, k * (2 if approximate else 10)))
+    breadth = min(DEEPEST, max(100, 10 * k))
     return {
         "knn": {
             "field": field,

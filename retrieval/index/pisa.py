@@ -88,7 +88,6 @@ class PisaIndexes(IndexBackend):
             loaded(wanted.encoder),
             fields=wanted.fields,
             precision=wanted.precision,
-            graph=wanted.graph,
             report=report,
         )
 
@@ -130,10 +129,6 @@ class PisaArguments:
 
     def __len__(self) -> int:
         return self.manifest.arguments
-
-    def verify(self) -> None:
-        """Compare every file with its digest; a UserError names the first damaged one."""
-        read_manifest(self.folder, verify=True)
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
@@ -234,12 +229,12 @@ class PisaArguments:
         return open_annotations(self.folder, self.manifest.collection, self._store.number)
 
     def nearest(
-        self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
+        self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return each query's nearest arguments' ids with the cosines."""
         if encoder not in self._vectors:
             raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self._vectors)}")
-        found = self._vectors[encoder].nearest(field, queries, k, approximate=approximate)
+        found = self._vectors[encoder].nearest(field, queries, k)
         id_at = self._store.id_at
         return [[(id_at(number), score) for score, number in hits] for hits in found]
 

@@ -24,7 +24,6 @@ from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
-from touche_rad.files.outputs import sha256_of
 
 FILE = "manifest.json"
 FORMAT = 4
@@ -33,7 +32,7 @@ FORMAT = 4
 class Manifest(BaseModel):
     """The description of an index folder."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)
 
     format: int
     collection: str
@@ -41,24 +40,13 @@ class Manifest(BaseModel):
     fields: dict[str, int]
     analyser: str
     sizes: dict[str, int]
+    """Bytes of each file."""
     versions: dict[str, str]
-    digests: dict[str, str] = {}
-    """SHA-256 of each file; empty in an index of an earlier version."""
-    times: dict[str, int] = {}
-    """Modification time of each file, in ns. A file that has it still is not read again."""
-    checksum: str = ""
-    """SHA-256 of the manifest without this line."""
-
-    def computed_checksum(self) -> str:
-        """Return the checksum that the manifest should have."""
-        return sha256(self.model_dump_json(exclude={"checksum"}).encode()).hexdigest()
 
 
 def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[str, int]) -> None:
     """Write the manifest of a complete index folder."""
-    paths = {
-        str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()
-    }
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     engines = ("pyterrier", "pyterrier-pisa")
     manifest = Manifest(
         format=FORMAT,
@@ -66,13 +54,10 @@ def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[s
         arguments=arguments,
         fields=fields,
         analyser=ANALYSER,
-        sizes={name: path.stat().st_size for name, path in paths.items()},
-        digests={name: sha256_of(path) for name, path in paths.items()},
-        times={name: path.stat().st_mtime_ns for name, path in paths.items()},
+        sizes={str(path.relative_to(folder)): path.stat().st_size for path in paths},
         versions={"touche-rad": __version__}
         | {name: importlib.metadata.version(name) for name in engines},
     )
-    manifest = manifest.model_copy(update={"checksum": manifest.computed_checksum()})
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
 
 
@@ -86,15 +71,10 @@ def check_path(folder: Path) -> None:
         ) from None
 
 
-def read_manifest(folder: Path, *, verify: bool = False) -> Manifest:
-    """Read the manifest of an index folder, and check that the files are those of the build.
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of an index folder, and check that each file has its size.
 
-    Files with another modification time are read and compared with their digests before anything
-    maps them into memory: a damaged file would crash the engine or change results.
-
-    Args:
-        folder: The index.
-        verify: Read every file, also those with an unchanged time.
+    A truncated file would crash the engine, which maps files into memory.
     """
     check_path(folder)
     again = "build it again: touche-rad index SOURCE -o DIR --replace"
@@ -111,18 +91,10 @@ def read_manifest(folder: Path, *, verify: bool = False) -> Manifest:
         raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
         raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
-    if manifest.digests and manifest.checksum != manifest.computed_checksum():
-        raise UserError(f"{folder}: the index is damaged: {FILE} was changed; {again}")
     for name, size in manifest.sizes.items():
         path = folder / name
-        found = path.stat().st_size if path.is_file() else None
-        if found != size:
-            problem = "is missing" if found is None else f"has {found} bytes instead of {size}"
-            raise UserError(f"{folder}: the index is damaged: {name} {problem}; {again}")
-        expected = manifest.digests.get(name)
-        changed = verify or path.stat().st_mtime_ns != manifest.times.get(name)
-        if expected and changed and sha256_of(path) != expected:
-            raise UserError(f"{folder}: the index is damaged: {name} was changed; {again}")
+        if not path.is_file() or path.stat().st_size != size:
+            raise UserError(f"{folder}: the index is damaged: {name} is not complete; {again}")
     return manifest
 
 

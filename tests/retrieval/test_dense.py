@@ -1,4 +1,4 @@
-"""Vectors beside an index: made, gone on with, searched exactly and by a graph."""
+"""Vectors beside an index: made, resumed and searched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from retrieval.dense.neighbours import Graph, Neighbours, write_graph, write_vectors
+from retrieval.dense.neighbours import Neighbours, write_vectors
 from retrieval.dense.search import DenseSearch
 from tests.retrieval.small import BEES, opened
 from tests.terminal import Ended, touche_rad
@@ -189,7 +189,6 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Pat
     words = (str(DEMO), "--dense", _name(server), "--dense-precision", "int8")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert _index(*words, "-o", str(whole)).code == 0
-    calls = len(server.asked)
     server.asked.clear()
     server.slow = 0.05
     process = subprocess.Popen(
@@ -201,12 +200,10 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Pat
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert not list(parts.glob("dense/[!.]*"))
     server.slow = 0.0
     ended = _index(*words, "-o", str(parts))
     assert ended.code == 0, ended.err
     assert _files(parts) == _files(whole)
-    assert len(server.asked) < calls + 12
     again = _index(*words, "-o", str(parts))
     assert "already" in again.out + again.err
     assert again.code == 0
@@ -225,18 +222,6 @@ def test_further_fields_are_encoded_beside_those_that_are_there(
     assert _files(tmp_path / "ix") == _files(tmp_path / "both")
     again = _index(*common, "--dense-field", "attacks")
     assert "already" in again.out + again.err
-
-
-def test_a_graph_is_not_promised_to_vectors_that_have_none(server: _Server, tmp_path: Path) -> None:
-    common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
-    assert _index(*common, "--dense-field", "text").code == 0
-    for field in ("text", "attacks"):
-        ended = _index(*common, "--dense-field", field, "--dense-graph")
-        assert ended.code == 2
-        assert (
-            "these vectors have no graph: delete the folder and add them again with --dense-graph"
-            in ended.err
-        )
 
 
 def test_an_encoder_that_changed_adds_no_further_fields(tmp_path: Path) -> None:
@@ -265,50 +250,6 @@ def test_an_encoder_that_changed_adds_no_further_fields(tmp_path: Path) -> None:
     assert len(kept.nearest("attacks", _unit([[1, 1, 1]]), 10)[0]) == len(BEES)
 
 
-def test_two_who_add_fields_at_once_do_not_undo_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from retrieval.dense import vectors
-
-    index = opened(BEES, tmp_path / "ix")
-    made = index.folder, index.manifest.collection
-    begun, faults = threading.Event(), []
-    looked = vectors._before
-
-    def looking(target: Path) -> Any:
-        found = looked(target)
-        if threading.current_thread() is other:
-            begun.set()
-        return found
-
-    class Ones:
-        """While the first one encodes, the second has looked at what there is."""
-
-        name = "ones"
-
-        def passages(self, texts: Sequence[str]) -> Any:
-            if other.ident is None:
-                other.start()
-            assert begun.wait(60)
-            return _unit(np.ones((len(texts), 3)))
-
-        queries = passages
-
-    def second() -> None:
-        try:
-            vectors.add_vectors(*made, Ones(), fields=["attacks"])
-        except UserError as error:
-            faults.append(str(error))
-
-    other = threading.Thread(target=second)
-    monkeypatch.setattr(vectors, "_before", looking)
-    assert vectors.add_vectors(*made, Ones(), fields=["text"])
-    other.join()
-    assert ["another process has just added these vectors" in one for one in faults] == [True]
-    second()
-    assert vectors.open_vectors(*made)["ones"].about.fields == ("text", "attacks")
-
-
 def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
     ended = _index(str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
@@ -320,13 +261,9 @@ def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path)
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("dense") / "ix")
-    ended = _index(str(DEMO), "-o", folder, "--dense", "minilm", "--dense-graph")
+    ended = _index(str(DEMO), "-o", folder, "--dense", "minilm")
     assert ended.code == 0, ended.err
     return folder
-
-
-def _ids(hits: Sequence[Any]) -> list[str]:
-    return [hit.argument.id for hit in hits]
 
 
 @pytest.mark.services
@@ -334,19 +271,14 @@ def test_a_real_encoder_finds_what_no_word_tells(demo: str) -> None:
     index = open_index(demo)
     arguments = {one.id: one for one in index.arguments()}
     retriever = find("retriever", "dense").make(Services(index=index), {"field": "text"})
-    graph = find("retriever", "dense").make(
-        Services(index=index), {"field": "text", "approximate": "true"}
-    )
-    near, same = 0, 0
+    near = 0
     for argument in list(arguments.values())[::9]:
         hits = retriever.search(argument.text, 10)
         assert hits[0].argument.text == argument.text
         assert hits[0].score == pytest.approx(1, abs=0.01)
         near += sum(hit.argument.topic == argument.topic for hit in hits)
-        same += len(set(_ids(hits)) & set(_ids(graph.search(argument.text, 10))))
     asked = len(list(arguments.values())[::9])
     assert near / (10 * asked) > 0.6
-    assert same / (10 * asked) > 0.95
 
 
 @pytest.mark.services
@@ -379,10 +311,6 @@ def test_unknown_vectors_and_fields_are_named(server: _Server, tmp_path: Path) -
         DenseSearch(index, "text", 5, "openai:leters")
     with pytest.raises(UserError, match="no vectors of the field 'attacks'"):
         index.nearest("openai:letters", "attacks", np.ones((1, 11), dtype=np.float32), 3)
-    with pytest.raises(UserError, match="--dense-graph"):
-        index.nearest(
-            "openai:letters", "text", np.ones((1, 11), dtype=np.float32), 3, approximate=True
-        )
 
 
 def test_damaged_vectors_are_told(server: _Server, tmp_path: Path) -> None:
@@ -438,19 +366,3 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> No
     assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
     assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]
-
-
-@pytest.mark.services
-def test_an_opened_graph_misses_next_to_nothing(tmp_path: Path) -> None:
-    chance = np.random.default_rng(3)
-    vectors = chance.standard_normal((6000, 64)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    queries = vectors[:100] + 0.7 / 8 * chance.standard_normal((100, 64)).astype(np.float32)
-    write_graph(vectors, tmp_path)
-    found = Graph(tmp_path).nearest(queries, 10)
-    nearest = np.argsort(-(queries @ vectors.T), axis=1)[:, :10].tolist()
-    kept = [
-        len({key for _, key in hits} & set(best)) / 10
-        for hits, best in zip(found, nearest, strict=True)
-    ]
-    assert sum(kept) / len(kept) > 0.995  # .989 where the breadth of the search is lost

@@ -54,9 +54,6 @@ def _packages() -> Iterator[Check]:
 def _index(place: str | None) -> Iterator[Check]:
     try:
         opened = open_index(place or DEMO)
-        verify = getattr(opened, "verify", None)  # of an index in a folder
-        if verify is not None:
-            verify()
     except ToucheRadError as error:
         yield _check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
         return

@@ -62,7 +62,6 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
         show_default=True,
         help="Number format of the vectors.",
     ),
-    opt.flag("--dense-graph", "Add a graph for approximate search (HNSW)."),
     opt.flag(
         "--utterances",
         "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file.",
@@ -92,9 +91,7 @@ def index_command(source: str, **given: Any) -> None:
     vectors = None
     if given["dense"]:
         fields = tuple(dict.fromkeys(given["dense_fields"]))
-        vectors = VectorsWanted(
-            given["dense"], fields, given["dense_precision"], given["dense_graph"]
-        )
+        vectors = VectorsWanted(given["dense"], fields, given["dense_precision"])
     annotator = _make_annotator(given)
     backend = index_backend_of(str(place), options)
     exists = backend.exists(str(place)) and not given["replace"]

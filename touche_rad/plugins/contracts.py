@@ -124,8 +124,6 @@ class VectorsWanted:
     encoder: str
     fields: tuple[str, ...] = ("text", "attacks", "supports")
     precision: Literal["float16", "int8"] = "float16"
-    graph: bool = False
-    """Whether to build a graph for approximate search (HNSW)."""
 
 
 class IndexBackend:
