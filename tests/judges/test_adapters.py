@@ -104,12 +104,9 @@ def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
     assert len(server.asked) == 4 * 4
 
 
-def test_a_response_of_markup_alone_gets_no_other_responses_verdict(server: Scripted) -> None:
-    empty = DEBATE.with_response(Response(content="<b></b>"))
-    verdicts = judged(server, "debatrix-grice", empty)
+def test_a_turn_without_a_response_gets_no_verdict(server: Scripted) -> None:
+    verdicts = judged(server, "debatrix-grice", DEBATE.before_response(1))
     assert {one.score for one in verdicts.values()} == {None}
-    unanswered = judged(server, "debatrix-grice", DEBATE.before_response(1))
-    assert {one.score for one in unanswered.values()} == {None}
 
 
 def graph(*relations: tuple[int, Relation, int]) -> SceneGraph:
