@@ -132,18 +132,14 @@ def test_strict_stops_at_the_first_stand_in_and_the_run_resumes(
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        "OSError(24, 'Too many open files')",
-        "MemoryError()",
-        'RuntimeError("can\'t start new thread")',
-    ],
+    ["OSError(24, 'Too many open files')", "MemoryError()"],
 )
 def test_a_fault_of_the_machine_stops_a_run_and_the_same_command_continues(
     tmp_path: Path, buggy: Path, index: tuple[str, str], fault: str
 ) -> None:
     source, out = debates(tmp_path, "All is fine.", "Zoos are bad."), tmp_path / "run.jsonl"
     command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
-    raising = BUGGY.replace('return found["nothing"]', f"raise ValueError from {fault}")
+    raising = BUGGY.replace('return found["nothing"]', f"raise {fault}")
     buggy.write_text(raising)
     ended = touche_rad(*command, "--workers", "1")
     assert ended.code == 1

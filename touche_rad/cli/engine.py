@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,17 +19,8 @@ if TYPE_CHECKING:
 
 Make = Callable[["Services"], "Work[Any]"]
 
-_ENVIRONMENT: Final = (
-    "OPENAI_BASE_URL",
-    "OPENAI_MODEL",
-    "OPENAI_API_KEY",
-    "TOUCHE_RAD_ES_API_KEY",
-    "TOUCHE_RAD_ES_USER",
-    "TOUCHE_RAD_ES_PASSWORD",
-    "TOUCHE_RAD_ES_CA",
-    "TOUCHE_RAD_ES_TIMEOUT",
-)
-"""Variables of the driver's environment that the plugins of a task read."""
+_ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
+"""Beginnings of the variables of the driver's environment that the plugins of a task read."""
 
 
 def ray_engine(
@@ -51,6 +42,7 @@ def ray_engine(
     Raises:
         UserError: Ray is not installed, or the run cannot have tasks.
     """
+    from touche_rad import __version__
     from touche_rad.cli.console import say
     from touche_rad.files.traces import TRACE
     from touche_rad.plugins.registry import IMPORTED
@@ -70,12 +62,14 @@ def ray_engine(
     used = services.model is not None, services.index is not None
     task = Task(
         cloudpickle.dumps(partial(_open, dict(given), make, *used)),
-        identity=as_written(work.identity),
+        identity=as_written({**work.identity, "version": __version__}),
         workers=prepare.parallel(given, model=services.model is not None),
         strict=given["strict"],
         hand_in=prepare.is_tira(out),
         plugins=tuple(IMPORTED),
-        environment={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        environment={
+            name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)
+        },
     )
     traced = services.model is not None and given.get("trace", True)
     return RayEngine(
@@ -102,7 +96,11 @@ def _open(
     }
     settings = {**given, **own}
     opened = _index_of(given["index"], given.get("spare_index")) if index else None
-    made = prepare.make_model(settings, folder / OUT, _local_model(given)) if model else None
+    made = (
+        prepare.make_model(settings, folder / OUT, _local_model(given.get("model") or ""))
+        if model
+        else None
+    )
     services = Services(opened, given["seed"], made)
     return services, make(services)
 
@@ -113,14 +111,9 @@ def _index_of(place: str | None, spare: str | None) -> Any:
     return prepare.open_index_of({"index": place, "spare_index": spare, "quiet": True})
 
 
-def _local_model(given: Mapping[str, Any]) -> Any:
-    """Return a model that this process itself computes; a server is connected for each block."""
-    name = given.get("model") or ""
-    return _loaded(name) if name.startswith("hf:") else None
-
-
 @lru_cache(maxsize=1)
-def _loaded(name: str) -> Any:
+def _local_model(name: str) -> Any:
+    """Return a model that this process itself computes; a server is connected for each block."""
     from touche_rad.models.model import open_backend
 
-    return open_backend(name)
+    return open_backend(name) if name.startswith("hf:") else None

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import anyio
 
-from touche_rad.errors import WorkError, why
+from touche_rad.errors import WorkError
 from touche_rad.models import Model
 from touche_rad.runs.journal import Done
-from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block
+from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block, share_of
 from touche_rad.runs.stand_ins import StandInStop
 from touche_rad.runs.work import RunOptions
 
@@ -45,8 +43,6 @@ _SHARE: Final = 4
 """A block has at most this part of what is left for each CPU."""
 _MOST_ROUNDS: Final = 16
 """A block has at most this many times the units that a worker processes in parallel."""
-_CONNECT_LIMIT: Final = 10
-_SLOW: Final = 60.0
 _POLL: Final = 0.5
 
 
@@ -69,7 +65,6 @@ class RayEngine:
         self._ray: Any = ray
         self._task, self._trace, self._tasks, self._report = task, trace, tasks, report
         self._tracebacks: set[str] = set()
-        self._warned = False
 
     async def process(
         self,
@@ -115,18 +110,12 @@ class RayEngine:
             ray.shutdown()
 
     async def _ready(self, running: list[Any]) -> list[Any]:
-        """Wait until at least one task is finished; Ray waits without an end for a free CPU."""
-        begun = time.monotonic()
-        while True:
-            wait = partial(self._ray.wait, running, num_returns=1, timeout=_POLL)
+        """Wait until at least one task is finished."""
+        wait = partial(self._ray.wait, running, num_returns=1, timeout=_POLL)
+        ready: list[Any] = []
+        while not ready:
             ready, _ = await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
-            if ready:
-                return list(ready)
-            if not self._warned and time.monotonic() - begun > _SLOW:
-                self._warned = True
-                log.warning(
-                    "no block is finished yet; Ray waits until a CPU of the cluster is free"
-                )
+        return ready
 
     def _result(self, reference: Any, block: Block) -> BlockResult | None:
         """Return the result of a task; None if its worker died and the block has several units."""
@@ -174,8 +163,6 @@ def connect(ray: Any, report: Callable[[str], None]) -> None:
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     address = os.environ.get(ADDRESS) or "local"
-    if address != "local":
-        _check_address(address)
     # The dashboard of a cluster that ends with the run takes a third of its start.
     more = {"include_dashboard": False} if address == "local" else {}
     try:
@@ -190,31 +177,7 @@ def connect(ray: Any, report: Callable[[str], None]) -> None:
             "start made"
         )
         return
-    nodes = sum(bool(node["Alive"]) for node in ray.nodes())
-    counted = "1 node" if nodes == 1 else f"{nodes} nodes"
-    report(f"Ray: joined {ray.get_runtime_context().gcs_address} ({counted}, {cpus})")
-
-
-def _check_address(address: str) -> None:
-    """Check that a program listens at HOST:PORT; Ray tries a closed port for minutes.
-
-    Raises:
-        WorkError: None does.
-    """
-    try:
-        parts = urlsplit(f"//{address.rpartition('://')[2]}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return
-    if not host or port is None:
-        return  # such as auto
-    try:
-        socket.create_connection((host, port), _CONNECT_LIMIT).close()
-    except OSError as error:
-        raise WorkError(
-            f"no Ray cluster answers at {address} ({why(error)}): start one with ray start, or "
-            f"correct or unset {ADDRESS}"
-        ) from None
+    report(f"Ray: joined {ray.get_runtime_context().gcs_address} ({cpus})")
 
 
 def _cut(
@@ -244,8 +207,7 @@ def _budget(
         return None, None, None
     usage = model.usage
     calls, tokens = (
-        None if limit is None else limit * end // total - limit * begin // total
-        for limit in (usage.max_calls, usage.max_tokens)
+        share_of(limit, begin, end, total) for limit in (usage.max_calls, usage.max_tokens)
     )
     left = None if usage.seconds is None else usage.begun + usage.seconds - time.monotonic()
     return calls, tokens, None if left is None else max(0.0, left)

@@ -44,21 +44,22 @@ class Block:
     seconds: float | None = None
 
     def single(self) -> Sequence[Block]:
-        """Return blocks of one unit each; the first ones get the remainders of the budget."""
+        """Return blocks of one unit each, among which the budget is divided."""
         count = len(self.units)
         return [
             replace(
                 self,
                 units=(unit,),
-                calls=_part(self.calls, at, count),
-                tokens=_part(self.tokens, at, count),
+                calls=share_of(self.calls, at, at + 1, count),
+                tokens=share_of(self.tokens, at, at + 1, count),
             )
             for at, unit in enumerate(self.units)
         ]
 
 
-def _part(limit: int | None, at: int, count: int) -> int | None:
-    return None if limit is None else limit // count + (at < limit % count)
+def share_of(limit: int | None, begin: int, end: int, total: int) -> int | None:
+    """Return the part of a budget that units may spend; the parts of all units are the budget."""
+    return None if limit is None else limit * end // total - limit * begin // total
 
 
 Open = Callable[[Path, Block], tuple[Services, Work[Any]]]
@@ -81,7 +82,6 @@ class Task:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     folder: Path = field(default_factory=Path.cwd)
     """The driver's working folder, which relative paths begin with."""
-    version: str = __version__
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,6 @@ class BlockResult:
 def process_block(task: Task, block: Block) -> BlockResult:
     """Process a block like a run in one process."""
     here = f"the worker on {socket.gethostname()}"
-    if task.version != __version__:
-        return BlockResult(
-            stopped=f"{here} has touche-rad {__version__}, and the run has {task.version}: install "
-            "the same version on all machines"
-        )
     os.environ.update(task.environment)
     if task.folder.is_dir():
         os.chdir(task.folder)
@@ -118,12 +113,12 @@ def process_block(task: Task, block: Block) -> BlockResult:
             services, work = open_work(folder, block)
         except (ToucheRadError, OSError) as error:
             return BlockResult(stopped=f"{here} cannot work: {error}")
-        identity = as_written(work.identity)
+        identity = as_written({**work.identity, "version": __version__})
         if identity != task.identity:
             keys = ", ".join(key for key, one in identity.items() if one != task.identity.get(key))
             return BlockResult(
-                stopped=f"{here} has another {keys} than the run: use an index and files that all "
-                "machines see, or copy the same ones to all of them"
+                stopped=f"{here} has another {keys} than the run: use the same version, index and "
+                "files on all machines"
             )
         return _loop().run(_process(task, block, services.model, work, folder))
 

@@ -10,12 +10,10 @@ import errno
 import logging
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 from touche_rad.calls import current_context
@@ -186,40 +184,20 @@ def stand_in_for(
 
 
 def stop_at_machine_fault(plugin: str, error: BaseException) -> None:
-    """Stop if an error or one of its causes is a fault of the machine.
+    """Stop if an error is a fault of the machine.
 
     Raises:
         MachineStop: It is one.
     """
-    for cause in _causes(error):
-        if isinstance(cause, MachineStop):
-            raise cause
-        if (
-            isinstance(cause, MemoryError)
-            or (isinstance(cause, OSError) and cause.errno in _MACHINE)
-            or (isinstance(cause, RuntimeError) and _NO_THREAD in str(cause))
-        ):
-            what = describe_failure(plugin, cause)
-            raise MachineStop(f"stopped at a fault of the machine: {what}") from error
+    error = _innermost(error)
+    if isinstance(error, MachineStop):
+        raise error
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _MACHINE):
+        what = describe_failure(plugin, error)
+        raise MachineStop(f"stopped at a fault of the machine: {what}") from error
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, or the first one of a group, and what caused it."""
-    seen: set[int] = set()
-    one: BaseException | None = error
-    # The context of the first error of a group can be the group itself.
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        one = _innermost(one)
-        seen.add(id(one))
-        yield one
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
-
-
-_MACHINE: Final = frozenset(
-    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EIO}
-)
-_NO_THREAD: Final = "can't start new thread"
+_MACHINE: Final = frozenset({errno.EMFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT})
 
 
 def _innermost(error: BaseException) -> BaseException:
@@ -242,30 +220,18 @@ def describe_failure(plugin: str, error: BaseException) -> str:
 
 def _place(error: BaseException, made: object) -> str:
     """Return file, line and function of the innermost frame in the plugin's code."""
-    own = _files_of(made)
-    best = ""
-    for frame in _frames(error.__traceback__):
-        code = frame.tb_frame.f_code
-        path = Path(code.co_filename)
-        if own is not None and (path == own or (own.is_dir() and own in path.parents)):
-            best = f"{path.name}:{frame.tb_lineno} in {code.co_name}"
-    return best
-
-
-def _frames(start: TracebackType | None) -> Iterator[TracebackType]:
-    while start is not None:
-        yield start
-        start = start.tb_next
-
-
-def _files_of(made: object) -> Path | None:
-    """Return the plugin's file, or the folder of its package."""
     kind = made if hasattr(made, "__qualname__") else type(made)
     module = sys.modules.get(getattr(kind, "__module__", ""))
     file = getattr(module, "__file__", None)
     if file is None:
-        return None
-    return Path(file).parent if getattr(module, "__package__", "") else Path(file)
+        return ""
+    own = Path(file).parent if getattr(module, "__package__", "") else Path(file)
+    best = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        path = Path(frame.filename)
+        if own in (path, *path.parents):
+            best = f"{path.name}:{frame.lineno} in {frame.name}"
+    return best
 
 
 def grouped(stand_ins: Iterable[StandIn]) -> list[StandIn]:
@@ -277,20 +243,12 @@ def grouped(stand_ins: Iterable[StandIn]) -> list[StandIn]:
     return sorted(groups.values(), key=lambda one: -one.count)
 
 
-def by_what(stand_ins: Iterable[StandIn]) -> dict[str, int]:
-    """Return the number of stand-ins of each kind of result."""
-    counts: Counter[str] = Counter()
-    for one in stand_ins:
-        counts[one.what] += one.count
-    return dict(counts)
-
-
 def warnings_of(stand_ins: Iterable[StandIn], counts: Mapping[str, int]) -> Iterator[str]:
     """Yield lines that say how many results are stand-ins, by whom and why."""
     groups = grouped(stand_ins)
-    for what, number in by_what(groups).items():
+    for what in dict.fromkeys(one.what for one in groups):
         mine = [one for one in groups if one.what == what]
-        begin = f"{number} of {total_of(what, counts)} {what}"
+        begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"
         if len(mine) == 1:
             yield f"{begin} are from {mine[0].by}: {printable(mine[0].cause)}"
             continue
