@@ -66,9 +66,6 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     again = touche_rad("bench", "new", tmp_path / "rad")
     assert again.code == 2
     assert "--replace" in again.err
-    dry = touche_rad("bench", "run", tmp_path / "rad", "--dry-run", "--json")
-    assert json.loads(dry.out)["grounded x rules"]["debates"] == 2
-    assert not (tmp_path / "rad" / "results").exists()
 
 
 @pytest.mark.parametrize("words", [("rad", "-d", "grounded(m=3)"), ("a b",), ("..",), ("x" * 41,)])
@@ -100,7 +97,6 @@ def test_bench_is_verified_and_repeated(finished: Path, tmp_path: Path) -> None:
 
 def test_second_run_changes_nothing(bench: Path) -> None:
     before = contents(bench)
-    (bench / "results" / "page" / ".index.html.0123456789ab.new").write_text("killed")
     assert touche_rad("bench", "run", bench).code == 0
     assert contents(bench) == before
 
@@ -131,13 +127,6 @@ def forge(bench: Path, path: Path) -> None:
     name = path.relative_to(bench / "results").as_posix()
     content["outputs"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
     record.write_text(json.dumps(content))
-
-
-def test_verify_notices_verdicts_on_other_debates(bench: Path) -> None:
-    path = bench / "results" / VERDICTS
-    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
-    forge(bench, path)
-    assert verify(bench).startswith(f"{path}:1: the debate is not the one in ")
 
 
 def test_rerun_prints_the_first_changed_verdict(bench: Path) -> None:

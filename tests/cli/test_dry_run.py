@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -75,16 +74,6 @@ def test_every_debater_is_estimated(debater: str, tmp_path: Path) -> None:
 def test_every_panel_is_estimated(panel: str, tmp_path: Path) -> None:
     plan = _plan("judge", demo_file("contests.jsonl"), "-j", panel, cwd=tmp_path)
     assert _calls(plan) >= 10
-
-
-def test_a_tournament_is_estimated_with_its_judge(tmp_path: Path) -> None:
-    both = ("-d", "verbatim", "-d", "composed", "--rounds", "1", "-i", "demo")
-    plan = json.loads(
-        _plan("tournament", CLAIMS, *both, "-j", "debatrix", "--json", cwd=tmp_path).out
-    )
-    assert plan["debates"] == 20
-    alone = json.loads(_plan("tournament", CLAIMS, *both, "--json", cwd=tmp_path).out)
-    assert plan["calls"] > alone["calls"] >= 20
 
 
 def test_a_message_cannot_be_planned() -> None:

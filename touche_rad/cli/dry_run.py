@@ -12,7 +12,7 @@ import click
 
 from touche_rad.cli import prepare
 from touche_rad.models.dry_run import Answers
-from touche_rad.runs.sample import Choose, Sample, sample, spread
+from touche_rad.runs.sample import sample
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Plugin, Services
@@ -34,65 +34,36 @@ def run(
         make: Makes the work of the command.
         index: Whether the command always opens an index.
     """
-    opened = None
-    if index or given["index"] or any("index" in one.needs for one in plugins):
-        opened = prepare.open_index_of(given)
-    return show(verb, given, play(given, plugins, make, index=opened))
-
-
-def play(
-    given: prepare.Given,
-    plugins: Sequence[Plugin],
-    make: Make,
-    *,
-    index: Any,
-    choose: Choose = spread,
-    scale: float = 1.0,
-) -> Sample:
-    """Let a command process a sample of its input with example answers.
-
-    Args:
-        given: The values of the command's options.
-        plugins: The plugins, with those that they use.
-        make: Makes the work of the command.
-        index: The argument index, if there is one.
-        choose: Chooses the debates of the sample.
-        scale: Size of the run, if the input is a sample of it.
-    """
     from touche_rad import files
     from touche_rad.models import Model
     from touche_rad.plugins import Services
 
+    opened = model = None
+    if index or given["index"] or any("index" in one.needs for one in plugins):
+        opened = prepare.open_index_of(given)
     named = prepare.names_model(given)
-    model = None
     if any("model" in one.needs or (named and one.uses_model) for one in plugins):
         settings, _ = prepare.model_settings(given["options"].get("model", {}), given["seed"])
         model = Model(Answers(), settings=settings)
-    work = make(Services(index, given["seed"], model))
+    work = make(Services(opened, given["seed"], model))
     usage = model.usage if model is not None else None
     bad = files.BadLines(skip=given.get("skip_bad", False))
-    return anyio.run(partial(sample, work, usage, bad=bad, choose=choose, scale=scale))
-
-
-def show(verb: str, given: prepare.Given, *parts: Sample) -> int:
-    """Print the estimate of a run, whose parts process the same debates."""
-    first = parts[0]
+    found = anyio.run(partial(sample, work, usage, bad=bad))
     costs = {
-        "calls": round(sum(one.calls for one in parts)),
-        "prompt tokens": round(sum(one.prompt_tokens for one in parts)),
-        "answer tokens": round(sum(one.answer_tokens for one in parts)),
+        "calls": round(found.calls),
+        "prompt tokens": round(found.prompt_tokens),
+        "answer tokens": round(found.answer_tokens),
     }
     if given.get("as_json"):
-        record = {"verb": verb, "debates": first.units, "sampled": first.sampled}
+        record = {"verb": verb, "debates": found.units, "sampled": found.sampled}
         click.echo(json.dumps(record | {key.replace(" ", "_"): n for key, n in costs.items()}))
         return 0
-    lines = [f"{verb}: {first.units} debates, estimated from {first.sampled} of them"]
+    lines = [f"{verb}: {found.units} debates, estimated from {found.sampled} of them"]
     lines += [f"{key}: {n:,}" for key, n in costs.items()] if costs["calls"] else ["no model calls"]
-    fallbacks = sum(one.fallbacks for one in parts)
-    if fallbacks:
+    if found.fallbacks:
         lines.append(
-            f"warning: {fallbacks} results of the sample are a fallback's, because the example "
-            "answers do not suit the plugin; the run may need more calls"
+            f"warning: {found.fallbacks} results of the sample are a fallback's, because the "
+            "example answers do not suit the plugin; the run may need more calls"
         )
     click.echo("\n".join([*lines, "dry run: nothing was written"]))
     return 0

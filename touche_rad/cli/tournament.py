@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,15 +17,9 @@ from touche_rad.cli.tournament_run import (
     Games,
     Judging,
     make_entrants,
-    model_user,
-    panel_of,
     play_debates,
 )
 from touche_rad.errors import OptionError, UserError
-
-if TYPE_CHECKING:
-    from touche_rad.plugins import Services
-    from touche_rad.runs.work import Work
 
 
 @opt.command(
@@ -89,7 +81,6 @@ if TYPE_CHECKING:
     opt.JSON,
     opt.QUIET,
     click.option("--engine", hidden=True),
-    *opt.DRY_RUN,
 )
 def tournament_command(claims: Path, **given: Any) -> int:
     """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
@@ -110,13 +101,11 @@ def tournament_command(claims: Path, **given: Any) -> int:
     if "debater" in given["options"]:
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     debaters = _select_debaters(given["debaters"])
-    if given["dry_run"]:
-        return _dry_run(claims, given, debaters)
     if given["output"] is None:
         raise UserError("tournament: give the output folder: -o DIR")
     if not claims.is_file():
         raise UserError(f"{claims} does not exist")
-    folder = Folder(given["output"], restart=given["restart"])
+    folder = Folder(given["output"])
     budgets = Budgets(given["max_calls"], given["max_tokens"])
     unlimited = {**given, "max_calls": None, "max_tokens": None}
     plugins = [one.plugin for one in debaters]
@@ -145,7 +134,7 @@ def tournament_command(claims: Path, **given: Any) -> int:
         result = result_of(
             folder.results(names),
             names,
-            folder.costs,
+            folder.costs(names),
             settings,
             prior=given["prior"],
             samples=given["samples"],
@@ -170,52 +159,3 @@ def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
     if twice:
         raise UserError(f"tournament: {twice[0]} is named twice")
     return debaters
-
-
-def _dry_run(claims: Path, given: prepare.Given, debaters: Sequence[Selected]) -> int:
-    """Estimate the debates and their judging."""
-    import tempfile
-
-    from touche_rad.cli import dry_run
-    from touche_rad.contests import two_sides
-    from touche_rad.contests.tournament.budget import Budgets
-    from touche_rad.runs import panels
-
-    panel, settings = panel_of(given)
-    plugins = [one.plugin for one in debaters]
-
-    def make_debates(services: Services) -> Work[Any]:
-        budgets = Budgets(given["max_calls"], given["max_tokens"])
-        entrants = make_entrants(
-            debaters, given, services, max_words=given["words"], limit=budgets.model_of
-        )
-        stage = two_sides.Stage(entrants, given["rounds"], services.index, budgets.costs)
-        return two_sides.work(claims, stage, identity={})
-
-    index = prepare.open_index_of(given)
-    choose = partial(_each_debater, len(debaters))
-    played = dry_run.play(given, plugins, make_debates, index=index, choose=choose)
-    with tempfile.TemporaryDirectory() as folder:
-        sample = Path(folder) / "contests.jsonl"
-        sample.write_text("".join(f"{line}\n" for line in played.lines), "utf-8")
-
-        def make_verdicts(services: Services) -> Work[Any]:
-            return panels.work(sample, panel.make(services), identity={"judge": panel.tag})
-
-        judged = dry_run.play(
-            settings,
-            [panel.plugin, model_user(panel)],
-            make_verdicts,
-            index=index,
-            choose=range,
-            scale=played.units / played.sampled,
-        )
-    return dry_run.show("tournament", given, played, judged)
-
-
-def _each_debater(debaters: int, units: int) -> list[int]:
-    """Return debates in which each debater speaks on both sides."""
-    pairs = list(permutations(range(debaters), 2))
-    chosen = [pairs.index((one, (one + 1) % debaters)) for one in range(debaters)]
-    claims = units // len(pairs)
-    return [at * claims // debaters * len(pairs) + pair for at, pair in enumerate(chosen)]

@@ -9,11 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import progress, say
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError
+from touche_rad.files.outputs import status_beside
+from touche_rad.runs.stand_ins import ERRORS
+from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
     from touche_rad.contests.tournament.budget import Budgets
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
     from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.journal import Done
+    from touche_rad.runs.work import Work
 
 JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
@@ -95,53 +100,61 @@ def play_debates(
     budgets: Budgets,
     recorded: Games,
 ) -> int:
-    """Play the debates, unless an earlier call played them; return the exit code."""
-    from touche_rad import files
+    """Play the debates that no earlier call played; return the exit code."""
     from touche_rad.contests import two_sides
-    from touche_rad.contests.tournament.budget import costs_in
     from touche_rad.contests.two_sides import Stage
-    from touche_rad.files.outputs import sha256_of
-    from touche_rad.runs.runner import run
-    from touche_rad.runs.stand_ins import ERRORS
-    from touche_rad.runs.work import RunOptions
 
-    names = [one.name for one in entrants]
-    played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
-    whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
-    finished = folder.played(whole, replace=given["replace"])
-    if finished and not given["restart"]:
-        return 0
+    stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
+    limits = {"max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
+    work = two_sides.work(
+        claims,
+        stage,
+        identity={**identity, **limits},
+        verb="tournament",
+        play=partial(recorded.play, stage),
+    )
+    is_done = folder.is_done(work, folder.contests, replace=given["replace"])
     if given["restart"]:
         folder.restart()
+    elif is_done:
+        return 0
     demo, warnings = prepare.check_demo(given, services.index)
-    stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
-    mine = folder.begin_playing(whole)
-    describe = prepare.count_calls(services.model)
-    with progress("debating", quiet=given["quiet"], describe=describe) as report:
-        run_options = RunOptions(
-            workers=prepare.parallel(given, model=services.model is not None),
-            bad=files.BadLines(skip=given["skip_bad"]),
+    made = RunOptions(
+        bad=files.BadLines(skip=given["skip_bad"]),
+        model=services.model,
+        warnings=warnings,
+        demo=demo,
+    )
+    return _run(given, folder, work, folder.contests, made, "debating")
+
+
+def _run(
+    given: prepare.Given,
+    folder: Folder,
+    work: Work[Any],
+    out: Path,
+    options: RunOptions,
+    what: str,
+) -> int:
+    """Run one part of a tournament; return the exit code."""
+    from touche_rad.runs.runner import run
+
+    folder.begin(out)
+    describe = prepare.count_calls(options.model)
+    with progress(what, quiet=given["quiet"], describe=describe) as report:
+        settings = replace(
+            options,
+            workers=prepare.parallel(given, model=options.model is not None),
             progress=report,
-            model=services.model,
-            replace=given["replace"] or mine,
-            status_path=folder.path / "contests.jsonl.status.json",
-            warnings=warnings,
-            demo=demo,
+            replace=given["replace"] or bool(folder.settings_of(out)),
+            status_path=status_beside(out),
             strict=given["strict"],
-            errors=folder.path / f"contests.jsonl{ERRORS}",
+            errors=out.with_name(f"{out.name}{ERRORS}"),
         )
-        work = two_sides.work(
-            claims,
-            stage,
-            identity=played,
-            verb="tournament",
-            play=partial(recorded.play, stage),
-        )
-        status = run(work, folder.contests, run_options)
-    folder.set_played(whole, costs_in(status.counts, names))
+        status = run(work, out, settings)
     for line in status.warnings:
         say(f"warning: {line}")
-    return run_files.end_of_run(status, folder.contests)
+    return run_files.end_of_run(status, out)
 
 
 class Games:
@@ -183,34 +196,17 @@ class Judging:
         self.model_name = self.model.name if self.model is not None and used else None
 
     def run(self) -> int:
-        """Judge the debates, unless an earlier call judged them; return the exit code."""
+        """Judge the debates that no earlier call judged; return the exit code."""
         from touche_rad.runs import panels
-        from touche_rad.runs.runner import run
-        from touche_rad.runs.stand_ins import ERRORS
-        from touche_rad.runs.work import RunOptions
 
-        folder, given = self.folder, self.given
-        if folder.judged(self.identity, replace=given["replace"]):
+        folder = self.folder
+        work = panels.work(
+            folder.contests, self.panel, identity=self.identity, recorded=folder.recorded
+        )
+        if folder.is_done(work, folder.outcomes, replace=self.given["replace"]):
             return 0
-        folder.begin_judging(self.identity)
-        describe = prepare.count_calls(self.model)
-        with progress("judging", quiet=given["quiet"], describe=describe) as report:
-            run_options = RunOptions(
-                workers=prepare.parallel(given, model=self.model is not None),
-                progress=report,
-                model=self.model,
-                status_path=folder.path / "outcomes.jsonl.status.json",
-                strict=given["strict"],
-                errors=folder.path / f"outcomes.jsonl{ERRORS}",
-            )
-            work = panels.work(
-                folder.contests, self.panel, identity=self.identity, recorded=folder.recorded
-            )
-            status = run(work, folder.outcomes, run_options)
-        folder.set_judged(self.identity)
-        for line in status.warnings:
-            say(f"warning: {line}")
-        return run_files.end_of_run(status, folder.outcomes)
+        made = RunOptions(model=self.model)
+        return _run(self.given, folder, work, folder.outcomes, made, "judging")
 
 
 def model_user(panel: Selected) -> Plugin:

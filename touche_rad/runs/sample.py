@@ -6,7 +6,7 @@ Every plugin can be estimated, because its own code decides what it sends. Nothi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,8 +19,6 @@ from touche_rad.runs.work import Work
 
 SAMPLE: Final = 4
 """Units that are processed for an estimate."""
-Choose = Callable[[int], Iterable[int]]
-"""Returns the numbers of the units to process, given the number of units."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +34,16 @@ class Sample:
     """The results of the sample, by kind."""
     fallbacks: int = 0
     """Results of a fallback: the plugin did not accept the example answers."""
-    lines: tuple[str, ...] = ()
-    """The output of the sample."""
 
 
-def spread(units: int) -> list[int]:
+def _spread(units: int) -> list[int]:
     """Return numbers of units that are spread over the input."""
     count = min(units, SAMPLE)
     return [at * units // count for at in range(count)]
 
 
 async def sample(
-    work: Work[Any],
-    usage: Usage | None,
-    *,
-    bad: files.BadLines | None = None,
-    choose: Choose = spread,
-    scale: float = 1.0,
+    work: Work[Any], usage: Usage | None, *, bad: files.BadLines | None = None
 ) -> Sample:
     """Process some units of a work, and estimate the cost of all of them.
 
@@ -60,16 +51,13 @@ async def sample(
         work: The work.
         usage: The costs of its model, if it has one.
         bad: Handling of invalid lines.
-        choose: Chooses the units.
-        scale: The size of the run, if the input is a sample of it already.
     """
     if not work.source.is_file():
         raise InputError(work.source, "expected a file to read")
     sizes = [_size(unit) for unit in work.units(bad or files.BadLines())]
     if not sizes:
         raise InputError(work.source, "expected at least one debate, found none")
-    chosen = set(choose(len(sizes)))
-    lines: list[str] = []
+    chosen = set(_spread(len(sizes)))
     counts: Counter[str] = Counter()
     fallbacks = 0
     first, last = Cost(), Cost()
@@ -82,7 +70,6 @@ async def sample(
             raise WorkError(
                 f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
             ) from error
-        lines += done.lines
         counts.update(done.counts)
         fallbacks += sum(one.count for one in done.stand_ins)
         if usage is not None:
@@ -95,17 +82,16 @@ async def sample(
 
     def whole(name: str) -> float:
         begin, end = float(getattr(first, name)), float(getattr(last, name))
-        return scale * (begin + factor * (end - begin))
+        return begin + factor * (end - begin)
 
     return Sample(
-        round(scale * len(sizes)),
+        len(sizes),
         len(chosen),
         whole("calls"),
         whole("prompt_tokens"),
         whole("completion_tokens"),
         counts,
         fallbacks,
-        tuple(lines),
     )
 
 
