@@ -53,8 +53,6 @@ class CallContext:
     """Collects the results of the model calls."""
     observe: Callable[[Mapping[str, Any]], None] | None = None
     """Receives each search and each model call as a JSON object, perhaps in another thread."""
-    attempted: Callable[[str, bool], None] | None = None
-    """Receives the endpoint of each attempt of a call, and whether it answered."""
 
     def record(self) -> dict[str, Any]:
         """Return the known values, for a line of the trace."""

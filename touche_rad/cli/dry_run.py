@@ -11,7 +11,7 @@ import anyio
 import click
 
 from touche_rad.cli import prepare
-from touche_rad.models.dry_run import Answers
+from touche_rad.models.examples import Examples
 from touche_rad.runs.sample import sample
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run(
     named = prepare.names_model(given)
     if any("model" in one.needs or (named and one.uses_model) for one in plugins):
         settings, _ = prepare.model_settings(given["options"].get("model", {}), given["seed"])
-        model = Model(Answers(), settings=settings)
+        model = Model(Examples(varied=True), settings=settings)
     work = make(Services(opened, given["seed"], model))
     usage = model.usage if model is not None else None
     bad = files.BadLines(skip=given.get("skip_bad", False))

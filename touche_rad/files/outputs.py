@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.records import STANDARD_OUTPUT, Place, atomic_write, check_writes, read_json
-from touche_rad.text import printable, redact_data
+from touche_rad.text import redact_data
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 1
@@ -231,7 +231,6 @@ class Status(BaseModel):
         )
         if self.usage:
             said.append(_cost(self.usage["total"]))
-            said.extend(_endpoint_warnings(self.usage.get("endpoints", {})))
         said.extend(f"{WARNING}{warning}" for warning in self.warnings)
         if self.errors:
             said.append(f"tracebacks: {self.errors}")
@@ -242,14 +241,6 @@ def _cost(total: Mapping[str, Any]) -> str:
     parts = [f"{total['calls']} calls", f"{total['from_cache']} answers from the cache"]
     parts.append(f"{total['prompt_tokens']} + {total['completion_tokens']} tokens")
     return f"model: {', '.join(parts)}"
-
-
-def _endpoint_warnings(endpoints: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Name the endpoints that did not answer some calls."""
-    for place, one in endpoints.items():
-        if one["failures"]:
-            failed = f"{one['failures']} of {one['calls']} calls failed"
-            yield f"{WARNING}{printable(place)}: {failed}; other endpoints or retries followed"
 
 
 def all_replaced(stand_ins: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:

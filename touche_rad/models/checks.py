@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -36,9 +37,8 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     if backend is None:
         yield Check("model", True, "EMPTY: answers come from the cache only")
         return
-    body = {"model": model.name, "max_tokens": 1}
     message = {"role": "user", "content": "Is water wet? Answer yes or no."}
-    asked: dict[str, Any] = {**body, "messages": [message]}
+    asked: dict[str, Any] = {"model": model.name, "max_tokens": 1, "messages": [message]}
     try:
         await backend.ready()
         await backend.complete(asked, _SECONDS)
@@ -47,45 +47,34 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         yield Check("model", False, str(error), fix)
         return
     yield Check("model", True, f"{model.name} answers at {backend.place}")
-    yield await _schema(model, asked)
-    yield await _logprobs(model, asked)
-    longest = await _context(model)
-    fix = f"serve it with at least --max-model-len {NEEDED}"
-    size = "not reported" if longest is None else f"{longest} tokens"
-    yield Check("model context", longest is None or longest >= NEEDED, size, fix)
 
+    async def finds(read: Callable[[Any], object], **more: Any) -> bool:
+        """Whether `read` finds something in the answer to a request with more fields."""
+        try:
+            reply = await backend.complete(asked | more, _SECONDS)
+            return bool(read(reply["choices"][0]))
+        except (ModelError, ValueError, LookupError, TypeError):
+            return False
 
-async def _schema(model: Model, asked: dict[str, Any]) -> Check:
     inner = {"name": "Answer", "schema": _Answer.model_json_schema(), "strict": True}
-    wanted = {"type": "json_schema", "json_schema": inner}
+    follows = await finds(
+        lambda choice: _Answer.model_validate_json(str(choice["message"]["content"])),
+        max_tokens=40,
+        response_format={"type": "json_schema", "json_schema": inner},
+    )
+    found = f"the server {'follows' if follows else 'ignores'} JSON schemas"
     fix = "answers are parsed and repaired instead; vLLM supports schemas"
-    assert model.backend is not None
-    try:
-        reply = await model.backend.complete(
-            {**asked, "max_tokens": 40, "response_format": wanted}, _SECONDS
-        )
-        _Answer.model_validate_json(str(reply["choices"][0]["message"]["content"]))
-    except (ModelError, ValueError, LookupError, TypeError):
-        return Check("model schemas", False, "the server ignores JSON schemas", fix)
-    return Check("model schemas", True, "the server follows JSON schemas")
-
-
-async def _logprobs(model: Model, asked: dict[str, Any]) -> Check:
+    yield Check("model schemas", follows, found, fix)
+    likely = await finds(
+        lambda choice: choice["logprobs"]["content"][0]["top_logprobs"],
+        logprobs=True,
+        top_logprobs=5,
+    )
     fix = "scores are 0 or 1 instead of probabilities; vLLM supports them"
-    assert model.backend is not None
-    try:
-        reply = await model.backend.complete(
-            {**asked, "logprobs": True, "top_logprobs": 5}, _SECONDS
-        )
-        found = bool(reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"])
-    except (ModelError, LookupError, TypeError):
-        found = False
-    return Check("model logprobs", found, "available" if found else "not available", fix)
-
-
-async def _context(model: Model) -> int | None:
-    assert model.backend is not None
-    try:
-        return await model.backend.context()
-    except ModelError:
-        return None
+    yield Check("model logprobs", likely, "available" if likely else "not available", fix)
+    longest = None
+    with suppress(ModelError):
+        longest = await backend.context()
+    size = "not reported" if longest is None else f"{longest} tokens"
+    fix = f"serve it with at least --max-model-len {NEEDED}"
+    yield Check("model context", longest is None or longest >= NEEDED, size, fix)

@@ -6,8 +6,6 @@ httpx2 is imported with the first request, because that takes 0.1 s.
 from __future__ import annotations
 
 import asyncio
-import functools
-import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,7 +79,6 @@ class Client:
 
             client = self._clients[loop] = httpx2.AsyncClient(
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-                verify=certificates(),
                 headers={"Accept-Encoding": "identity", "User-Agent": "touche-rad"},
             )
         return client
@@ -143,16 +140,3 @@ class Client:
 def _reason(error: Exception) -> str:
     reason = " ".join(str(error).split())[:200] or type(error).__name__
     return "connection refused" if "connection attempts failed" in reason else reason
-
-
-def certificates() -> ssl.SSLContext:
-    """Return the certificates that this process trusts; all its clients share them."""
-    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-
-
-@functools.cache  # loading them takes 30 ms
-def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Load the certificates that these two environment variables name."""
-    import httpx2
-
-    return httpx2.create_ssl_context()

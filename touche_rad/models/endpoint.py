@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -182,8 +181,8 @@ class Endpoint:
                 return int(one["max_model_len"])
         return None
 
-    async def check(self) -> list[str]:
-        """Check that the server can be reached and has the model; return warnings.
+    async def check(self) -> None:
+        """Check that the server can be reached and has the model.
 
         A server that has no list of models, or that answers slowly, is accepted.
 
@@ -196,10 +195,9 @@ class Endpoint:
             with anyio.fail_after(CHECK):
                 await self._check_list()
         except (TimeoutError, TooLarge):  # connected, and slow
-            return []
+            return
         except NoReply as error:
             raise Unreachable(unreachable(self.place, error)) from None
-        return []
 
     async def _check_list(self) -> None:
         reply = await self._send("GET", "/models", connect=_CONNECT)
@@ -221,7 +219,8 @@ class Endpoint:
                 {"model": self.at.model, "messages": [message], "max_tokens": 1}, CHECK
             )
         except WrongModel as error:
-            raise WrongModel(f"{error}{_nearest(self.place, self.at.model, names)}") from None
+            offers = ", ".join(names[:_MOST_NAMES])
+            raise WrongModel(f"{error}; it offers {offers}") from None
         except ModelError:
             return
 
@@ -275,22 +274,7 @@ def unreachable(place: str, error: NoReply, usage: str = "-m http://HOST:PORT/v1
         error: What happened.
         usage: How the address is given on the command line.
     """
-    reason, parts = str(error), urlsplit(place)
-    if parts.scheme == "https" and "ssl" in reason.lower():
-        return f"{place}: {reason}; if the server does not speak HTTPS, write http://"
-    if parts.scheme == "http" and "disconnected" in reason.lower():
-        return f"{place}: {reason}; if the server speaks HTTPS, write https://"
-    if parts.port is None and usage.startswith("-m"):
-        return f"{place}: {reason}; the address names no port (vLLM has 8000, Ollama 11434)"
-    return f"{place}: {reason}; start the server, or pass another address ({usage})"
-
-
-def _nearest(place: str, model: str, names: Sequence[str]) -> str:
-    """Return the name that is most like a model's, and others that the server offers."""
-    short = {name.rpartition("/")[2].lower(): name for name in names}
-    close = get_close_matches(model.rpartition("/")[2].lower(), short, n=1, cutoff=0.4)
-    offers = f"; it offers {', '.join(names[:_MOST_NAMES])}"
-    return f" (did you mean -m '{place}#{short[close[0]]}'?){offers}" if close else offers
+    return f"{place}: {error}; start the server, or pass another address ({usage})"
 
 
 def _models(reply: Reply) -> list[Mapping[str, Any]]:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import anyio
 
-from touche_rad.calls import current_context
 from touche_rad.models.endpoint import Endpoint
 from touche_rad.models.errors import (
     BadReply,
@@ -34,10 +33,12 @@ class _Server:
     endpoint: Endpoint
     until: float = 0.0
     pause: float = 0.0
+    failed: bool = False
+    """Whether it has failed at least once."""
 
     def skip(self, after: float | None = None) -> None:
         """Skip it for as long as it asks for, or for longer after each failure."""
-        now = time.monotonic()
+        now, self.failed = time.monotonic(), True
         if after is not None:
             self.until = max(self.until, now + after)
         elif self.until <= now:  # other calls that were open have failed as well
@@ -55,6 +56,8 @@ class Endpoints:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self._servers = [_Server(endpoint) for endpoint in endpoints]
         self._turn = 0
+        self.warnings: list[str] = []
+        """The first failure of each server."""
 
     @property
     def model(self) -> str:
@@ -72,28 +75,22 @@ class Endpoints:
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request to the next server in turn, and to the others if it fails."""
-        end, attempted = time.monotonic() + seconds, current_context().attempted
+        end = time.monotonic() + seconds
         problem: ModelError = Timeout(f"{self.place}: no answer within {seconds:.3g} s")
         for server in self._order():
             left = end - time.monotonic()
             if left <= 0:
                 break
-            failed = True
             try:
                 reply = await server.endpoint.complete(body, left)
             except _BROKEN as error:
+                if not server.failed:
+                    self.warnings.append(f"{error}; other endpoints or retries followed")
                 server.skip(error.after)
                 problem = error
-            except ModelError:  # the server works and refuses the request
-                failed = False
-                raise
             else:
-                failed = False
                 server.use()
                 return reply
-            finally:
-                if attempted is not None:
-                    attempted(server.endpoint.place, not failed)
         raise problem
 
     def _order(self) -> list[_Server]:
@@ -103,8 +100,8 @@ class Endpoints:
         in_turn = self._servers[turn:] + self._servers[:turn]
         return sorted(in_turn, key=lambda server: max(0.0, server.until - now))
 
-    async def check(self) -> list[str]:
-        """Check all servers; return a warning for each that cannot be used.
+    async def check(self) -> None:
+        """Check all servers; warn of each that cannot be used.
 
         Raises:
             ModelError: None of them can be used.
@@ -125,7 +122,7 @@ class Endpoints:
         if len(problems) == count:
             raise problems[0]
         others = count - len(problems)
-        return [f"{error}; {others} of {count} endpoints work" for error in problems]
+        self.warnings += [f"{error}; {others} of {count} endpoints work" for error in problems]
 
     async def context(self) -> int | None:
         """Return the shortest context length of the servers that answer."""

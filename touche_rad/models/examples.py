@@ -1,17 +1,30 @@
 """A backend that answers each request with an example of its schema, and keeps the requests.
 
-It shows the prompts that a plugin sends (`touche-rad prompts`), and counts calls and tokens,
-without a model. Its answers have a valid form and no sense.
+It shows the prompts that a plugin sends (`touche-rad prompts`), and estimates calls and tokens
+(`--dry-run`), without a model. Its answers have a valid form and no sense.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
 
 TEXT: Final = "A short example of some words."
+_LENGTH: Final = 0.25
+"""Share of the maximum length that varied texts and lists have."""
+_TEXT: Final = 300
+"""Characters of a text whose schema has no maximum."""
+_ITEMS: Final = 4
+"""Items of a list whose schema has no maximum."""
+_SHORTEST: Final = 30
+_IN_A_ROW: Final = 3
+"""Words that a varied answer takes from one place of the prompt."""
+_SCALE: Final = 100
+"""A number varies if its bounds are at most this far apart."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -58,16 +71,21 @@ class Examples:
         self,
         answers: Mapping[str, Callable[[str], Any]] | None = None,
         count_tokens: Callable[[str], int] = estimate_tokens,
+        *,
+        varied: bool = False,
     ) -> None:
         """Make a backend.
 
         Args:
             answers: For the name of a schema, a function from the prompt to the answer.
             count_tokens: Counts the tokens of a text.
+            varied: Whether the answers vary with the prompt, have usual lengths, and are cut off
+                at the token limit. The same prompts get the same answers.
         """
         self.requests: list[Request] = []
         self._answers = answers or {}
         self._count = count_tokens
+        self._varied = varied
 
     async def ready(self) -> float:
         """Always ready."""
@@ -77,20 +95,28 @@ class Examples:
         """Keep the request and answer it."""
         request = Request.of(body)
         self.requests.append(request)
-        if request.schema is None:
-            content = request.choices[0] if request.choices else TEXT
-        elif request.schema_name in self._answers:
-            content = dumps(self._answers[request.schema_name](request.prompt))
-        else:
-            content = dumps(example(request.schema))
+        content = self._answer(request)
+        written, reason = self._count(content), "stop"
+        limit = int(body.get("max_tokens") or 10**9)
+        if self._varied and written > limit:
+            content, written, reason = content[: 4 * limit], limit, "length"
         message = {"role": "assistant", "content": content}
         return {
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": message, "finish_reason": reason}],
             "usage": {
                 "prompt_tokens": self._count(request.prompt),
-                "completion_tokens": self._count(content),
+                "completion_tokens": max(1, written) if self._varied else written,
             },
         }
+
+    def _answer(self, request: Request) -> str:
+        writer = _Writer(request.prompt if self._varied else None)
+        if request.schema_name in self._answers:
+            return dumps(self._answers[request.schema_name](request.prompt))
+        if request.schema is not None:
+            value = writer.value(request.schema, request.schema)
+            return dumps(value, ensure_ascii=not self._varied)
+        return str(writer.one_of(request.choices)) if request.choices else writer.text({})
 
     async def context(self) -> int | None:
         """No limit."""
@@ -102,28 +128,82 @@ class Examples:
 
 def example(schema: Mapping[str, Any]) -> Any:
     """Return a value that is valid by a JSON schema, with all keys."""
-    definitions = schema.get("$defs", {})
+    return _Writer(None).value(schema, schema)
 
-    def value(part: Mapping[str, Any]) -> Any:
+
+class _Writer:
+    """Writes one answer: the simplest one, or one that varies with a prompt.
+
+    The texts of a varied answer are quoted from the prompt, so that plugins which compare an answer
+    with its sources accept some of them. Its choices, numbers and decisions vary, so that the
+    branches of a plugin are visited.
+    """
+
+    def __init__(self, prompt: str | None) -> None:
+        self._chance = random.Random(prompt) if prompt is not None else None
+        self._words = re.findall(r"[\w'-]+", prompt or "")[-2000:] or ["none"]
+
+    def one_of(self, options: Sequence[Any]) -> Any:
+        """Choose one of several values."""
+        return self._chance.choice(options) if self._chance else options[0]
+
+    def value(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+        """Return a value that fits a part of a schema."""
         if "$ref" in part:
-            return value(definitions[part["$ref"].rpartition("/")[2]])
+            return self.value(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
+        if "const" in part:
+            return part["const"]
+        if "enum" in part:
+            return self.one_of(part["enum"])
         if "anyOf" in part:
-            return value(part["anyOf"][0])
-        if "enum" in part or "const" in part:
-            return part.get("const", (part.get("enum") or [None])[0])
+            return self.value(self.one_of(part["anyOf"]), schema)
         match part.get("type"):
             case "object":
-                return {key: value(inner) for key, inner in part.get("properties", {}).items()}
+                fields = part.get("properties", {})
+                return {key: self.value(inner, schema) for key, inner in fields.items()}
             case "array":
-                return [value(part["items"])] * max(1, part.get("minItems", 1))
+                return self._list(part, schema)
             case "integer":
-                return min(max(1, part.get("minimum", 1)), part.get("maximum", 1))
+                low, high = int(part.get("minimum", 0)), int(part.get("maximum", 1))
+                if self._chance and high - low <= _SCALE:
+                    return self._chance.randint(low, max(low, high))
+                return min(max(1, low), high)
+            case "number" if self._chance:
+                low, high = max(0.0, part.get("minimum", 0.0)), min(1.0, part.get("maximum", 1.0))
+                return round(self._chance.uniform(min(low, high), high), 2)
             case "number":
                 return min(max(0.5, part.get("minimum", 0.5)), part.get("maximum", 0.5))
             case "boolean":
-                return True
+                return self._chance is None or self._chance.random() < 0.5
             case "null":
                 return None
-        return TEXT
+        return self.text(part)
 
-    return value(schema)
+    def _list(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Any]:
+        least = part.get("minItems", 1)
+        if self._chance is None:
+            return [self.value(part["items"], schema)] * max(1, least)
+        most = max(least, part.get("maxItems", _ITEMS))
+        items: list[Any] = []
+        for _ in range(least + round(_LENGTH * (most - least))):
+            item = self.value(part.get("items", {}), schema)
+            if item not in items or len(items) < least:
+                items.append(item)
+        return items
+
+    def text(self, part: Mapping[str, Any]) -> str:
+        """Return a text; a varied one quotes words of the prompt.
+
+        Few of them follow each other in the prompt: an answer that repeats its prompt is refused.
+        """
+        if self._chance is None:
+            return TEXT
+        most = part.get("maxLength", _TEXT)
+        length = min(most, max(_SHORTEST, round(_LENGTH * most)))
+        quoted: list[str] = []
+        size = 0
+        while size < length:
+            at = self._chance.randrange(len(self._words))
+            quoted.append(" ".join(self._words[at : at + _IN_A_ROW]))
+            size += len(quoted[-1])
+        return " ".join(quoted)[:length]

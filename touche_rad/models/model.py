@@ -160,7 +160,7 @@ class Model:
         self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]]
         self._asked = WeakKeyDictionary()
         self._format = JsonFormat(self.name)
-        self.warnings: list[str] = []
+        self.warnings = self.backend.warnings if isinstance(self.backend, Endpoints) else []
         """What a user must know about the endpoints."""
 
     def begin_trace(self) -> None:
@@ -210,7 +210,7 @@ class Model:
         """
         if isinstance(self.backend, Endpoint | Endpoints):
             try:
-                self.warnings += await self.backend.check()
+                await self.backend.check()
             finally:
                 await self.backend.close()
 

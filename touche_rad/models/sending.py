@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
-from touche_rad.calls import call_context
 from touche_rad.models.endpoint import NONE, Backend
 from touche_rad.models.errors import (
     BadRequest,
@@ -135,7 +134,6 @@ class Sender:
         self.health.error = None
         used = cost_of(reply)
         self.usage.spend(used)
-        self.usage.count_engine(reply.get("system_fingerprint"))
         call.cost.add(used)
         self.trace.write(call, body, reply, begun=begun)
         return reply
@@ -144,7 +142,7 @@ class Sender:
         self, backend: Backend, body: Mapping[str, Any], left: float
     ) -> Mapping[str, Any]:
         try:
-            with anyio.fail_after(left), call_context(attempted=self.usage.count_attempt):
+            with anyio.fail_after(left):
                 return await backend.complete(body, left)
         except TimeoutError:
             raise Timeout(f"{self.place}: no answer before the deadline") from None

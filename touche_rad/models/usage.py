@@ -53,10 +53,6 @@ class Usage:
     steps: dict[str, dict[str, Cost]] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
     """Failed calls by kind of error."""
-    endpoints: dict[str, dict[str, int]] = field(default_factory=dict)
-    """For several endpoints: the calls that each one got, and those that it did not answer."""
-    engines: dict[str, int] = field(default_factory=dict)
-    """Answers by what the server says of its version and settings (`system_fingerprint`)."""
     first_fault: str = ""
     begun: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -94,21 +90,6 @@ class Usage:
         if context.observe is not None:
             context.observe({"event": "model", "step": step, **cost.record()})
 
-    def count_attempt(self, endpoint: str, answered: bool) -> None:
-        """Count a call that one of several endpoints got."""
-        with self._lock:
-            counts = self.endpoints.setdefault(endpoint, {"calls": 0, "failures": 0})
-            counts["calls"] += 1
-            counts["failures"] += not answered
-
-    def count_engine(self, fingerprint: object) -> None:
-        """Count an answer of a server that names its version and settings."""
-        if isinstance(fingerprint, str) and fingerprint:
-            name = redact(fingerprint[:_LONGEST_NAME])
-            with self._lock:
-                if name in self.engines or len(self.engines) < _MOST_ENGINES:
-                    self.engines[name] = self.engines.get(name, 0) + 1
-
     def count_fault(self, error: ModelError) -> None:
         """Count a call that failed after all its retries."""
         with self._lock:
@@ -133,18 +114,7 @@ class Usage:
                 "plugins": plugins,
                 "faults": dict(sorted(self.faults.items(), key=lambda one: -one[1])),
                 "first_fault": self.first_fault,
-                **({"endpoints": dict(sorted(self.endpoints.items()))} if self.endpoints else {}),
-                **({"engines": dict(sorted(self.engines.items()))} if self.engines else {}),
             }
-
-    def take(self) -> Mapping[str, Any]:
-        """Return all costs like `record`, and count from zero again."""
-        record = self.record()
-        with self._lock:
-            self.total, self.first_fault = Cost(), ""
-            for counts in (self.steps, self.faults, self.endpoints, self.engines):
-                counts.clear()
-        return record
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the costs that another process recorded."""
@@ -154,20 +124,9 @@ class Usage:
                 mine = self.steps.setdefault(plugin, {})
                 for step, cost in steps.items():
                     mine.setdefault(step, Cost()).add(Cost(**cost))
-            _add(self.faults, record["faults"])
-            _add(self.engines, record.get("engines", {}))
-            for url, counts in record.get("endpoints", {}).items():
-                _add(self.endpoints.setdefault(url, {}), counts)
+            for kind, count in record["faults"].items():
+                self.faults[kind] = self.faults.get(kind, 0) + count
             self.first_fault = self.first_fault or record["first_fault"]
-
-
-def _add(counts: dict[str, int], others: Mapping[str, int]) -> None:
-    for name, count in others.items():
-        counts[name] = counts.get(name, 0) + count
-
-
-_LONGEST_NAME: Final = 100
-_MOST_ENGINES: Final = 20
 
 
 @dataclass
