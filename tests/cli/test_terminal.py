@@ -153,31 +153,6 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert (done.stdout, done.stderr) == ("[", "")
 
 
-@pytest.mark.long
-def test_a_command_works_when_the_standard_streams_are_closed(tmp_path: Path) -> None:
-    debates = Path(__file__).parents[2] / "touche_rad/demo/debates.jsonl"
-    command = f"{sys.executable} -m touche_rad judge {debates} -j length -o out.jsonl <&- >&- 2>&-"
-    assert subprocess.run(command, shell=True, cwd=tmp_path, check=False).returncode == 0
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
-
-
-@pytest.mark.parametrize("command", ["doctor", "demo", "new debater one"])
-def test_a_current_folder_that_was_deleted_is_named(command: str, tmp_path: Path) -> None:
-    script = (
-        "import os, sys; from touche_rad.cli import run; os.mkdir('gone'); os.chdir('gone'); "
-        "os.rmdir('../gone'); sys.exit(run(sys.argv[1:]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *command.split()],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    told = "touche-rad: error: the current folder was deleted: change to another one (cd)\n"
-    assert (done.returncode, done.stderr) == (1, told)
-
-
 def test_without_a_folder_for_the_demo_index_one_line_says_how_to_name_one(tmp_path: Path) -> None:
     (tmp_path / "cache").touch()
     ended = touche_rad("doctor", env={"XDG_CACHE_HOME": str(tmp_path / "cache")})

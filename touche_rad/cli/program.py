@@ -398,7 +398,6 @@ def main(args: list[str] | None = None) -> None:
 
     A plugin that hangs keeps its thread, for which Python would wait at its end.
     """
-    _open_closed_streams()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", _BLAS_THREADS)
     code = run(args)
     calls = sys.modules.get("touche_rad.calls")  # importing it would slow down `--help`
@@ -410,17 +409,6 @@ def main(args: list[str] | None = None) -> None:
     except OSError:
         code = code or 1
     os._exit(code)
-
-
-def _open_closed_streams() -> None:
-    """Open the null device for each standard stream that the caller closed.
-
-    It gets the lowest free number, which is that of the stream. Otherwise the next file would get
-    it, and messages would be written to that file.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def run(args: list[str] | None = None) -> int:
@@ -444,8 +432,6 @@ def run(args: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and not _has_current_folder():
-            return _fail("the current folder was deleted: change to another one (cd)", 1)
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}", 1)
     except Exception as error:
@@ -457,24 +443,11 @@ def run(args: list[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _has_current_folder() -> bool:
-    try:
-        return bool(os.getcwd())
-    except FileNotFoundError:
-        return False
-
-
 def _help_of(error: click.ClickException) -> str:
     ctx = getattr(error, "ctx", None)
     return f" (see: {ctx.command_path} --help)" if ctx is not None else ""
 
 
-_LONGEST_ERROR = 1500
-
-
 def _fail(message: str, code: int) -> int:
-    line = " ".join(message.split())
-    if len(line) > _LONGEST_ERROR:  # it quotes an argument of the command or a file
-        line = f"{line[: _LONGEST_ERROR - 300]} … {line[-300:]}"
-    say(f"touche-rad: error: {line}")
+    say(f"touche-rad: error: {' '.join(message.split())}")
     return code
