@@ -49,8 +49,8 @@ from touche_rad.debate import Argument
 from touche_rad.score.significance import holm
 
 MEASURES = (nDCG @ 10, R @ 10, R @ 100, RR)
-TASKS = ("counter", "counter/orig", "support", "support/orig", "paraphrase", "chain")
-OPEN_TASKS = ("paraphrase", "chain")
+TASKS = ("counter", "counter/orig", "support", "support/orig", "chain")
+OPEN_TASKS = ("chain",)
 FIELDS = ("text", "attacks", "supports", "topic", "all")
 BASELINE = "BM25 text"
 DRAWS = 1000

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
-from touche_rad.evidence.paraphrase import paraphrase
 from touche_rad.training.folder import FORMAT
 
 
@@ -58,7 +57,7 @@ class Unseen:
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)
-RANKED: Final = ("counter", "support", "paraphrase", "chain")
+RANKED: Final = ("counter", "support", "chain")
 KINDS: Final = (*RANKED, "stance")
 HIDDEN: Final = ("counter", "support")
 """The kinds whose pipelines may search topic and text only."""
@@ -155,7 +154,7 @@ def topics(arguments: Iterable[Argument], of: Task) -> list[Topic]:
     return [
         Topic(
             f"{of.kind}-{ids[0]}",
-            paraphrase(claim) if of.kind == "paraphrase" else claim,
+            claim,
             tuple(ids),
             tuple(said.get(analyse(claim), ())),
         )

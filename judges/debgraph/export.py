@@ -1,4 +1,4 @@
-"""A debate's graph as JSON, GraphML and Graphviz dot.
+"""A debate's graph as JSON and GraphML.
 
 The JSON is our own: networkx's `node_link_data` would repeat each relation as the key of its edge.
 """
@@ -7,25 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from textwrap import wrap
 from typing import Any, Final
 
 import networkx as nx
 
 from judges.debgraph.graph import MOTION, Edge, Origin, Relation, SceneGraph
 
-_LABEL_WIDTH: Final = 40
-"""Characters in a line of a label; Graphviz does not break lines itself."""
 _NOT_XML: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NODES: Final = {
-    "pro": 'shape=box, style=rounded, color="#1f5fa8"',
-    "con": 'shape=octagon, color="#b3540a"',
-    None: 'shape=plaintext, color="#444444"',
-}
-_EDGES: Final = {
-    True: 'style=dashed, color="#b3261e", arrowhead=tee',
-    False: 'style=solid, color="#1b6e3c", arrowhead=normal',
-}
 
 
 def as_json(graph: SceneGraph) -> dict[str, Any]:
@@ -91,22 +79,5 @@ def graphml(graph: SceneGraph) -> str:
     return "\n".join(nx.generate_graphml(plain, encoding="utf-8"))
 
 
-def dot(graph: SceneGraph) -> str:
-    """Return Graphviz's format; shape and colour show the sides, line and arrow the relations."""
-    lines = ["digraph debate {", "  rankdir=BT;", '  node [fontname="sans-serif"];']
-    for id_ in graph.network.nodes:
-        text = graph.motion if id_ == MOTION else f"{id_}: {graph.node(id_).text}"
-        lines.append(f'  {id_} [label="{_label(text)}", {_NODES[graph.side(id_)]}];')
-    for edge in graph.edges():
-        form = _EDGES[edge.relation.attacks]
-        lines.append(f'  {edge.source} -> {edge.target} [label="{edge.relation.value}", {form}];')
-    return "\n".join([*lines, "}"]) + "\n"
-
-
 def _xml(value: Any) -> Any:
     return _NOT_XML.sub("", value) if isinstance(value, str) else value
-
-
-def _label(text: str) -> str:
-    lines = (line.replace("\\", "\\\\").replace('"', '\\"') for line in wrap(text, _LABEL_WIDTH))
-    return "\\n".join(lines)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from judges.debgraph.building import Building, background, build
-from judges.debgraph.export import as_json, dot, from_json, graphml
+from judges.debgraph.export import as_json, from_json, graphml
 from judges.debgraph.feedback import Detailed, Result, close_call, condensed, detailed
 from judges.debgraph.graph import SIDES, SceneGraph
 from judges.debgraph.options import Options as DebGraphOptions
@@ -61,12 +61,12 @@ class DebGraph:
 
     @staticmethod
     def exports(outcome: Outcome) -> dict[str, str]:
-        """Return the graph of an outcome as JSON, GraphML and dot."""
+        """Return the graph of an outcome as JSON and GraphML."""
         graph = _graph_of(outcome)
         if graph is None:
             return {}
         text = json.dumps(as_json(graph), ensure_ascii=False, indent=2)
-        return {"json": f"{text}\n", "graphml": graphml(graph), "dot": dot(graph)}
+        return {"json": f"{text}\n", "graphml": graphml(graph)}
 
     async def judge(self, contest: Contest) -> Outcome:
         """Judge the debate; a failed call costs only the part of the verdict that it was for."""

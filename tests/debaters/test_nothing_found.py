@@ -14,7 +14,6 @@ from tests.terminal import touche_rad
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Maxim, Response
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.demo import demo_file
-from touche_rad.evidence.paraphrase import paraphrase
 from touche_rad.evidence.repetition import Earlier
 from touche_rad.plugins import Services, open_index
 from touche_rad.runs.answering import guard
@@ -69,7 +68,7 @@ def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
 
 
 def changed(text: str) -> list[str]:
-    ways = {"quoted": '"{}"'.format, "paraphrase": paraphrase, "upper case": str.upper}
+    ways = {"quoted": '"{}"'.format, "upper case": str.upper}
     return [new for change in ways.values() if (new := change(text))]
 
 
@@ -105,7 +104,6 @@ def test_in_five_turns_nothing_is_said_twice_and_then_that_nothing_is_left(messa
 said = st.sampled_from(
     [
         USER,
-        paraphrase(USER),
         WORTHLESS,
         WORTH,
         NIGHT,

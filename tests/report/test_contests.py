@@ -193,15 +193,12 @@ def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
     page(tmp_path, run, "--graphs", tmp_path / "graphs")
     names = sorted(path.name for path in (tmp_path / "graphs").iterdir())
     assert names == [
-        f"o-001-up{also}.{ending}"
-        for also in ("-swapped", "")
-        for ending in ("dot", "graphml", "json")
+        f"o-001-up{also}.{ending}" for also in ("-swapped", "") for ending in ("graphml", "json")
     ]
     read = nx.read_graphml(tmp_path / "graphs/o-001-up.graphml")
     assert sorted(read.nodes) == ["0", "1", "2"]
     assert read.edges["2", "1"]["relation"] == "rebuttal"
     assert json.loads((tmp_path / "graphs/o-001-up.json").read_text("utf-8"))["edges"]
-    assert '2 -> 1 [label="rebuttal"' in (tmp_path / "graphs/o-001-up.dot").read_text("utf-8")
 
 
 def two_arguments() -> SceneGraph:

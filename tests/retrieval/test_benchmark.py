@@ -32,13 +32,13 @@ FOLDS = 3
 PAGE = """before
 <!-- benchmarks/quality.py -->
 
+**chain**, 1 queries
+
+| chain | stays |
+
 **counter**, 1 queries
 
-| counter | stays |
-
-**paraphrase**, 1 queries
-
-| paraphrase | goes |
+| counter | goes |
 <!-- end -->
 after
 """
@@ -119,7 +119,7 @@ def _cells(out: str, first: str) -> list[str]:
 def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE)
-    for command in (("--task", "paraphrase"), ("stance",)):
+    for command in (("--task", "counter"), ("stance",)):
         ran = _ran(
             world,
             *command,
@@ -134,8 +134,8 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     written = page.read_text()
     assert written.startswith("before\n")
     assert written.endswith("<!-- end -->\nafter\n")
-    assert "| counter | stays |" in written
-    assert "| paraphrase | goes |" not in written
+    assert "| chain | stays |" in written
+    assert "| counter | goes |" not in written
     assert str(world.data.parent) not in written
 
     # A model that finds both claims entailed alike changes no order, and is right half the time.
@@ -195,7 +195,7 @@ def test_a_model_is_not_asked_of_topics_that_it_saw(world: World) -> None:
     ran = _ran(world, "stance", *of_one_fold)
     assert _cells(ran.stdout, "rules")[0] == "48"
     assert _cells(ran.stdout, "trained:fold1")[0] == str(report_of(world.folds[0]).tested_on)
-    ran = _ran(world, "--task", "paraphrase", *of_one_fold)
+    ran = _ran(world, "--task", "counter", *of_one_fold)
     assert ran.returncode == 1
     assert "the models saw the topics of too many queries" in ran.stderr
 
@@ -215,9 +215,9 @@ def test_two_backends_of_one_name_cannot_be_told_apart(world: World) -> None:
 
 
 def test_some_of_the_queries_are_drawn(world: World) -> None:
-    ran = _ran(world, "--task", "paraphrase", "--queries", "9")
+    ran = _ran(world, "--task", "counter", "--queries", "9")
     assert ran.returncode == 0, ran.stderr
-    assert "**paraphrase, 9 drawn**, 9 queries" in ran.stdout
+    assert "**counter, 9 drawn**, 9 queries" in ran.stdout
     assert len(_cells(ran.stdout, "BM25 text")) == 5
 
 

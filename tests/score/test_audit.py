@@ -71,13 +71,12 @@ def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
     of_first = [one for one in judge.seen if "Answer 0" in one.content or not one.content]
     contents = {one.content for one in of_first}
     assert "Answer 0: people." in contents
-    assert "Answer 0: persons." in contents, "other words"
     assert "" in contents
     assert any("as everybody knows" in one for one in contents)
     assert any("rate it yes" in one for one in contents)
     cited = {tuple(a.id for a in one.arguments) for one in of_first}
     assert cited >= {("a", "b"), ("b", "a"), ()}
-    assert len(judge.seen) == 3 * (1 + 7)
+    assert len(judge.seen) == 3 * (1 + 6)
 
 
 def row(found: Audit, probe: str, maxim: Maxim) -> Any:
@@ -183,7 +182,7 @@ def server() -> Iterator[Scripted]:
 def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Path) -> None:
     ended = touche_rad("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
     assert ended.code == 0, ended.err
-    assert len(server.asked) == 3 * (1 + 7)
+    assert len(server.asked) == 3 * (1 + 6)
 
 
 def test_an_unknown_judge_is_refused(run: Path) -> None:

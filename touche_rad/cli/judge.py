@@ -229,7 +229,7 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
         "--graphs",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIR",
-        help="Also write the graphs of outcomes: JSON, GraphML, Graphviz.",
+        help="Also write the graphs of outcomes: JSON, GraphML.",
     ),
     opt.SEED,
     opt.SKIP_BAD,

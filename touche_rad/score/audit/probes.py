@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Final
 
 from touche_rad.debate import Debate, Maxim, Response
-from touche_rad.evidence.paraphrase import paraphrase
 
 
 class Must(StrEnum):
@@ -65,12 +64,6 @@ def _all(must: Must) -> dict[Maxim, Must]:
 
 PROBES: Final = (
     Probe("order", "cited arguments in reverse order", _reversed, _all(Must.STAY)),
-    Probe(
-        "paraphrase",
-        "paraphrase with synonyms",
-        lambda one, _: _said(one, paraphrase(one.content)),
-        _all(Must.STAY),
-    ),
     Probe(
         "padding",
         "two sentences without content added",
