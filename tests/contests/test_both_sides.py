@@ -160,7 +160,7 @@ def test_sides_are_exchanged_and_the_record_says_who_was_who() -> None:
     ]
 
 
-def test_a_stand_in_is_told_and_the_debate_goes_on() -> None:
+def test_a_fallback_is_told_and_the_debate_goes_on() -> None:
     first, _ = played(Raising(RuntimeError("no")), Echo("ben"), rounds=1)
     assert [(one.text, (one.model_extra or {}).get("by")) for one in first.speeches] == [
         ("So be it.", "plain"),

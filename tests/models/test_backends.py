@@ -166,7 +166,7 @@ def test_where_all_endpoints_die_the_fallback_answers(
         "-m",
         f"{one.url},{other.url}#tiny",
     )
-    assert ended.code == 1, "every answer is a stand-in"
+    assert ended.code == 1, "every answer is a fallback"
     assert ended.out.startswith("I disagree: ")
     assert "model unreachable" in ended.err
 

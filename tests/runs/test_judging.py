@@ -89,10 +89,10 @@ def test_a_bad_verdict_is_asked_for_again_and_then_the_prior_stands_in(
     assert len(plugin.views) == 2
     assert set(found.unscored) == {Maxim.QUALITY}
     assert reason in found.unscored[Maxim.QUALITY]
-    stand_in = found.verdicts[Maxim.QUALITY]
-    assert stand_in.score == PRIOR == 1.0
-    assert stand_in.rationale.startswith("no verdict (")
-    assert reason in stand_in.rationale
+    fallback = found.verdicts[Maxim.QUALITY]
+    assert fallback.score == PRIOR == 1.0
+    assert fallback.rationale.startswith("no verdict (")
+    assert reason in fallback.rationale
     assert found.verdicts[Maxim.MANNER].score == 0.25
 
 
@@ -170,7 +170,7 @@ def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> No
     ]
 
 
-def test_stand_ins_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
+def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     source = recorded(tmp_path, 2)
     judge_file(

@@ -77,7 +77,7 @@ def test_an_endpoint_that_dies_is_replaced_by_the_other(cluster: Any, tmp_path: 
         assert len(first.asked) > 9  # it died
     assert (tmp_path / "ray.jsonl").read_bytes() == whole
     assert "stand" not in err
-    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["stand_ins"] == []
+    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["fallbacks"] == []
 
 
 def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: Path) -> None:
@@ -98,4 +98,4 @@ def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: P
         ended(by_ray(cluster, *JUDGE, *of(third), cwd=tmp_path))
         assert judged(third) < every  # what is kept is not judged again
     assert (tmp_path / "ray.jsonl").read_bytes() == whole
-    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["stand_ins"] == []
+    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["fallbacks"] == []

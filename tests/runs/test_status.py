@@ -9,9 +9,9 @@ import pytest
 
 from touche_rad.debate import Debate
 from touche_rad.files.outputs import Status, sha256_of, write_status
+from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.journal import MOST_EXAMPLES, Done, Tally
 from touche_rad.runs.runner import at_turn
-from touche_rad.runs.stand_ins import StandIn
 
 
 def status(**fields: Any) -> Status:
@@ -32,15 +32,15 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     tally = Tally()
     for number in range(8):
         notes = (f"cut: debate {number}: 70 words to 55", "last-resort: x") if number % 2 else ()
-        other = StandIn("debater x", "verbatim", "answers", "KeyError", f"failure {number}")
+        other = Fallback("debater x", "verbatim", "answers", "KeyError", f"failure {number}")
         other = replace(other, turn=number % 5 + 1)
-        stand_ins = (other,) * (number % 2)
-        tally.add(Done((), {"answers": 5}, (*notes, f"cut: again {number}"), stand_ins))
+        fallbacks = (other,) * (number % 2)
+        tally.add(Done((), {"answers": 5}, (*notes, f"cut: again {number}"), fallbacks))
     fields = tally.fields()
     assert fields["counts"] == {"answers": 40}
     assert fields["replaced"] == 4
-    assert [(one["count"], one["reason"]) for one in fields["stand_ins"]] == [(4, "failure 1")]
-    assert fields["stand_ins"][0]["turns"] == list(fields["replaced_turns"])
+    assert [(one["count"], one["reason"]) for one in fields["fallbacks"]] == [(4, "failure 1")]
+    assert fields["fallbacks"][0]["turns"] == list(fields["replaced_turns"])
     assert fields["replaced_turns"] == ("2.2", "4.4", "6.1", "8.3")
     assert list(fields["notes"].items()) == [("cut", 12), ("last-resort", 4)]
     assert fields["examples"]["cut"][1] == "debate 1: 70 words to 55"

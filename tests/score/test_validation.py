@@ -198,26 +198,26 @@ def test_many_findings_are_grouped_with_three_examples_each(
     assert len(record["findings"]) == sum(group["count"] for group in record["groups"])
 
 
-def stand_ins(what: str, count: int) -> list[dict[str, Any]]:
-    """Stand-ins as the status of a run counts them."""
+def fallbacks(what: str, count: int) -> list[dict[str, Any]]:
+    """Fallbacks as the status of a run counts them."""
     return [{"plugin": "sinai", "by": "verbatim", "what": what, "count": count}]
 
 
 STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
     "demo": ({"demo": True}, 1, "not fit to hand in: demo index"),
     "all": (
-        {"stand_ins": stand_ins("answers", 20), "counts": {"answers": 20}},
+        {"fallbacks": fallbacks("answers", 20), "counts": {"answers": 20}},
         1,
-        "all answers are stand-ins",
+        "all answers are fallbacks",
     ),
     "some": (
-        {"stand_ins": stand_ins("answers", 3), "counts": {"answers": 20}},
+        {"fallbacks": fallbacks("answers", 3), "counts": {"answers": 20}},
         0,
-        "3 of 20 answers are stand-ins",
+        "3 of 20 answers are fallbacks",
     ),
     "another run's": ({"demo": True, "output": "other.jsonl"}, 0, ": valid"),
-    "the user's": ({"stand_ins": stand_ins("utterances", 20)}, 0, "20 utterances are stand-ins"),
-    "no status": ({"stand_ins": "x", "counts": []}, 0, ": valid"),
+    "the user's": ({"fallbacks": fallbacks("utterances", 20)}, 0, "20 utterances are fallbacks"),
+    "no status": ({"fallbacks": "x", "counts": []}, 0, ": valid"),
 }
 
 

@@ -119,15 +119,15 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     assert [one["maxim"] for one in verdicts] == ["Quantity", "Quality", "Relation", "Manner"]
 
 
-def test_the_state_of_the_server_counts_stand_ins_of_the_page() -> None:
+def test_the_state_of_the_server_counts_fallbacks_of_the_page() -> None:
     app = _app()
     _ask(app, debater="failing")
     state = TestClient(app).get("/health").json()
-    assert state["stand_ins"] == 1
-    assert "debater failing" in state["last_stand_in"]
+    assert state["fallbacks"] == 1
+    assert "debater failing" in state["last_fallback"]
 
 
-def test_a_stand_in_has_its_notice(app: FastAPI) -> None:
+def test_a_fallback_has_its_notice(app: FastAPI) -> None:
     answer = next(one for one in _ask(app, debater="failing") if one["event"] == "answer")
     assert answer["by"] == "verbatim"
     assert "debater failing failed: RuntimeError" in answer["notices"][0]

@@ -354,5 +354,5 @@ def test_health_counts_the_answers_that_are_not_the_debaters() -> None:
     client = TestClient(create_app(Answerer([("failing", failing), ("good", good)]), good))
     client.post("/", json={"messages": [{"role": "user", "content": USER}]})
     health = client.get("/health").json()
-    assert health["stand_ins"] == 1
-    assert health["last_stand_in"].startswith("debater failing failed: KeyError: 'nothing'")
+    assert health["fallbacks"] == 1
+    assert health["last_fallback"].startswith("debater failing failed: KeyError: 'nothing'")

@@ -1,4 +1,4 @@
-"""TIRA's client as it is, with a stand-in for the platform and for the Docker engine.
+"""TIRA's client as it is, with a fallback for the platform and for the Docker engine.
 
 Run as a process of its own (`python -m tests.tira.client code-submission ...`): the client changes
 its environment. What stands in: the platform's list of datasets, `docker build` (its words are
@@ -81,7 +81,7 @@ def _write_down(row: Mapping[str, Any]) -> None:
         out.write(json.dumps(row, default=str) + "\n")
 
 
-def _stand_in() -> None:
+def _fallback() -> None:
     from tira.io_utils import environment_variables_to_forward
     from tira.local_execution_integration import LocalExecutionIntegration
     from tira.rest_api_client import Client
@@ -192,6 +192,6 @@ class _Run:
 if __name__ == "__main__":
     from tira import tira_cli
 
-    _stand_in()
+    _fallback()
     sys.argv[0] = "tira-cli"
     sys.exit(tira_cli.main())

@@ -344,7 +344,7 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
     (said,) = played.said
     assert OFTEN in said[0]
     assert said[1]
-    assert played.status["stand_ins"][0]["what"] == "utterances"
+    assert played.status["fallbacks"][0]["what"] == "utterances"
     first, second = played.stood_in
     assert first.startswith("debate claim-1, turn 1: ")
     assert second.startswith("debate claim-1, turn 2: ")

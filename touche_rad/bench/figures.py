@@ -21,7 +21,7 @@ from touche_rad.bench.plan import Loaded
 from touche_rad.bench.record import FIGURES, status_of
 from touche_rad.debate import Maxim
 from touche_rad.errors import WorkError
-from touche_rad.runs.stand_ins import ANSWERS
+from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.score import JudgementReport, Policy, score_judgements
 from touche_rad.score.result import MEAN, Comparison
 from touche_rad.score.significance import Measured, comparisons, pairs, ranks, resampled_sums
@@ -228,8 +228,8 @@ class _Counts:
         ]
         self.responses[debater] += sum(map(len, debates))
         self.words[debater] += sum(count_words(one) for said in debates for one in said)
-        stand_ins = status_of(path).get("stand_ins") or ()
-        self.fallbacks[debater] += sum(one["count"] for one in stand_ins if one["what"] == ANSWERS)
+        fallbacks = status_of(path).get("fallbacks") or ()
+        self.fallbacks[debater] += sum(one["count"] for one in fallbacks if one["what"] == ANSWERS)
         return len(debates)
 
     def _measure(self, counts: Any) -> dict[str, Measured]:

@@ -27,9 +27,9 @@ from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs import judging, simulate
 from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.journal import SUFFIX, as_written
 from touche_rad.runs.runner import identity_of, run_work
-from touche_rad.runs.stand_ins import ERRORS
 from touche_rad.runs.work import Progress, RunOptions
 
 
@@ -224,5 +224,5 @@ class Bench:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""
         for cell in self.cells:
             status = status_of(self.results / cell.path)
-            kinds = outputs.all_replaced(status.get("stand_ins") or (), status.get("counts") or {})
+            kinds = outputs.all_replaced(status.get("fallbacks") or (), status.get("counts") or {})
             yield from (f"all {what} in {cell.path}" for what in kinds)

@@ -91,7 +91,7 @@ def report_without_model(error: Exception) -> None:
     """Report that the plugin's answer or verdict is made without its model.
 
     A plugin calls this where it catches a model's error and answers by other means. The run then
-    counts the result as a stand-in. A result whose model calls all failed is counted anyway.
+    counts the result as a fallback. A result whose model calls all failed is counted anyway.
 
     Args:
         error: Why the model did not take part.

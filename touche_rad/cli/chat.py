@@ -104,7 +104,7 @@ class Chat:
     ) -> None:
         """Open the index and make the plugins; `given` has the values of the command's options."""
         self._given, self._view, self._runner = given, view, runner
-        from touche_rad.runs.stand_ins import FailureLog
+        from touche_rad.runs.fallbacks import FailureLog
 
         plugins = [one.plugin for one in (debater, judge) if one is not None]
         self._services = prepare.open_services(given, *plugins, index=True)

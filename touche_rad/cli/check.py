@@ -63,7 +63,7 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
 
     Simulations and responses: each turn has a response of at most 60 words, which cites arguments
     of the index. Evaluations: each response has a score of 0 to 1 on each maxim. The status beside
-    the run says whether its index was the demo's and whether answers are stand-ins. If there is a
+    the run says whether its index was the demo's and whether answers are fallbacks. If there is a
     fault, the exit code is 1.
 
     --fix changes no utterance. It repairs ids and nulls, and a missing verdict becomes a no.

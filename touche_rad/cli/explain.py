@@ -205,13 +205,13 @@ async def print_explanations(
     """
     from touche_rad.cli.console import say
     from touche_rad.files.outputs import WARNING
-    from touche_rad.runs.stand_ins import FailureLog
+    from touche_rad.runs.fallbacks import FailureLog
 
     answerer.failures = FailureLog(shows=False)
     console, good = open_console(), True
     for debate in debates:
         answer, explanation = await explain_answer(answerer, debate)
-        good = good and answer.stand_in is None
+        good = good and answer.fallback is None
         for notice in answer.notices:
             say(f"{WARNING}{notice}")
         if strict and not good:

@@ -54,7 +54,7 @@ class JudgedTurn:
                 "score": verdict.score,
                 "rationale": verdict.rationale,
                 **verdict.extra,
-                "stand_in": self.judged.unscored.get(maxim),
+                "fallback": self.judged.unscored.get(maxim),
                 **(explained.record() if explained is not None else {}),
                 "replies": list(self.replies),
             }
@@ -64,7 +64,7 @@ def explain_file(source: Path, given: Mapping[str, Any]) -> int:
     """Judge the selected responses of a file, and print what decides the verdicts.
 
     Returns:
-        The exit code: 1 if a verdict is a stand-in.
+        The exit code: 1 if a verdict is a fallback.
     """
     import anyio
 
@@ -126,7 +126,7 @@ async def _print_turns(
         replies = _replies(trace)[calls:]
         calls += len(replies)
         one = JudgedTurn(name, turn, view, judged, await _explained(judge, view), replies)
-        good = good and not judged.stand_ins
+        good = good and not judged.fallbacks
         if given["as_json"]:
             for record in one.records():
                 click.echo(json.dumps(redact_data(record), ensure_ascii=False))

@@ -44,8 +44,8 @@ def own_output(
         MachineStop: The machine has no memory, file descriptors or threads left.
     """
     from touche_rad.files.records import STANDARD_OUTPUT
+    from touche_rad.runs.fallbacks import RUN_FAILURES, FailureLog, stop_at_machine_fault
     from touche_rad.runs.journal import alone_at
-    from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, stop_at_machine_fault
 
     before = RUN_FAILURES.set(FailureLog(needs_machine=True))
     is_stream = str(out) in STANDARD_OUTPUT or (

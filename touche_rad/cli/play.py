@@ -131,7 +131,7 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
 
     from touche_rad.cli.console import say
     from touche_rad.files.outputs import WARNING
-    from touche_rad.runs.stand_ins import FailureLog
+    from touche_rad.runs.fallbacks import FailureLog
 
     async def answer(debate: Debate) -> Answer:
         try:
@@ -144,10 +144,10 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
     answered = anyio.run(answer, Debate().with_utterance(utterance or ""))
     for notice in answered.notices:
         say(f"{WARNING}{notice}")
-    if answered.stand_in is not None and given["strict"]:
+    if answered.fallback is not None and given["strict"]:
         return 1
     _print_answer(answered, as_json=given["as_json"])
-    return 1 if answered.stand_in is not None else 0
+    return 1 if answered.fallback is not None else 0
 
 
 def _explain(
@@ -191,7 +191,7 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
     for indent, line in ((0, answer.response.content), *((4, one) for one in sources)):
         text = printable(line)
         click.echo(fitted(text, sys.stdout, indent) if sys.stdout.isatty() else text)
-    for note in answer.notes if answer.stand_in is None else ():
+    for note in answer.notes if answer.fallback is None else ():
         say(f"note: {note}")
 
 

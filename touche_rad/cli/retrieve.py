@@ -115,7 +115,7 @@ def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) 
 def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]:
     """Search, and turn any failure of a plugin into one line that names it."""
     from touche_rad.debate import Argument, Hit
-    from touche_rad.runs.stand_ins import InvalidResult, describe_failure, stop_at_machine_fault
+    from touche_rad.runs.fallbacks import InvalidResult, describe_failure, stop_at_machine_fault
 
     try:
         found = searcher.search(query, depth)

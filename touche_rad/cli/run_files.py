@@ -122,8 +122,8 @@ def run_on_files(
     from touche_rad import files
     from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
     from touche_rad.files.outputs import WARNING, status_beside
+    from touche_rad.runs.fallbacks import ERRORS
     from touche_rad.runs.runner import run
-    from touche_rad.runs.stand_ins import ERRORS
     from touche_rad.runs.work import RunOptions
 
     begun = datetime.now().astimezone()
@@ -209,12 +209,12 @@ def _part(given: Given, places: Places) -> Part | None:
 
 
 def end_of_run(status: Status, out: Path) -> int:
-    """Return the exit code: 1 if everything is a stand-in, unless the run must be handed in."""
+    """Return the exit code: 1 if everything is a fallback, unless the run must be handed in."""
     from touche_rad.cli.console import say
 
     if not status.all_replaced or is_tira(out):
         return 0
-    say(f"error: all {status.all_replaced} in {out} are stand-ins: see the warnings above")
+    say(f"error: all {status.all_replaced} in {out} are fallbacks: see the warnings above")
     return 1
 
 

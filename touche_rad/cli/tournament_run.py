@@ -16,7 +16,7 @@ from touche_rad.cli.console import progress, say
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError
 from touche_rad.files.outputs import status_beside
-from touche_rad.runs.stand_ins import ERRORS
+from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from touche_rad.debate import Debate
 from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.answering import Answer, Answerer
+from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn
-from touche_rad.runs.stand_ins import StandIn
 from touche_rad.runs.work import Work
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
@@ -88,7 +88,7 @@ class Stage:
             opening=objection(self.index, game.claim.claim),
         )
         notes: list[str] = []
-        stand_ins: list[StandIn] = []
+        fallbacks: list[Fallback] = []
         for turn in range(self.rounds):
             for speaker, answerer in ((FIRST, pro), (SECOND, con)):
                 view = task_view(contest, speaker)
@@ -97,10 +97,10 @@ class Stage:
                 speech = _speech(speaker, answer, is_fallback)
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
                 notes.extend(at_turn(note, view, turn) for note in answer.notes)
-                if answer.stand_in is not None:
-                    stand_ins.append(replace(answer.stand_in, what=SPEECHES))
+                if answer.fallback is not None:
+                    fallbacks.append(replace(answer.fallback, what=SPEECHES))
         counts = {SPEECHES: len(contest.speeches), **self.costs(game)}
-        return Done((files.contest_line(contest),), counts, tuple(notes), tuple(stand_ins))
+        return Done((files.contest_line(contest),), counts, tuple(notes), tuple(fallbacks))
 
 
 def _speech(speaker: str, answer: Answer, is_fallback: bool) -> Speech:

@@ -167,7 +167,7 @@ State = Literal["done", "stopped", "failed"]
 WARNING: Final = "warning: "
 """The beginning of a line of the terminal that says what is wrong with a result."""
 _IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
-"""Kinds of notes that the warnings about stand-ins contain."""
+"""Kinds of notes that the warnings about fallbacks contain."""
 
 
 class Status(BaseModel):
@@ -186,7 +186,7 @@ class Status(BaseModel):
     skipped: int = 0
     replaced: int = 0
     """Results that are not from the selected plugin, or that it made without its model."""
-    stand_ins: tuple[Mapping[str, Any], ...] = ()
+    fallbacks: tuple[Mapping[str, Any], ...] = ()
     """These results by plugin, cause and what stands in, with counts and turns.
 
     A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
@@ -213,8 +213,8 @@ class Status(BaseModel):
 
     @property
     def all_replaced(self) -> str:
-        """The kind of results that are all stand-ins: answers, verdicts or utterances; or empty."""
-        return next(iter(all_replaced(self.stand_ins, self.counts)), "")
+        """The kind of results that are all fallbacks: answers, verdicts or utterances; or empty."""
+        return next(iter(all_replaced(self.fallbacks, self.counts)), "")
 
     def lines(self) -> list[str]:
         """Return the status as lines for the terminal."""
@@ -227,7 +227,7 @@ class Status(BaseModel):
         said.extend(
             f"{kind}: {count}"
             for kind, count in self.notes.items()
-            if not self.stand_ins or not kind.startswith(_IN_WARNINGS)
+            if not self.fallbacks or not kind.startswith(_IN_WARNINGS)
         )
         if self.usage:
             said.append(_cost(self.usage["total"]))
@@ -243,10 +243,10 @@ def _cost(total: Mapping[str, Any]) -> str:
     return f"model: {', '.join(parts)}"
 
 
-def all_replaced(stand_ins: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:
-    """Return the kinds of results that are all stand-ins, from the fields of a status."""
+def all_replaced(fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:
+    """Return the kinds of results that are all fallbacks, from the fields of a status."""
     found: Counter[str] = Counter()
-    for one in stand_ins:
+    for one in fallbacks:
         found[one["what"]] += one["count"]
     return [what for what, number in found.items() if number >= total_of(what, counts)]
 

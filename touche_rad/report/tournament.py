@@ -93,9 +93,9 @@ def tournament_board(result: Tournament) -> Board:
             )
         ],
         warnings=[
-            f"{one.name}: a fallback debater gave {one.stand_ins} of {one.speeches} speeches"
+            f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"
             for one in standings
-            if one.stand_ins
+            if one.fallbacks
         ],
     )
 
@@ -183,7 +183,7 @@ def _standings(result: Tournament) -> BoardTable:
                     str(one.losses),
                     format_share(one.share),
                     number(one.words, 1),
-                    str(one.stand_ins),
+                    str(one.fallbacks),
                     *(
                         (str((one.asked or {}).get(name, 0)) for name in _COSTS.values())
                         if asked

@@ -28,7 +28,7 @@ from touche_rad.debate import (
 )
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
-from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for
+from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, words
 
 LAST_RESORT: Final = "last-resort"
@@ -38,7 +38,7 @@ _FALLBACK_SECONDS = 2.0
 
 
 @cache
-def fallbacks() -> tuple[str, ...]:
+def fallback_names() -> tuple[str, ...]:
     """Return the names of the fallback debaters, from `fallbacks.toml`."""
     settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
     return tuple(settings["debaters"])
@@ -51,13 +51,13 @@ class Answer:
     response: Response
     by: str
     notes: tuple[str, ...] = ()
-    stand_in: StandIn | None = None
+    fallback: Fallback | None = None
     """Why the answer is not from the selected debater, or was made without its model."""
 
     @property
     def notices(self) -> tuple[str, ...]:
         """Lines that a person who reads the answer must see above it."""
-        return (self.stand_in.notice,) if self.stand_in else ()
+        return (self.fallback.notice,) if self.fallback else ()
 
 
 class Answerer:
@@ -103,7 +103,7 @@ class Answerer:
         """Return the debater that gave an answer; None for the fixed last answer."""
         for name, debater in self.chain:
             if answer.by == name or answer.by.startswith(f"{name} without its"):
-                return debater.debater if isinstance(debater, Fallback) else debater
+                return debater.debater if isinstance(debater, FallbackDebater) else debater
         return None
 
     async def answer(self, debate: Debate, sided: Debate | None = None) -> Answer:
@@ -114,7 +114,7 @@ class Answerer:
             sided: The same debate for debaters that take sides (`Debate.side`).
 
         Raises:
-            StandInStop: Another debater answered, and the run is strict.
+            FallbackStop: Another debater answered, and the run is strict.
         """
         notes: list[str] = []
         cause: Exception | None = None
@@ -140,18 +140,18 @@ class Answerer:
             if not place and use.failure is not None:
                 cause, by = use.failure, f"{name} without its model"
                 notes.append(f"without model: {name}: {_describe(cause)}")
-            return Answer(response, name, (*notes, *done), self._stand_in(by, cause, debate))
+            return Answer(response, name, (*notes, *done), self._fallback(by, cause, debate))
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
         notes.append(f"{LAST_RESORT}: no debater answered")
         cause = cause or Refused("there is no debater")
-        stand_in = self._stand_in(LAST_RESORT, cause, debate)
-        return Answer(response, LAST_RESORT, tuple(notes), stand_in)
+        fallback = self._fallback(LAST_RESORT, cause, debate)
+        return Answer(response, LAST_RESORT, tuple(notes), fallback)
 
-    def _stand_in(self, by: str, cause: Exception | None, debate: Debate) -> StandIn | None:
+    def _fallback(self, by: str, cause: Exception | None, debate: Debate) -> Fallback | None:
         if cause is None:
             return None
         debater = self.chain[0][1] if self.chain else None
-        return stand_in_for(
+        return fallback_for(
             f"debater {self.chosen}",
             debater,
             cause,
@@ -225,13 +225,16 @@ def make_chain(
     if services.model is None or "model" not in plugin.uses:
         known.pop(name)
     return (name, chosen), *(
-        (f"{other} without a model" if other == name else other, Fallback(known[other], alone))
-        for other in fallbacks()
+        (
+            f"{other} without a model" if other == name else other,
+            FallbackDebater(known[other], alone),
+        )
+        for other in fallback_names()
         if other in known and (services.index is not None or "index" not in known[other].needs)
     )
 
 
-class Fallback:
+class FallbackDebater:
     """A fallback debater, which is made when it answers for the first time."""
 
     def __init__(self, plugin: Plugin, services: Services) -> None:

@@ -24,7 +24,7 @@ from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.locks import open_locked
 from touche_rad.files.outputs import status_beside
 from touche_rad.files.records import remove_unfinished_of
-from touche_rad.runs.stand_ins import ANSWERS, StandIn, grouped, warnings_of
+from touche_rad.runs.fallbacks import ANSWERS, Fallback, grouped, warnings_of
 from touche_rad.text import printable, redact_data, redact_line
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ _BEGIN: Final = f'{{"journal": "{_NAME} '.encode()
 
 @dataclass(frozen=True)
 class Done:
-    """The result of one unit: output lines, counts, notes, and stand-ins."""
+    """The result of one unit: output lines, counts, notes, and fallbacks."""
 
     lines: tuple[str, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    stand_ins: tuple[StandIn, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
 
 
 MOST_EXAMPLES = 5
@@ -58,18 +58,18 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
-    stand_ins: list[StandIn] = field(default_factory=list)
+    fallbacks: list[Fallback] = field(default_factory=list)
     turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
-    """The turns of each group of stand-ins, without repetitions."""
+    """The turns of each group of fallbacks, without repetitions."""
     units: int = 0
 
     def add(self, done: Done) -> None:
         """Add one unit; the first few notes of each kind are kept as examples."""
         self.units += 1
         self.counts.update(done.counts)
-        if done.stand_ins:
-            self.stand_ins = grouped([*self.stand_ins, *done.stand_ins])
-            for one in done.stand_ins:
+        if done.fallbacks:
+            self.fallbacks = grouped([*self.fallbacks, *done.fallbacks])
+            for one in done.fallbacks:
                 turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
                 self.turns.setdefault(one.group, {})[turn] = None
         for note in done.notes:
@@ -82,22 +82,22 @@ class Tally:
     def fields(self) -> dict[str, Any]:
         """Return the fields of a status."""
         return {
-            "replaced": sum(one.count for one in self.stand_ins),
-            "stand_ins": tuple(self._record(one) for one in self.stand_ins),
+            "replaced": sum(one.count for one in self.fallbacks),
+            "fallbacks": tuple(self._record(one) for one in self.fallbacks),
             "replaced_turns": tuple(self._replaced_turns()),
             "counts": dict(self.counts),
             "notes": dict(self.notes.most_common()),
             "examples": {kind: tuple(few) for kind, few in self.examples.items()},
         }
 
-    def _record(self, one: StandIn) -> dict[str, Any]:
-        """Return a group of stand-ins with all its turns."""
+    def _record(self, one: Fallback) -> dict[str, Any]:
+        """Return a group of fallbacks with all its turns."""
         turns = list(self.turns.get(one.group, ()))
         return {key: value for key, value in vars(one).items() if key != "turn"} | {"turns": turns}
 
     def _replaced_turns(self) -> list[str]:
         """Return the turns of all replaced answers in the output's order."""
-        groups = (self.turns[one.group] for one in self.stand_ins if one.what == ANSWERS)
+        groups = (self.turns[one.group] for one in self.fallbacks if one.what == ANSWERS)
         return sorted({turn for group in groups for turn in group}, key=_turn_order)
 
 
@@ -125,8 +125,8 @@ class Facts:
     def _of(self, tally: Tally) -> Iterator[str]:
         if self.skipped:
             yield self.skipped
-        if tally.stand_ins:
-            yield from warnings_of(tally.stand_ins, tally.counts)
+        if tally.fallbacks:
+            yield from warnings_of(tally.fallbacks, tally.counts)
         yield from map(printable, self.model)
         if self.usage is not None and self.usage.faults:
             faults = self.usage.faults
@@ -318,7 +318,7 @@ def record_line(unit: int, done: Done) -> bytes:
         "lines": [redact_line(line) for line in done.lines],
         "counts": dict(done.counts),
         "notes": redact_data(done.notes),
-        "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
+        "fallbacks": redact_data([vars(one) for one in done.fallbacks]),
     }
     return _line(record)
 
@@ -332,9 +332,9 @@ def read_record(line: bytes) -> tuple[int, Done]:
     """Read one record; anything else is a ValueError."""
     try:
         record = json.loads(line)
-        stand_ins = tuple(StandIn(**one) for one in record["stand_ins"])
+        fallbacks = tuple(Fallback(**one) for one in record["fallbacks"])
         return int(record["unit"]), Done(
-            tuple(record["lines"]), record["counts"], tuple(record["notes"]), stand_ins
+            tuple(record["lines"]), record["counts"], tuple(record["notes"]), fallbacks
         )
     except (TypeError, KeyError) as error:
         raise ValueError("no record") from error

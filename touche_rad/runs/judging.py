@@ -34,9 +34,9 @@ from touche_rad.calls import (
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.plugins import Judge, JudgesAll
+from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn
-from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.runs.work import Work
 from touche_rad.text import clean
 
@@ -70,7 +70,7 @@ class ViewVerdicts:
 
     verdicts: Verdicts
     unscored: Mapping[Maxim, str] = field(default_factory=dict)
-    stand_ins: tuple[StandIn, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
 
 
 async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = None) -> Verdicts:
@@ -108,18 +108,18 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         maxim: Verdict(score=PRIOR, rationale=f"{NO_VERDICT} ({why}); {PRIOR} stands in for it")
         for maxim, why in unscored.items()
     }
-    stand_ins = _stand_ins(judge, view, unscored, use, raised)
-    return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored, stand_ins)
+    fallbacks = _fallbacks(judge, view, unscored, use, raised)
+    return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored, fallbacks)
 
 
-def _stand_ins(
+def _fallbacks(
     judge: Judge,
     view: Debate,
     unscored: Mapping[Maxim, str],
     use: ModelUse,
     raised: Sequence[Exception],
-) -> tuple[StandIn, ...]:
-    """Return the stand-ins among the verdicts on a response.
+) -> tuple[Fallback, ...]:
+    """Return the fallbacks among the verdicts on a response.
 
     They are the missing verdicts; if none is missing and the judge worked without its model, all.
     """
@@ -135,7 +135,7 @@ def _stand_ins(
         count, by, cause = len(Maxim), f"{name_of(judge)} without its model", use.failure
     else:
         return ()
-    one = stand_in_for(
+    one = fallback_for(
         name,
         judge,
         cause,
@@ -245,8 +245,8 @@ def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:
     notes += tuple(at_turn(f"{KIND}: {where}", debate, turn) for turn, where in flags(debate.turns))
     verdicts = tuple(of_turn.verdicts for of_turn in turns)
     line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
-    stand_ins = tuple(one for of_turn in turns for one in of_turn.stand_ins)
-    return Done((line,), {VERDICTS: len(Maxim) * len(turns)}, notes, stand_ins)
+    fallbacks = tuple(one for of_turn in turns for one in of_turn.fallbacks)
+    return Done((line,), {VERDICTS: len(Maxim) * len(turns)}, notes, fallbacks)
 
 
 def _turns_if_equal(source: Path) -> int:

@@ -13,9 +13,9 @@ from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_bes
 from touche_rad.files.traces import TRACE
 from touche_rad.models.cache import CACHE_FILE, Cache
 from touche_rad.models.usage import Usage
+from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.journal import Facts, Tally
 from touche_rad.runs.parts import CACHE, FinishedPart
-from touche_rad.runs.stand_ins import ERRORS
 
 Progress = Callable[[int, int | None], None]
 

@@ -24,10 +24,10 @@ from touche_rad.evidence.instructions import KIND, flagged_sentences
 from touche_rad.files.contests import Judgement
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
+from touche_rad.runs.fallbacks import Fallback, InvalidResult, fallback_for
 from touche_rad.runs.journal import Done
 from touche_rad.runs.judging import CALLS, FAILURES, VERDICTS
 from touche_rad.runs.recorded import Recorded
-from touche_rad.runs.stand_ins import InvalidResult, StandIn, stand_in_for
 from touche_rad.runs.work import Work
 
 log = logging.getLogger("touche_rad")
@@ -42,7 +42,7 @@ async def judge_contest(
 
 async def _judge_contest(
     panel: Panel, contest: Contest, deadline: float | None
-) -> tuple[Outcome, StandIn | None]:
+) -> tuple[Outcome, Fallback | None]:
     """Return the panel's verdict, and why it is missing or made without the panel's model."""
     use = ModelUse()
     cause: Exception | None = None
@@ -69,13 +69,13 @@ async def _judge_contest(
     outer = current_context().model_use
     if outer is not None:
         outer.add(use)
-    return outcome, None if cause is None else _stand_in(panel, outcome, cause)
+    return outcome, None if cause is None else _fallback(panel, outcome, cause)
 
 
-def _stand_in(panel: Panel, outcome: Outcome, cause: Exception) -> StandIn:
+def _fallback(panel: Panel, outcome: Outcome, cause: Exception) -> Fallback:
     name = name_of(panel)
     by = "nobody" if outcome.winner is None else f"{name} without its model"
-    return stand_in_for(f"panel {name}", panel, cause, by=by, what=VERDICTS, default=FAILURES)
+    return fallback_for(f"panel {name}", panel, cause, by=by, what=VERDICTS, default=FAILURES)
 
 
 class NoOutcome(InvalidResult):
@@ -125,8 +125,8 @@ class Bench:
             for number, speech in enumerate(contest.speeches, 1)
             for sentence in flagged_sentences(speech.text)
         )
-        stand_ins = tuple(stand_in for _, stand_in in given if stand_in is not None)
-        return Done((line,), counts, notes, stand_ins)
+        fallbacks = tuple(fallback for _, fallback in given if fallback is not None)
+        return Done((line,), counts, notes, fallbacks)
 
 
 def work(

@@ -20,9 +20,9 @@ import anyio
 
 from touche_rad.errors import WorkError
 from touche_rad.models import Model
+from touche_rad.runs.fallbacks import FallbackStop
 from touche_rad.runs.journal import Done
 from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block, share_of
-from touche_rad.runs.stand_ins import StandInStop
 from touche_rad.runs.work import RunOptions
 
 log = logging.getLogger("touche_rad")
@@ -76,7 +76,7 @@ class RayEngine:
         """Process units in tasks; return a line for each that failed.
 
         Raises:
-            StandInStop: A task stopped, because the run is strict or its model does not work.
+            FallbackStop: A task stopped, because the run is strict or its model does not work.
             WorkError: The cluster cannot be used, or a task cannot work.
         """
         if not total:
@@ -147,7 +147,7 @@ class RayEngine:
         if self._trace is not None:
             _append(self._trace, result.trace)
         if result.stopped:
-            raise StandInStop(result.stopped)
+            raise FallbackStop(result.stopped)
         return list(result.failures)
 
 

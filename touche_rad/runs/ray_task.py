@@ -24,10 +24,10 @@ from touche_rad.models import Model, ModelError
 from touche_rad.models.cache import Cache, Row
 from touche_rad.plugins import Services
 from touche_rad.plugins.registry import import_plugins
+from touche_rad.runs.fallbacks import ERRORS, RUN_FAILURES, FailureLog, FallbackStop
 from touche_rad.runs.journal import Done, as_written
 from touche_rad.runs.parts import CACHE
 from touche_rad.runs.runner import process_units
-from touche_rad.runs.stand_ins import ERRORS, RUN_FAILURES, FailureLog, StandInStop
 from touche_rad.runs.work import RunOptions, Work
 from touche_rad.text import redact
 
@@ -143,7 +143,7 @@ async def _process(
         failures = await process_units(
             work.do, iter(block.units), options, lambda number, one: done.append((number, one))
         )
-    except (StandInStop, ModelError) as error:
+    except (FallbackStop, ModelError) as error:
         stopped = redact(str(error)) or type(error).__name__
     result = BlockResult(
         done,

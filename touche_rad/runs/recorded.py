@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from touche_rad import __version__
+from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.journal import Done
-from touche_rad.runs.stand_ins import StandIn
 
 T = TypeVar("T")
 
@@ -67,9 +67,9 @@ def _read(path: Path) -> dict[str, Done]:
     for line in lines:
         try:
             unit = json.loads(line)
-            stand_ins = tuple(StandIn(**one) for one in unit["stand_ins"])
+            fallbacks = tuple(Fallback(**one) for one in unit["fallbacks"])
             units[unit["key"]] = Done(
-                tuple(unit["lines"]), unit["counts"], tuple(unit["notes"]), stand_ins
+                tuple(unit["lines"]), unit["counts"], tuple(unit["notes"]), fallbacks
             )
         except (ValueError, TypeError, KeyError):  # an incomplete line of a killed process
             continue

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.runs.answering import Answerer
+from touche_rad.runs.fallbacks import ANSWERS, Fallback
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn
 from touche_rad.runs.simulate import simulation_line
-from touche_rad.runs.stand_ins import ANSWERS, StandIn
 from touche_rad.runs.work import Work
 
 Shape = Literal["responses", "simulations"]
@@ -55,14 +55,14 @@ _Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]
 async def _answer_turns(debate: Debate, turns: range, answerer: Answerer, write: _Writer) -> Done:
     notes: list[str] = []
     responses: dict[int, Response] = {}
-    stand_ins: list[StandIn] = []
+    fallbacks: list[Fallback] = []
     for turn in turns:
         answer = await answerer.answer(debate.before_response(turn))
         responses[turn] = answer.response
         notes.extend(at_turn(note, debate, turn) for note in answer.notes)
-        stand_ins += [answer.stand_in] if answer.stand_in else []
+        fallbacks += [answer.fallback] if answer.fallback else []
     counts = {ANSWERS: len(responses)}
-    return Done(write(debate, responses), counts, tuple(notes), tuple(stand_ins))
+    return Done(write(debate, responses), counts, tuple(notes), tuple(fallbacks))
 
 
 def _writer(shape: Shape, system: str) -> _Writer:

@@ -31,8 +31,8 @@ from touche_rad.files.outputs import (
 )
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
+from touche_rad.runs.fallbacks import RUN_FAILURES, FailureLog, FallbackStop
 from touche_rad.runs.journal import SUFFIX, Done, Facts, Journal, Tally, as_written
-from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, StandInStop
 from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, T, Work
 
 
@@ -185,7 +185,7 @@ async def _work_through(
             failures = await options.engine.process(units, total - len(journal), options, keep)
         else:
             failures = await process_units(work.do, units, options, keep)
-    except (StandInStop, ModelError) as error:
+    except (FallbackStop, ModelError) as error:
         raise WorkError(f"{error}; {journal.kept()}") from error
     if failures:
         raise WorkError(f"{len(failures)} of {total} failed, first {failures[0]}; {journal.kept()}")
@@ -206,7 +206,7 @@ async def process_units(
         keep: Called with each result; an error of it stops all workers.
 
     Raises:
-        StandInStop: A result is a stand-in, and the run is strict.
+        FallbackStop: A result is a fallback, and the run is strict.
         ModelError: The model's server does not work any more.
     """
     failures: list[str] = []
@@ -217,7 +217,7 @@ async def process_units(
             for number, unit in units:
                 try:
                     done = await do(unit)
-                except StandInStop:
+                except FallbackStop:
                     raise
                 except Exception as error:
                     log.debug("number %d failed", number + 1, exc_info=error)

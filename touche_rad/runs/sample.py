@@ -71,7 +71,7 @@ async def sample(
                 f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
             ) from error
         counts.update(done.counts)
-        fallbacks += sum(one.count for one in done.stand_ins)
+        fallbacks += sum(one.count for one in done.fallbacks)
         if usage is not None:
             last = Cost(**vars(usage.total))
             first = last if number == min(chosen) else first

@@ -12,9 +12,9 @@ from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.files.records import dump
 from touche_rad.runs.answering import Answerer
+from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, Fallback, fallback_for
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn
-from touche_rad.runs.stand_ins import ANSWERS, UTTERANCES, StandIn, stand_in_for
 from touche_rad.runs.work import Work
 from touche_rad.users import Speaker, UserSimulator, describe_user
 from touche_rad.users.simulator import Utterance
@@ -53,30 +53,30 @@ class _Simulation:
         """Play one claim to the end."""
         debate = claim.model_copy(update={"turns": (), "wire": {}})
         notes: list[str] = []
-        stand_ins: list[StandIn] = []
+        fallbacks: list[Fallback] = []
         for turn in range(self.turns):
             spoken = await self.speaker.speak(debate)
-            stand_ins += self._of_user(spoken, turn)
+            fallbacks += self._of_user(spoken, turn)
             debate = debate.with_utterance(spoken.utterance)
             answer = await self.answerer.answer(debate)
             debate = debate.with_response(answer.response)
             notes.extend(at_turn(note, claim, turn) for note in (*spoken.notes, *answer.notes))
-            stand_ins += [answer.stand_in] if answer.stand_in else []
+            fallbacks += [answer.fallback] if answer.fallback else []
         configuration = {
             "topic": {"description": debate.claim},
             "user": describe_user(self.speaker.user, debate),
             "maxTurns": self.turns,
         }
         line = simulation_line(debate, configuration, self.system)
-        return Done((line,), {ANSWERS: self.turns}, tuple(notes), tuple(stand_ins))
+        return Done((line,), {ANSWERS: self.turns}, tuple(notes), tuple(fallbacks))
 
-    def _of_user(self, spoken: Utterance, turn: int) -> list[StandIn]:
-        """Return the stand-in of an utterance that is not from the selected user."""
+    def _of_user(self, spoken: Utterance, turn: int) -> list[Fallback]:
+        """Return the fallback of an utterance that is not from the selected user."""
         if spoken.error is None:
             return []
         user = f"user {self.speaker.name}"
         by = "the user rules"
-        one = stand_in_for(
+        one = fallback_for(
             user, self.speaker.user, spoken.error, by=by, what=UTTERANCES, turn=turn + 1
         )
         return [one]

@@ -89,7 +89,7 @@ class RunOptions:
     demo: bool = False
     """Whether the index is the demo collection's."""
     strict: bool = False
-    """Stop at the first stand-in."""
+    """Stop at the first fallback."""
     hand_in: bool = False
     """Finish also without the model, because the output must be handed in (under TIRA)."""
     errors: Path | None = None

@@ -283,23 +283,23 @@ def _read_status(result: Validation, run: Path) -> None:
     made: dict[str, Any] = counts if isinstance(counts, dict) else {}
     if status.get("demo") is True:
         result.unfit.append("demo index")
-    for what, count in _stand_ins(status).items():
+    for what, count in _fallbacks(status).items():
         total = made.get(what, 0)
         if what != _UTTERANCES and count >= total > 0:
-            result.unfit.append(f"all {what} are stand-ins")
+            result.unfit.append(f"all {what} are fallbacks")
         else:
             of = f" of {total}" if total else ""
-            message = f"{count}{of} {what} are stand-ins of a fallback"
-            result.add(None, Problem(f"some {what} are stand-ins", message, "warning"))
+            message = f"{count}{of} {what} are fallbacks"
+            result.add(None, Problem(f"some {what} are fallbacks", message, "warning"))
     for reason in result.unfit:
         message = f"not fit to hand in: {reason}"
         result.add(None, Problem(message, message))
 
 
-def _stand_ins(status: dict[str, Any]) -> Counter[str]:
-    """Count the stand-ins of a run by what they replace: answers, verdicts or utterances."""
+def _fallbacks(status: dict[str, Any]) -> Counter[str]:
+    """Count the fallbacks of a run by what they replace: answers, verdicts or utterances."""
     found: Counter[str] = Counter()
-    rows = status.get("stand_ins")
+    rows = status.get("fallbacks")
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             found[clean(str(row.get("what")))] += row["count"]

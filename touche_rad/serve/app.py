@@ -156,14 +156,14 @@ class _State:
 
     started: Health
     model: Model | None
-    stand_ins: int = 0
+    fallbacks: int = 0
     last: str = ""
 
     def add(self, answer: Answer) -> None:
-        """Count an answer that is a stand-in."""
-        if answer.stand_in is not None:
-            self.stand_ins += 1
-            self.last = redact(answer.stand_in.cause)
+        """Count an answer that is a fallback."""
+        if answer.fallback is not None:
+            self.fallbacks += 1
+            self.last = redact(answer.fallback.cause)
 
     def health(self) -> Health:
         """Return the state now."""
@@ -171,8 +171,8 @@ class _State:
         return self.started.model_copy(
             update={
                 "model_problem": redact(f"{problem.problem}: {problem}") if problem else "",
-                "stand_ins": self.stand_ins,
-                "last_stand_in": self.last,
+                "fallbacks": self.fallbacks,
+                "last_fallback": self.last,
             }
         )
 

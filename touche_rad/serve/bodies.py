@@ -95,9 +95,9 @@ class Health(Body):
     arguments: int | None
     model_problem: str = ""
     """Why the model's endpoint cannot be used at present; empty if it can, or without a model."""
-    stand_ins: int = 0
+    fallbacks: int = 0
     """Answers since the start that are not from the debater, or that it made without its model."""
-    last_stand_in: str = ""
+    last_fallback: str = ""
     """The cause of the last one."""
 
 

@@ -255,5 +255,5 @@ async def _judge(
         }
         for maxim, one in given.verdicts.items()
     ]
-    notices = [redact(one.notice) for one in given.stand_ins]
+    notices = [redact(one.notice) for one in given.fallbacks]
     lines.put("verdicts", judge=name, list=verdicts, notices=notices, **meter.spent())

@@ -88,4 +88,4 @@ def test_a_killed_node_loses_no_debate_and_changes_no_byte(nodes: Server, tmp_pa
     assert kept < COUNT  # the others searched after the kill
     assert (tmp_path / "ray.jsonl").read_bytes() == (tmp_path / "plain.jsonl").read_bytes()
     status = json.loads((tmp_path / "ray.jsonl.status.json").read_text())
-    assert (status["done"], status["stand_ins"]) == (COUNT, [])
+    assert (status["done"], status["fallbacks"]) == (COUNT, [])

@@ -34,7 +34,7 @@ class Standing(Item):
     share: float | None
     """Share of wins in the decided debates; a tie is half a win."""
     speeches: int
-    stand_ins: int
+    fallbacks: int
     """Speeches that a fallback debater gave."""
     words: float | None
     """Mean number of words per speech."""
@@ -147,7 +147,7 @@ def result_of(
                 undecided=count["undecided"],
                 share=float(total[one].sum()) / decided if decided else None,
                 speeches=count["speeches"],
-                stand_ins=count["stand_ins"],
+                fallbacks=count["fallbacks"],
                 words=count["words"] / count["speeches"] if count["speeches"] else None,
                 asked=costs.get(names[one]),
             )
@@ -180,7 +180,7 @@ def share_of(outcome: Outcome, speaker: str) -> float | None:
 def _count(games: JudgedDebates, name: str) -> dict[str, int]:
     """Count wins, speeches and words of a debater."""
     count = dict.fromkeys(
-        ("wins", "ties", "losses", "undecided", "speeches", "stand_ins", "words"), 0
+        ("wins", "ties", "losses", "undecided", "speeches", "fallbacks", "words"), 0
     )
     kinds = {1.0: "wins", 0.5: "ties", 0.0: "losses", None: "undecided"}
     for contest, outcome in games:
@@ -190,7 +190,7 @@ def _count(games: JudgedDebates, name: str) -> dict[str, int]:
             count[kinds[share_of(outcome, speaker)]] += 1
             said = [one for one in contest.speeches if one.speaker == speaker]
             count["speeches"] += len(said)
-            count["stand_ins"] += sum(FALLBACK in (one.model_extra or {}) for one in said)
+            count["fallbacks"] += sum(FALLBACK in (one.model_extra or {}) for one in said)
             count["words"] += sum(len(one.text.split()) for one in said)
     return count
 
@@ -243,5 +243,5 @@ def _notes(result: Tournament) -> Iterator[str]:
     if result.undecided:
         yield f"{result.undecided} debates have no verdict and do not count"
     for one in result.standings:
-        if one.stand_ins:
-            yield f"{one.name}: a fallback debater gave {one.stand_ins} of {one.speeches} speeches"
+        if one.fallbacks:
+            yield f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"

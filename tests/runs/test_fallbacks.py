@@ -93,12 +93,12 @@ def test_a_bug_of_a_debater_reaches_its_author(
     assert 'return found["nothing"]' in errors.read_text()
     status = status_of(out)
     assert (status["replaced"], status["errors"]) == (2, str(errors))
-    (one,) = status["stand_ins"]
+    (one,) = status["fallbacks"]
     assert (one["plugin"], one["by"], one["kind"]) == ("debater buggy", "grounded", "KeyError")
     assert (one["place"], one["count"]) == ("buggy_plugins.py:16 in best", 2)
 
 
-def test_a_run_of_nothing_but_stand_ins_ends_with_exit_code_1(
+def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:
     source, out = debates(tmp_path, "Zoos are bad."), tmp_path / "run.jsonl"
@@ -113,14 +113,14 @@ def test_a_run_of_nothing_but_stand_ins_ends_with_exit_code_1(
     assert "4 of 4 verdicts are from the fixed score 1" in ended.err
 
 
-def test_strict_stops_at_the_first_stand_in_and_the_run_resumes(
+def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:
     source, out = debates(tmp_path, "All is fine.", "Zoos are bad."), tmp_path / "run.jsonl"
     command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
     ended = touche_rad(*command, "--strict", "--workers", "1")
     assert ended.code == 1
-    assert "stopped at the first stand-in (--strict): debater buggy failed: KeyError" in ended.err
+    assert "stopped at the first fallback (--strict): debater buggy failed: KeyError" in ended.err
     assert "1 unit done and kept" in ended.err
     assert not out.exists()
     mend(buggy)
@@ -162,7 +162,7 @@ def test_one_answer_on_the_screen_says_above_it_who_stands_in(
 
 
 @pytest.mark.parametrize("debater", ["sinai", "composed", "rdebater", "best-of-n(of=composed)"])
-def test_an_answer_without_the_model_counts_as_a_stand_in(
+def test_an_answer_without_the_model_counts_as_a_fallback(
     tmp_path: Path, server: Scripted, index: tuple[str, str], debater: str
 ) -> None:
     server.always = content("I only talk.")
@@ -175,7 +175,7 @@ def test_an_answer_without_the_model_counts_as_a_stand_in(
     assert "model calls failed (" in ended.err
     status = status_of(out)
     assert status["replaced"] == 1
-    assert status["stand_ins"][0]["kind"] == "InvalidAnswer"
+    assert status["fallbacks"][0]["kind"] == "InvalidAnswer"
     assert status["usage"]["faults"]["InvalidAnswer"] >= 1
 
 

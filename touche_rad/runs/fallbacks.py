@@ -1,4 +1,4 @@
-"""Stand-ins: results that are not from the selected plugin, or that it made without its model.
+"""Fallbacks: results that are not from the selected plugin, or that it made without its model.
 
 Each has a cause. The first failure of each kind is logged with its place in the plugin's code, and
 its traceback is written to a file beside the run.
@@ -33,11 +33,11 @@ UTTERANCES: Final = "utterances"
 _LONGEST: Final = 300
 
 
-class StandInStop(WorkError):
-    """The first stand-in of a run with `--strict`."""
+class FallbackStop(WorkError):
+    """The first fallback of a run with `--strict`."""
 
 
-class MachineStop(StandInStop):
+class MachineStop(FallbackStop):
     """The machine has no memory, file descriptors or disk space left: no plugin is to blame."""
 
 
@@ -46,7 +46,7 @@ class InvalidResult(ValueError):
 
 
 @dataclass(frozen=True)
-class StandIn:
+class Fallback:
     """Results of one plugin's call that something else stands in for."""
 
     plugin: str
@@ -67,7 +67,7 @@ class StandIn:
 
     @property
     def group(self) -> tuple[str, ...]:
-        """What stand-ins of equal causes have in common."""
+        """What fallbacks of equal causes have in common."""
         return (self.plugin, self.by, self.what, self.kind, self.place)
 
     @property
@@ -89,40 +89,40 @@ class FailureLog:
     path: Path | None = None
     """The file of tracebacks; it is made at the first failure."""
     strict: bool = False
-    """Whether to stop at the first stand-in."""
+    """Whether to stop at the first fallback."""
     needs_machine: bool = False
     """Whether to stop at the first fault of the machine, because a repeated run has none."""
     shows: bool = True
     """Whether to log the first failure of each kind as a warning."""
     _seen: set[tuple[str, ...]] = field(default_factory=set)
 
-    def add(self, stand_in: StandIn, error: BaseException) -> None:
+    def add(self, fallback: Fallback, error: BaseException) -> None:
         """Log the first failure of its kind and write its traceback.
 
         Raises:
-            StandInStop: The run is strict, or the machine is at fault.
+            FallbackStop: The run is strict, or the machine is at fault.
         """
         if self.needs_machine:
-            stop_at_machine_fault(stand_in.plugin, error)
-        kind = (stand_in.plugin, stand_in.kind, stand_in.place)
+            stop_at_machine_fault(fallback.plugin, error)
+        kind = (fallback.plugin, fallback.kind, fallback.place)
         is_new = kind not in self._seen
         self._seen.add(kind)
         log.log(
             logging.WARNING if is_new and self.shows else logging.DEBUG,
             "%s",
-            printable(redact(stand_in.cause)),
+            printable(redact(fallback.cause)),
             exc_info=_shown_by_debug(error),
         )
         if is_new:
-            self._write(stand_in, error)
+            self._write(fallback, error)
         if self.strict and not current_context().plugin:  # a plugin may call other plugins
-            raise StandInStop(f"stopped at the first stand-in (--strict): {stand_in.cause}")
+            raise FallbackStop(f"stopped at the first fallback (--strict): {fallback.cause}")
 
-    def _write(self, stand_in: StandIn, error: BaseException) -> None:
+    def _write(self, fallback: Fallback, error: BaseException) -> None:
         if self.path is None:
             return
         lines = traceback.format_exception(type(error), error, error.__traceback__)
-        text = redact(f"{stand_in.cause}\n\n{''.join(lines)}\n\n")
+        text = redact(f"{fallback.cause}\n\n{''.join(lines)}\n\n")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
@@ -140,7 +140,7 @@ RUN_FAILURES: Final[ContextVar[FailureLog | None]] = ContextVar("run_failures", 
 """Where the failures of the current run are reported to."""
 
 
-def stand_in_for(
+def fallback_for(
     plugin: str,
     made: object,
     error: Exception,
@@ -150,8 +150,8 @@ def stand_in_for(
     count: int = 1,
     turn: int = 0,
     default: FailureLog | None = None,
-) -> StandIn:
-    """Report a failure of a plugin, and return the stand-in.
+) -> Fallback:
+    """Report a failure of a plugin, and return the fallback.
 
     Args:
         plugin: Kind and name of the plugin.
@@ -164,10 +164,10 @@ def stand_in_for(
         default: The log outside of runs.
 
     Raises:
-        StandInStop: The run is strict, or the machine is at fault.
+        FallbackStop: The run is strict, or the machine is at fault.
     """
     inner = _innermost(error)
-    one = StandIn(
+    one = Fallback(
         plugin,
         by,
         what,
@@ -234,18 +234,18 @@ def _place(error: BaseException, made: object) -> str:
     return best
 
 
-def grouped(stand_ins: Iterable[StandIn]) -> list[StandIn]:
+def grouped(fallbacks: Iterable[Fallback]) -> list[Fallback]:
     """Add the counts of equal causes; each group has the first reason, most frequent first."""
-    groups: dict[tuple[str, ...], StandIn] = {}
-    for one in stand_ins:
+    groups: dict[tuple[str, ...], Fallback] = {}
+    for one in fallbacks:
         known = groups.get(one.group)
         groups[one.group] = one if known is None else replace(known, count=known.count + one.count)
     return sorted(groups.values(), key=lambda one: -one.count)
 
 
-def warnings_of(stand_ins: Iterable[StandIn], counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield lines that say how many results are stand-ins, by whom and why."""
-    groups = grouped(stand_ins)
+def warnings_of(fallbacks: Iterable[Fallback], counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield lines that say how many results are fallbacks, by whom and why."""
+    groups = grouped(fallbacks)
     for what in dict.fromkeys(one.what for one in groups):
         mine = [one for one in groups if one.what == what]
         begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"
