@@ -83,7 +83,7 @@ def calls(html: str) -> list[dict[str, Any]]:
     return [
         call
         for part in parts
-        for debate in part["debates"]
+        for debate in part
         for turn in debate
         for _, of_run in turn.get("calls", ())
         for call in of_run

@@ -237,7 +237,7 @@ def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str)
     assert_fits(page)
 
 
-def test_whole_debates_and_queries_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
+def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
     lines = []
     for judge, winner in (("a", "Mara"), ("b", "Teo")):
@@ -253,13 +253,3 @@ def test_whole_debates_and_queries_are_browsed(open_page: OpenPage, tmp_path: Pa
         assert page.locator(".reader .turn").count() == 2
         assert_accessible(page)
         assert_fits(page)
-    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\nq2 Q0 d2 1 1.0 t\n")
-    (tmp_path / "b.run").write_text("q1 Q0 d1 1 2.0 t\nq2 Q0 d3 1 1.0 t\n")
-    (tmp_path / "qrels").write_text("q1 0 d1 1\nq2 0 d2 1\n")
-    write_report(
-        [tmp_path / "a.run", tmp_path / "b.run"], tmp_path / "q.html", labels=tmp_path / "qrels"
-    )
-    page = open_page(f"{(tmp_path / 'q.html').as_uri()}#queries&differ=1")
-    wait(page, "1 of 1")
-    assert "q2" in page.evaluate(HERE)
-    assert_accessible(page)

@@ -20,7 +20,6 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 from touche_rad.plots.svg import Dot, dots, scale
 from touche_rad.report import write_report
-from touche_rad.report.support import supported
 
 BUGGY = """
 from touche_rad.plugins import debater
@@ -82,7 +81,7 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     ]
     assert {letter for one in index["debates"] for letter in one[7]} == {"y", "n"}
     parts = [data[f"part-d{number}"] for number in range(index["parts"])]
-    told = [turn["user"] for part in parts for turns in part["debates"] for turn in turns]
+    told = [turn["user"] for part in parts for turns in part for turn in turns]
     assert sorted(told) == sorted(turn.utterance for one in debates for turn in one.turns)
 
 
@@ -181,7 +180,8 @@ def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
     run = evaluations(tmp_path / "nasty.jsonl", debates)
     write_report([run], tmp_path / "r.html", title=NASTY[0])
     page = _page(tmp_path / "r.html")
-    assert page.tags.count("script") == 5, "three scripts of ours, an index and a part"
+    data = islands((tmp_path / "r.html").read_text("utf-8"))
+    assert page.tags.count("script") == 3 + len(data), "three scripts of ours, and data"
     assert not {"img", "iframe", "object"} & set(page.tags)
     loaded = [value or "" for key, value in page.attributes if key in ("src", "href", "action")]
     assert all(value.startswith(("#", "data:,")) for value in loaded)
@@ -213,24 +213,6 @@ def test_a_file_of_no_kind_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="of no known kind"):
         write_report([tmp_path / "x"], tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
-
-
-@pytest.mark.parametrize(
-    ("response", "found"),
-    [
-        ("Zoos breed rare animals.", [("quoted", 0)]),
-        ("But wait: zoos breed rare animals.", [("quoted", 0)]),
-        ("Cages are cruel, and licences help.", [("near", 1)]),
-        ("A study from Mars proves it.", [("none", None)]),
-        ("Zoos breed rare animals. Licences close cruel cages.", [("quoted", 0), ("quoted", 1)]),
-        ("", []),
-    ],
-)
-def test_each_sentence_is_matched_to_its_argument(
-    response: str, found: list[tuple[str, int | None]]
-) -> None:
-    cited = ["Zoos breed rare animals. They do.", "Licences close cruel cages."]
-    assert [(one.how, one.argument) for one in supported(response, cited)] == found
 
 
 def test_plots_put_values_where_they_belong() -> None:
@@ -311,4 +293,6 @@ def test_a_hostile_path_is_data_and_not_whole(tmp_path: Path) -> None:
 
 
 def _arguments(page: Path) -> list[dict[str, Any]]:
-    return [*islands(page.read_text("utf-8"))["part-d0"]["arguments"]]
+    part = islands(page.read_text("utf-8"))["part-d0"]
+    turns = [turn for turns in part for turn in turns]
+    return [one for turn in turns for one in turn["answer"]["citations"]]

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from touche_rad.debate import Argument, Maxim, Response, Verdicts, path_of
+from touche_rad.debate import Maxim, Verdicts
+from touche_rad.pages.marks import marked_answer
 from touche_rad.report.asked import Call
 from touche_rad.report.conversations import Conversation, Topic
-from touche_rad.report.support import quoted_sentences, split, supported
-from touche_rad.text import count_words
 
 LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
@@ -51,18 +50,17 @@ def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> Browser:
     """
     debates: list[list[Any]] = []
     parts: list[str] = []
-    part = _Part()
+    part: list[str] = []
     for number, topic in enumerate(topics):
         for one in topic.conversations:
-            record, marks = part.add(one)
+            record, marks = _record(one)
             debates.append([number, len(parts), one.id, one.runs, *_index(one, marks)])
-            part.letters += len(record)
-            part.records.append(record)
-        if part.letters > PART_LETTERS:
-            parts.append(part.json())
-            part = _Part()
-    if part.records:
-        parts.append(part.json())
+            part.append(record)
+        if sum(map(len, part)) > PART_LETTERS:
+            parts.append(f"[{','.join(part)}]")
+            part = []
+    if part:
+        parts.append(f"[{','.join(part)}]")
     index = {
         "runs": list(runs),
         "maxims": [str(maxim) for maxim in Maxim],
@@ -83,81 +81,31 @@ def to_json(value: Any) -> str:
     return text
 
 
-class _Part:
-    """Collects debates; arguments that several turns cite are written once."""
-
-    def __init__(self) -> None:
-        self.records: list[str] = []
-        self.arguments: list[str] = []
-        self.letters = 0
-        self._known: dict[tuple[object, ...], int] = {}
-
-    def json(self) -> str:
-        """Return the part as JSON."""
-        return f'{{"debates":[{",".join(self.records)}],"arguments":[{",".join(self.arguments)}]}}'
-
-    def add(self, one: Conversation) -> tuple[str, list[int]]:
-        """Return the JSON of a debate, and the marks of its turns."""
-        turns, marks = [], []
-        for place, turn in enumerate(one.turns):
-            record: dict[str, Any] = {"user": turn.utterance}
-            mark = FALLBACK if place in one.fallbacks else 0
-            if turn.response is None:
-                mark |= UNANSWERED
-            else:
-                response, of_response = self._response(turn.response)
-                record |= response
-                mark |= of_response
-            judged = [
-                [run, *_verdicts(verdicts[place])]
-                for run, verdicts in one.judged
-                if verdicts[place]
-            ]
-            if judged:
-                record["judged"] = judged
-            asked = [[run, [*map(_call, calls)]] for run, at, calls in one.calls if at == place]
-            if asked:
-                record["calls"] = asked
-            turns.append(record)
-            marks.append(mark)
-        return to_json(turns), marks
-
-    def _response(self, response: Response) -> tuple[dict[str, Any], int]:
-        support = supported(response.content, [one.text for one in response.arguments])
-        said = [[one.text, one.how, one.argument] for one in support]
-        cited = []
-        for place, argument in enumerate(response.arguments):
-            quotations = [one for one in support if one.how == "quoted" and one.argument == place]
-            text = " ".join(one.text for one in quotations)
-            cited.append(
-                [
-                    self._argument(argument),
-                    quoted_sentences(argument.text, text) if text else [],
-                ]
-            )
-        count = count_words(response.content)
-        mark = LONG if count > LIMIT else 0
-        if any(one.how == "none" for one in support):
-            mark |= UNSUPPORTED
-        return {"said": said, "words": count, "cited": cited}, mark
-
-    def _argument(self, argument: Argument) -> int:
-        path = path_of(argument)
-        key = (argument.id, argument.text, argument.topic, argument.attacks, path)
-        if key not in self._known:
-            self._known[key] = len(self.arguments)
-            record = to_json(
-                {
-                    "id": argument.id,
-                    "text": split(argument.text),
-                    "topic": argument.topic,
-                    "attacks": argument.attacks,
-                    "path": path,
-                }
-            )
-            self.letters += len(record)
-            self.arguments.append(record)
-        return self._known[key]
+def _record(one: Conversation) -> tuple[str, list[int]]:
+    """Return the JSON of a debate, and the marks of its turns."""
+    turns, marks = [], []
+    for place, turn in enumerate(one.turns):
+        record: dict[str, Any] = {"user": turn.utterance}
+        mark = FALLBACK if place in one.fallbacks else 0
+        if turn.response is None:
+            mark |= UNANSWERED
+        else:
+            answer = marked_answer(turn.response)
+            record["answer"] = answer
+            mark |= LONG if answer["words"] > LIMIT else 0
+            if any(it["state"] == "unsupported" for it in answer["sentences"]):
+                mark |= UNSUPPORTED
+        judged = [
+            [run, *_verdicts(verdicts[place])] for run, verdicts in one.judged if verdicts[place]
+        ]
+        if judged:
+            record["judged"] = judged
+        asked = [[run, [*map(_call, calls)]] for run, at, calls in one.calls if at == place]
+        if asked:
+            record["calls"] = asked
+        turns.append(record)
+        marks.append(mark)
+    return to_json(turns), marks
 
 
 def _index(one: Conversation, marks: Sequence[int]) -> Iterator[Any]:

@@ -24,7 +24,6 @@ from touche_rad.report.browse import PART_LETTERS, browser, to_json
 from touche_rad.report.contests import contest_sections
 from touche_rad.report.conversations import Topic, topics
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
-from touche_rad.report.queries import queries
 from touche_rad.report.rates import rate_board
 from touche_rad.report.sources import Source, debates_of, sources_of
 from touche_rad.report.tournament import (
@@ -98,7 +97,6 @@ def write_report(
     if debates:
         content.add_debates()
     content.add_contests()
-    content.add_queries()
     content.add_files(ratings)
     return content.write(out, title or "touche-rad report")
 
@@ -193,17 +191,6 @@ class _Content:
         self.debates += len(entries)
         self.summary.append(f"{len(entries)} whole debates")
 
-    def add_queries(self) -> None:
-        """Add the queries of TREC runs."""
-        runs = [(one.name, one.path) for one in self.sources if one.kind is Kind.RUN]
-        if not runs:
-            return
-        qrels = self.labels if self.scored else None
-        data = queries(runs, qrels, self.bad)
-        self.browsers.append(("queries", "Queries", _QUERIES))
-        self.indexes.append(("data-queries", to_json(data)))
-        self.summary.append(f"{len(data['queries'])} queries")
-
     def add_files(self, ratings: Sequence[Path]) -> None:
         """Add the input files with their digests."""
         self.files = [(one.name, one.path.name, one.kind.value, one.sha256) for one in self.sources]
@@ -266,15 +253,13 @@ class _Content:
 
 
 _DEBATES: Final = (
-    "A marked sentence is quoted from the cited argument with its number; a dotted line: most of "
-    "its words are in the argument; a wavy line: no cited argument contains it. Annotators saw "
-    "the first two arguments."
+    "The number behind a sentence is that of the cited argument that supports it; a wavy line: no "
+    "cited argument does. Annotators saw the first two arguments."
 )
 _WHOLES: Final = (
     "The verdicts of panels on whole debates, with their scores by dimension and by speech. Open "
     "a score to read the comment."
 )
-_QUERIES: Final = "The first ten documents of each run; relevant ones have a check mark."
 _TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 
 

@@ -1,5 +1,5 @@
 "use strict";
-/* The report: browse debates, whole debates and queries. Tools above, a list, and one item in the reader. The address keeps the item and the filter: #d3-t2&run=a&maxim=quality. */
+/* The report: browse debates and whole debates. Tools above, a list, and one item in the reader. The address keeps the item and the filter: #d3-t2&run=a&maxim=quality. */
 rad.report = { browsers: [] };
 
 /* Parts of the data: an element of this page, or a file in data/ that calls radPart. In a page that
@@ -35,7 +35,7 @@ rad.report.Browser = class {
      search, row(item, match), render(item, match, state) } */
   constructor(spec) {
     Object.assign(this, spec);
-    this.nouns = this.noun === "query" ? "queries" : `${this.noun}s`;
+    this.nouns = `${this.noun}s`;
     this.found = [];
     this.at = -1;
     this.version = 0;
@@ -352,16 +352,15 @@ rad.report.start = () => {
       if (data.claims[one.claim].toLowerCase().includes(text) || one.id.toLowerCase().includes(text)) { return turns; }
       const loaded = await load(one);
       return turns.filter((at) => {
-        const { user, said = [], cited = [] } = loaded.turns[at];
-        const quoted = cited.map(([number]) => loaded.arguments[number]);
-        return [user, ...said.map(([sentence]) => sentence), ...quoted.flatMap((argument) => [argument.id, ...argument.text])]
+        const { user, answer } = loaded[at], cited = answer ? answer.citations : [];
+        return [user, answer ? answer.content : "", ...cited.flatMap((it) => [it.id, it.parts.map(([part]) => part).join("")])]
           .join(" ").toLowerCase().includes(text);
       });
     };
 
     const load = async (one) => {
       const part = await rad.report.part(`d${one.part}`);
-      return { turns: part.debates[one.index - first.get(one.part)], arguments: part.arguments };
+      return part[one.index - first.get(one.part)];
     };
 
     const options = (values) => [["", "any"], ...values.map((value) => Array.isArray(value) ? value : [value, value])];
@@ -472,12 +471,12 @@ rad.report.start = () => {
       return [
         title(`${one.index + 1}. ${data.claims[one.claim]}`, id, about),
         !match && rad.ui.notice("This debate does not match the filter."),
-        loaded.turns.map((turn, at) => renderTurn(one, turn, at, `${id}-t${at + 1}`, loaded.arguments, state, !match || match.turns.includes(at))),
+        loaded.map((turn, at) => renderTurn(one, turn, at, `${id}-t${at + 1}`, state, !match || match.turns.includes(at))),
       ];
     };
 
-    const renderTurn = (one, turn, at, id, cited, state, right) => {
-      const body = () => [userBubble(turn, permalink(id, `Turn ${at + 1}`)), response(one, turn, at, id, cited, state)];
+    const renderTurn = (one, turn, at, id, state, right) => {
+      const body = () => [userBubble(turn, permalink(id, `Turn ${at + 1}`)), response(one, turn, at, id, state)];
       if (right) { return rad.h("section", { class: "turn", id }, body()); }
       const rest = rad.h("div");
       return rad.h("section", { class: "turn other", id }, rad.h("details", { ontoggle: (event) => {
@@ -488,34 +487,21 @@ rad.report.start = () => {
     const userBubble = (turn, head) => rad.h("div", { class: "bubble user" },
       rad.h("span", { class: "who" }, head, ", user"), rad.h("span", { class: "text", dir: "auto" }, turn.user));
 
-    const response = (one, turn, at, id, cited, state) => {
-      if (!turn.said) { return rad.h("p", { class: "soft" }, "No response."); }
-      return [systemBubble(turn, id, parseInt(one.marks[at], 16) & FALLBACK), cards(turn, id, cited),
-        verdictsOf(one, turn, at, state), labelsOf(one, at), callsOf(turn)];
+    const response = (one, turn, at, id, state) => [answer(one, turn, at, id),
+      turn.answer && [verdictsOf(one, turn, at, state), labelsOf(one, at), callsOf(turn)]];
+    const answer = (one, turn, at, id) => {
+      const said = turn.answer;
+      if (!said) { return rad.h("p", { class: "soft" }, "No response."); }
+      const cards = said.citations.map((it) => rad.ui.citation(it, id));
+      return [rad.h("div", { class: "bubble system" },
+        rad.h("span", { class: "who" }, `System, ${said.words} word${said.words === 1 ? "" : "s"}${said.words > 60 ? " (over 60)" : ""}`,
+          parseInt(one.marks[at], 16) & FALLBACK ? [" ", rad.h("span", { class: "chip" }, "a fallback debater answered")] : null),
+        said.sentences.length ? rad.ui.sentences(said, id) : "(empty)"),
+      cards.length ? rad.h("div", { class: "cards" }, cards.slice(0, 2)) : rad.h("p", { class: "soft" }, "No citations."),
+      cards.length > 2 && rad.h("details", null, rad.h("summary", { class: "soft" }, `${cards.length - 2} more, which annotators did not see`),
+        rad.h("div", { class: "cards" }, cards.slice(2)))];
     };
 
-    const systemBubble = (turn, id, fallback) => rad.h("div", { class: "bubble system" },
-      rad.h("span", { class: "who" }, `System, ${turn.words} word${turn.words === 1 ? "" : "s"}${turn.words > 60 ? " (over 60)" : ""}`, fallback ? [" ", rad.h("span", { class: "chip" }, "a fallback debater answered")] : null),
-      rad.h("span", { class: "text", dir: "auto" }, turn.said.map(([text, how, argument], place) => [place ? " " : "",
-        rad.h("span", { class: `sentence ${how === "none" ? "unsupported" : how === "near" ? "near" : "supported"}`,
-          tabindex: argument === null ? null : "0", title: how === "none" ? "not in any cited argument" : how === "near" ? "most of its words are in the argument" : "quoted from the argument",
-          dataset: argument === null ? {} : { marks: `${id}-a${argument}` } }, text, argument === null ? null : rad.h("sup", null, String(argument + 1)))]),
-        turn.said.length ? null : "(empty)"));
-
-    const cards = (turn, id, cited) => {
-      if (!turn.cited.length) { return rad.h("p", { class: "soft" }, "No citations."); }
-      const all = turn.cited.map(([number, quoted], place) => {
-        const one = cited[number];
-        return rad.h("article", { class: "card", "aria-label": `Citation ${place + 1}` },
-          rad.h("p", null, rad.h("span", { class: "number", dataset: { marks: `${id}-a${place}` } }, String(place + 1)),
-            rad.h("span", { class: "text", dir: "auto" }, one.text.map((text, at) => [at ? " " : "", quoted.includes(at) ? rad.h("mark", { dataset: { marks: `${id}-a${place}` } }, text) : text]))),
-          rad.h("p", { class: "soft" }, rad.h("bdi", null, one.id), one.topic && [" · ", rad.h("bdi", null, one.topic)]),
-          one.attacks && rad.h("p", { class: "soft" }, "attacks: ", rad.h("bdi", null, one.attacks)),
-          one.path.length > 0 && rad.h("ol", { class: "path", "aria-label": "Search path" }, one.path.map((step) => rad.h("li", null, step))));
-      });
-      return [rad.h("div", { class: "cards" }, all.slice(0, 2)), all.length > 2 && rad.h("details", null,
-        rad.h("summary", { class: "soft" }, `${all.length - 2} more, which annotators did not see`), rad.h("div", { class: "cards" }, all.slice(2)))];
-    };
 
     const chip = (maxim, score, why, known) => {
       const yes = score === null ? null : score >= 0.5, differs = known !== "-" && score !== null && (known === "y") !== yes;
@@ -569,29 +555,25 @@ rad.report.start = () => {
         title(`${claim.index + 1}. ${claim.text}`, id, `${alike ? "the same debate" : `${picked.length} runs`}, ${turns.length} of ${most} turns`),
         turns.map((at) => rad.h("section", { class: "turn", id: `${id}-t${at + 1}` },
           rad.h("h4", null, permalink(`${id}-t${at + 1}`, `Turn ${at + 1}`)),
-          alike && [userBubble(known[0].loaded.turns[at], "The same turn"), shared(known[0], at, `${id}-t${at + 1}`)],
+          alike && [userBubble(known[0].loaded[at], "The same turn"), shared(known[0], at, `${id}-t${at + 1}`)],
           rad.h("div", { class: "compare", tabindex: "0", role: "group", "aria-label": `Turn ${at + 1} of ${columns.length} runs` }, columns.map((column) => rad.h("section", { class: "column", "aria-label": names[column.run] },
             rad.h("h5", null, names[column.run]), cell(column, at, `${id}-t${at + 1}-r${column.run}`, alike, state)))))),
       ];
     };
-    const shared = ({ one, loaded }, at, id) => {
-      const turn = loaded.turns[at];
-      return turn.said ? [systemBubble(turn, id, parseInt(one.marks[at], 16) & FALLBACK), cards(turn, id, loaded.arguments), labelsOf(one, at)] : rad.h("p", { class: "soft" }, "No response.");
-    };
+    const shared = ({ one, loaded }, at, id) => [answer(one, loaded[at], at, id), loaded[at].answer && labelsOf(one, at)];
     const cell = ({ run, one, loaded }, at, id, alike, state) => {
-      const turn = loaded && loaded.turns[at];
+      const turn = loaded && loaded[at];
       if (!turn) { return rad.h("p", { class: "soft" }, "This run has no such turn."); }
-      const own = turn.said && verdictsOf(one, turn, at, { ...state, run: "" }, [run]);
+      const own = turn.answer && verdictsOf(one, turn, at, { ...state, run: "" }, [run]);
       if (alike) { return own || rad.h("p", { class: "soft" }, "No verdicts."); }
-      return [userBubble(turn, `Turn ${at + 1}`), turn.said
-        ? [systemBubble(turn, id, parseInt(one.marks[at], 16) & FALLBACK), cards(turn, id, loaded.arguments), one.judges.length > FEW ? null : verdictsOf(one, turn, at, state), labelsOf(one, at)]
-        : rad.h("p", { class: "soft" }, "No response.")];
+      return [userBubble(turn, `Turn ${at + 1}`), answer(one, turn, at, id),
+        turn.answer && [one.judges.length > FEW ? null : verdictsOf(one, turn, at, state), labelsOf(one, at)]];
     };
     return browser;
   };
 }
 
-/* Whole debates and queries: the same browser with their own filters. */
+/* Whole debates: the same browser with its own filters. */
 {
   const lines = (title, about) => [rad.h("span", { class: "claim", dir: "auto" }, title), rad.h("span", { class: "soft" }, about)];
   const any = (values) => [["", "any"], ...values.map((one) => Array.isArray(one) ? one : [one, one])];
@@ -632,40 +614,7 @@ rad.report.start = () => {
     });
   };
 
-  rad.report.queries = (section, data) => {
-    const items = data.queries.map(([id, relevant, runs], index) => ({ index, id, relevant, runs }));
-    const chosen = (state) => state.run ? [data.runs.indexOf(state.run)] : null;
-    const differs = (one) => new Set(one.runs.map(([, hits]) => hits.map(([document]) => document).join(" "))).size > 1;
-    return new rad.report.Browser({
-      section, prefix: "q", noun: "query",
-      items: () => items, byIndex: (index) => items[index],
-      fields: [
-        data.runs.length > 1 && { name: "run", label: "Run", options: any(data.runs) },
-        data.runs.length > 1 && { name: "differ", label: "only where they differ" },
-        data.measures.length && { name: "none", label: "nothing relevant in the first ten" },
-      ].filter(Boolean),
-      matches: (one, state) => {
-        if (state.differ && !differs(one)) { return null; }
-        const seen = chosen(state) || one.runs.map((_, run) => run);
-        return state.none && !seen.some((run) => !one.runs[run][1].some(([, relevance]) => relevance > 0)) ? null : {};
-      },
-      textMatch: async (one, match, words) => `${one.id} ${one.runs.map(([, hits]) => hits.map(([document]) => document).join(" ")).join(" ")}`.toLowerCase().includes(words) ? match : null,
-      row: (one) => lines(one.id, data.measures.length ? `${one.relevant} relevant` : `${one.runs.filter(([, hits]) => hits.length).length} runs`),
-      render: async (one, match, state) => {
-        const id = `q${one.index + 1}`, seen = chosen(state) || one.runs.map((_, run) => run);
-        const hit = ([document, relevance]) => rad.h("li", { class: relevance > 0 ? "yes" : null }, rad.h("bdi", null, document), relevance > 0 ? ` (relevance ${relevance})` : null);
-        return [rad.h("header", { id }, rad.h("h3", null, rad.h("a", { href: `#${id}` }, `Query ${one.id}`)),
-          data.measures.length ? rad.h("p", { class: "soft" }, `${one.relevant} relevant documents`) : null),
-        rad.h("div", { class: "compare", tabindex: "0", role: "group", "aria-label": `The first documents of ${seen.length} runs` }, seen.map((run) => rad.h("section", { class: "column turn", id: `${id}-t${run + 1}` },
-          rad.h("h4", null, data.runs[run]),
-          one.runs[run][0].length ? rad.h("p", { class: "soft num" }, one.runs[run][0].map((value, at) => `${data.measures[at]} ${value.toFixed(3)}`).join(", ")) : null,
-          rad.h("ol", { class: "hits" }, one.runs[run][1].map(hit)),
-          one.runs[run][1].length ? null : rad.h("p", { class: "soft" }, "No results."))))];
-      },
-    });
-  };
-
-  for (const [name, make] of Object.entries({ debates: rad.report.debates, wholes: rad.report.contests, queries: rad.report.queries })) {
+  for (const [name, make] of Object.entries({ debates: rad.report.debates, wholes: rad.report.contests })) {
     const section = document.getElementById(name);
     if (section) { make(section, rad.island(`data-${name}`)); }
   }
