@@ -24,7 +24,6 @@ def _two(folder: Path) -> Session:
         session = open_session(run, output, annotator=name)
         for number, label in enumerate(answers):
             session.answer(Place(number, 0), Maxim.QUALITY, label)
-        session.note(Place(1, 0), f"{name}'s note")
         session.log.close()
     return open_session(run, output, annotator="cem")
 
@@ -64,10 +63,7 @@ def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_p
     turn = json.loads(session.output.read_text().splitlines()[1])[0]
     assert turn["quality"] == 0
     assert turn["settled"] == {"quality": {"label": 0, "by": "cem"}}
-    assert turn["annotators"] == {
-        "ana": {"quality": 1, "note": "ana's note"},
-        "ben": {"quality": 0, "note": "ben's note"},
-    }
+    assert turn["annotators"] == {"ana": {"quality": 1}, "ben": {"quality": 0}}
     assert session.study.open_disagreements() == [(Place(2, 0), Maxim.QUALITY)]
     session.undo()
     assert len(session.study.open_disagreements()) == 2

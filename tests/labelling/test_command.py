@@ -122,8 +122,6 @@ def test_two_annotators_get_the_same_queue_and_their_agreement(
     ("words", "message"),
     [
         (("--annotator", "a\x1b[31m"), "expected a name of 1 to 60 printable characters"),
-        (("--disagreements",), "--disagreements needs EVALUATIONS of at least two judges"),
-        (("--debate", "d99"), "has no debate 'd99'"),
         (("--with", "missing.jsonl"), "missing.jsonl"),
     ],
 )
@@ -131,15 +129,6 @@ def test_wrong_options(run: Path, tmp_path: Path, words: tuple[str, ...], messag
     code, _, err = _summary(run, "-o", tmp_path / "labels.jsonl", *words)
     assert code == 2
     assert message in err
-
-
-def test_the_queue_of_a_labels_file_stays(run: Path, tmp_path: Path) -> None:
-    output = tmp_path / "labels.jsonl"
-    assert _summary(run, "-o", output, "--seed", "3")[0] == 0
-    assert _summary(run, "-o", output)[0] == 0
-    code, _, err = _summary(run, "-o", output, "--seed", "4")
-    assert code == 2
-    assert "--seed: the queue of" in err
 
 
 def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path) -> None:

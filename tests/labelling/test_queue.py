@@ -14,7 +14,7 @@ from touche_rad.labelling.queue import Item, Sample, make_queue, samples
 DEBATES = 20
 
 
-def _queue(folder: Path, share: float, seed: int = 0, **more: bool) -> list[Item]:
+def _queue(folder: Path, share: float, seed: int = 0) -> list[Item]:
     run = write_run(folder / "run.jsonl", DEBATES)
     turns = DEBATES * TURNS
     rising = [number / turns for number in range(turns)]
@@ -22,7 +22,7 @@ def _queue(folder: Path, share: float, seed: int = 0, **more: bool) -> list[Item
     second = write_verdicts(folder / "b.jsonl", run, rising)
     exchanges = read_exchanges(run)
     judges = read_verdicts([first, second], exchanges)
-    return make_queue(exchanges, judges, random_share=share, seed=seed, **more)
+    return make_queue(exchanges, judges, random_share=share, seed=seed)
 
 
 def test_each_turn_comes_once_and_the_share_is_kept_at_any_time(tmp_path: Path) -> None:
@@ -52,17 +52,10 @@ def test_without_verdicts_all_turns_are_random(tmp_path: Path) -> None:
     assert {item.sample for item in queue} == {Sample.RANDOM}
 
 
-def test_disagreements_are_where_one_says_yes_and_another_no(tmp_path: Path) -> None:
-    queue = _queue(tmp_path, 0.0, disagreements=True)
-    assert {item.place for item in queue} == {
-        Place(number // TURNS, number % TURNS) for number in range(30, 60)
-    }
-
-
 def test_random_turns_above_the_deepest_audited_one_count_as_chosen(tmp_path: Path) -> None:
     queue = _queue(tmp_path, 0.3)
     labelled = {item.place: item.sample.value for item in queue[:30]}
-    found = samples(queue, labelled, [TURNS] * DEBATES)
+    found = samples(queue, labelled)
     deepest = max(item.rank or 0 for item in queue[:30] if item.sample is Sample.AUDIT)
     for item in queue:
         if item.rank is not None and item.rank <= deepest:
@@ -71,12 +64,6 @@ def test_random_turns_above_the_deepest_audited_one_count_as_chosen(tmp_path: Pa
             assert found[item.place] is Sample.RANDOM
         else:
             assert item.place not in found
-
-
-def test_all_turns_of_a_chosen_debate_are_chosen(tmp_path: Path) -> None:
-    queue = _queue(tmp_path, 1.0)
-    found = samples(queue, {Place(2, 0): "chosen", Place(2, 1): "random"}, [TURNS] * DEBATES)
-    assert found == {Place(2, turn): Sample.CHOSEN for turn in range(TURNS)}
 
 
 def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:

@@ -31,21 +31,17 @@ def _reopen(session: Session, run: Path, **more: Any) -> Session:
     return open_session(run, session.output, **more)
 
 
-def test_answers_notes_and_undo_survive_a_new_start(run: Path, tmp_path: Path) -> None:
+def test_answers_and_undo_survive_a_new_start(run: Path, tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     place = session.queue[0].place
     session.answer(place, Q, 1)
     session.answer(place, Q, 0)
-    session.note(place, "a note")
     session.answer(place, L, None)
     session.undo()
     again = _reopen(session, run)
     assert again.study.answers["ana"][place] == {Q: 0}
-    assert again.study.notes["ana"][place] == "a note"
-    for _ in range(2):  # undo goes on after a restart
-        again.undo()
+    again.undo()  # undo goes on after a restart
     assert again.study.answers["ana"][place] == {Q: 1}
-    assert again.study.notes["ana"] == {}
     again.undo()
     assert again.undo() is None
     assert again.study.answers["ana"] == {}
@@ -127,7 +123,6 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     session = open_session(run, tmp_path / "labels.jsonl")
     session.answer(Place(2, 1), Q, 1)
     session.answer(Place(2, 1), M, None)
-    session.note(Place(2, 1), "odd")
     session.write()
     rows = [json.loads(line) for line in session.output.read_text().splitlines()]
     assert [len(row) for row in rows] == [TURNS, 0, TURNS, TURNS]
@@ -138,7 +133,7 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
         "relation": None,
         "manner": None,
     }
-    assert turn["annotators"] == {"ana": {"quantity": 1, "manner": None, "note": "odd"}}
+    assert turn["annotators"] == {"ana": {"quantity": 1, "manner": None}}
     assert turn["sample"] == "random"
     others = [one for row in rows for one in row if one is not turn]
     assert {one[maxim] for one in others for maxim in turn if maxim in tuple(Maxim)} == {None}

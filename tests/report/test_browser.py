@@ -138,7 +138,7 @@ def test_a_permalink_lands_below_the_bars(open_page: OpenPage, judges: str, phon
     assert page.evaluate("location.hash").startswith("#d7-t3")
 
 
-def test_one_file_opens_and_searches_debates_behind_its_scripts(
+def test_one_file_opens_and_searches_debates_of_all_parts(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
     debates = [debate((f"word{n}", "x " * 60_000, "t"), claim=f"Claim {n}.") for n in range(8)]
@@ -153,13 +153,9 @@ def test_one_file_opens_and_searches_debates_behind_its_scripts(
     assert "Claim 6." in page.evaluate(HERE)
 
 
-def test_keys_go_to_turns_and_debates(open_page: OpenPage, judges: str) -> None:
-    page = open_page(f"{judges}#d1-t1")
-    page.wait_for_selector("#d1-t1.here")
-    for key, place in (("j", "d1-t2"), ("j", "d1-t3"), ("j", "d2-t1"), ("k", "d1-t3")):
-        page.keyboard.press(key)
-        page.wait_for_selector(f"#{place}.here")
-        assert page.evaluate(BELOW, place)
+def test_keys_go_to_debates(open_page: OpenPage, judges: str) -> None:
+    page = open_page(f"{judges}#d1")
+    page.wait_for_selector(".reader .turn")
     for key, place in (("n", "#d2"), ("n", "#d3"), ("p", "#d2")):
         page.keyboard.press(key)
         page.wait_for_selector(f".reader header{place}")

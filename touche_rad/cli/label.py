@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from click.core import ParameterSource
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
@@ -20,12 +19,9 @@ if TYPE_CHECKING:
 
     from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts
     from touche_rad.labelling.log import Log
-    from touche_rad.labelling.queue import Item
     from touche_rad.labelling.session import Session
 
 _SHARE: Final = 0.3
-_FIXED: Final = ("seed", "random_share", "disagreements")
-"""Options that are fixed once a labels file has a queue."""
 
 
 @opt.command(
@@ -58,18 +54,6 @@ _FIXED: Final = ("seed", "random_share", "disagreements")
         show_default=True,
         help="Share of random turns; the others are where judges disagree.",
     ),
-    opt.flag(
-        "--disagreements",
-        "Besides random turns, queue only turns where one judge says yes and another one no.",
-    ),
-    click.option(
-        "--debate",
-        "debates",
-        metavar="ID",
-        multiple=True,
-        help="Label this whole debate instead of the queue; repeatable.",
-    ),
-    opt.integer("--most", "Label only the first N turns of the queue."),
     click.option(
         "--port",
         type=click.IntRange(0, 65535),
@@ -99,7 +83,7 @@ def label_command(paths: tuple[Path, ...], **given: Any) -> None:
     judges = _judges(paths, exchanges)
     log = _open(output, exchanges, judges, given)
     try:
-        queue = _selected(queue_of(log, exchanges), exchanges, given)
+        queue = queue_of(log, exchanges)
         session = Session(exchanges, log, queue, annotator, output, judges, given["others"])
         if log.broken:
             say(
@@ -154,42 +138,15 @@ def _open(
     from touche_rad.labelling.session import header_of, log_beside
 
     path = log_beside(output)
-    settings = {name: given[name] for name in _FIXED}
+    settings = {name: given[name] for name in ("seed", "random_share")}
     header: dict[str, Any] = {}
     if not path.exists():
-        if given["disagreements"] and len(judges) < 2:
-            raise OptionError("--disagreements needs EVALUATIONS of at least two judges")
         if not judges:
             note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
             say(f"note: {note}", quiet=given["quiet"])
         queue = make_queue(exchanges, judges, **settings)
         header = header_of(exchanges, queue, **settings)
-    log = Log(path, header)
-    ctx = click.get_current_context()
-    for name, value in settings.items():
-        kept = log.header.get(name)
-        if kept != value and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            log.close()
-            raise OptionError(
-                f"--{name.replace('_', '-')}: the queue of {path} was made with {kept}; leave the "
-                "option out, or choose another output"
-            )
-    return log
-
-
-def _selected(queue: Sequence[Item], exchanges: Exchanges, given: dict[str, Any]) -> Sequence[Item]:
-    from touche_rad.errors import nearest
-    from touche_rad.labelling.queue import chosen_queue
-
-    if given["debates"]:
-        known = {debate.id for debate in exchanges.debates}
-        for name in given["debates"]:
-            if name not in known:
-                hint = nearest(name, known)
-                hint = hint if hint.startswith(" (did") else ""
-                raise OptionError(f"--debate: {exchanges.path} has no debate {name!r}{hint}")
-        queue = chosen_queue(exchanges, given["debates"])
-    return queue[: given["most"]]
+    return Log(path, header)
 
 
 def _serve(session: Session, given: dict[str, Any]) -> None:
@@ -218,10 +175,8 @@ def _serve(session: Session, given: dict[str, Any]) -> None:
             lifespan="on",
         )
     )
-    begun = session.progress()
-    where = (
-        f"{begun.done} of {begun.total} turns labelled" if begun.done else f"{begun.total} turns"
-    )
+    done, total = session.done(), len(session.queue)
+    where = f"{done} of {total} turns labelled" if done else f"{total} turns"
     say(f"{session.annotator}: {where}; stop with Ctrl-C", quiet=given["quiet"])
     address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/{token}/"
     listening.listen()

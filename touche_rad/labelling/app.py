@@ -14,14 +14,14 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.debate import Maxim
 from touche_rad.errors import why
 from touche_rad.labelling.exchanges import Place
-from touche_rad.labelling.session import LONGEST_NOTE, Session
+from touche_rad.labelling.session import Session
 from touche_rad.labelling.views import answers_record, state_record, turn_record
 from touche_rad.pages import rendering
 
@@ -42,25 +42,16 @@ _HEADERS: Final = {
 }
 
 
-class _Turn(BaseModel):
+class AnswerBody(BaseModel):
+    """An answer: 1 yes, 0 no, null unknown."""
+
     model_config = ConfigDict(extra="forbid")
 
     debate: int
     turn: int
-
-
-class AnswerBody(_Turn):
-    """An answer: 1 yes, 0 no, null unknown."""
-
     maxim: Maxim
     label: Literal[0, 1] | None
     settle: bool = False
-
-
-class NoteBody(_Turn):
-    """A note; an empty text deletes it."""
-
-    note: Annotated[str, Field(max_length=LONGEST_NOTE)]
 
 
 def new_token() -> str:
@@ -135,8 +126,6 @@ def _add_page(router: APIRouter, session: Session, token: str, settle: bool) -> 
                 "run": session.exchanges.path.name,
                 "output": session.output.name,
                 "settle": settle,
-                "judges": len(session.judges),
-                "longest_note": LONGEST_NOTE,
             },
         )
 
@@ -188,15 +177,9 @@ def _add_data(router: APIRouter, session: Session) -> None:
         _store(lambda: session.answer(place, body.maxim, body.label, settle=body.settle))
         return saved(place)
 
-    @router.post("/note")
-    async def note(body: NoteBody) -> dict[str, Any]:
-        place = check(Place(body.debate, body.turn))
-        _store(lambda: session.note(place, body.note))
-        return saved(place)
-
     @router.post("/undo")
     async def undo(body: dict[str, Any]) -> dict[str, Any]:
-        """Take back the last answer or note; null if there is none."""
+        """Take back the last answer; null if there is none."""
         undone = _store(session.undo)
         if undone is None:
             return {"undone": None}

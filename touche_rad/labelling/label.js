@@ -81,14 +81,11 @@
     const focused = document.activeElement && document.activeElement.dataset.choice;
     rad.replace($("questions"), QUESTIONS.map(question));
     if (focused) { $("questions").querySelector(`[data-choice="${focused}"]`)?.focus(); }
-    rad.replace($("note-text"), settle ? shown.others.filter((one) => one.note).map((one) => rad.h("p", null, rad.h("bdi", null, one.name), ": ", rad.h("span", { class: "text", dir: "auto" }, one.note)))
-      : shown.note && rad.h("span", { class: "text", dir: "auto" }, shown.note));
-    $("note").textContent = shown.note ? "Edit note" : "Note";
     showRevealed();
   };
   const answerWord = (label) => label === null ? rad.h("span", { class: "unknown" }, "don't know") : rad.ui.answer(label === 1);
   const showRevealed = () => {
-    const why = { audit: "The judges disagree on this turn, or are least certain.", random: "This turn is part of the random sample.", chosen: "You chose this debate." }[shown.sample];
+    const why = { audit: "The judges disagree on this turn, or are least certain.", random: "This turn is part of the random sample." }[shown.sample];
     const judges = shown.verdicts || [];
     rad.replace($("revealed"), shown.complete && !settle && [why && rad.h("p", { class: "soft" }, why),
       judges.map((one) => [rad.h("h3", null, "Judge ", rad.h("bdi", null, one.judge)), rad.ui.verdicts(one.verdicts)])]);
@@ -99,8 +96,7 @@
     const [done, total] = settle ? [settled, queue.disagreements] : [queue.done, queue.total];
     $("position").textContent = queue.places.length ? `${at + 1} of ${queue.places.length}` : "";
     $("rate").textContent = settle ? `${done} of ${total} disagreements settled`
-      : `${done} labelled${queue.begun ? `, ${queue.begun} begun` : ""}`;
-    rad.replace($("who"), rad.h("bdi", null, data.annotator));
+      : `${done} labelled`;
     $("progress").max = Math.max(total, 1); $("progress").value = done;
     $("undo").disabled = !queue.can_undo;
     $("unsettled").textContent = queue.unsettled ? ` (${queue.unsettled})` : "";
@@ -150,7 +146,7 @@
     queue = await request(`queue?settle=${settle}`);
     at = 0; shown = null; works();
     if (!queue.places.length) {
-      for (const id of ["earlier", "current", "arguments", "questions", "note-text", "revealed"]) { $(id).replaceChildren(); }
+      for (const id of ["earlier", "current", "arguments", "questions", "revealed"]) { $(id).replaceChildren(); }
       showState({});
       rad.replace($("alert"), rad.ui.notice(settle ? "The annotators do not disagree on any turn." : "The queue is empty.", ""));
     } else {
@@ -194,15 +190,6 @@
     if (number >= 0) { active = number; showAnswers(); }
     works(); showState({});
   });
-  const openNote = () => { if (!shown) { return; } $("note-field").value = shown.note; $("note-dialog").showModal(); $("note-field").focus(); };
-  $("note-form").addEventListener("submit", () => {
-    const turn = shown, place = at, note = $("note-field").value.trim();
-    if (note === turn.note) { return; }
-    turn.note = note; showAnswers();
-    inOrder(async () => { taken(turn, place, await request("note", { debate: turn.debate, turn: turn.turn, note })); works(); });
-  });
-  $("note-field").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); $("note-form").requestSubmit(); } });
-  $("note-cancel").addEventListener("click", () => $("note-dialog").close());
 
   /* Keys */
   const rubric = () => { const dialog = $("rubric"); if (dialog.open) { dialog.close(); } else { dialog.showModal(); } };
@@ -212,19 +199,18 @@
     map[String(number + 1)] = [`${name}: yes`, () => answer(number, 1)];
     map[`Shift+${number + 1}`] = [`${name}: no`, () => answer(number, 0)];
   });
-  rad.keys({ ...map,
+  Object.assign(map, {
     d: ["Don't know, on the framed question", () => answer(active, null)],
-    u: ["Undo the last answer or note", undo], n: ["Note", openNote],
+    u: ["Undo the last answer", undo],
     Enter: ["Next open turn", nextOpen],
     ArrowRight: ["Next turn", () => move(at + 1)], ArrowLeft: ["Previous turn", () => move(at - 1)],
     ArrowDown: ["Frame the next question", () => step(1)], ArrowUp: ["Frame the question above", () => step(-1)],
     "?": ["Show or hide this rubric", rubric] });
+  rad.keys(map);
   rad.keys.help = rubric;
-  const KEYS = [["1 to 4", "yes on Quantity, Quality, Relation, Manner"], ["Shift+1 to 4", "no"], ["d", "don't know, on the framed question"], ["↑ ↓", "frame another question"],
-    ["Enter", "next open turn"], ["← →", "previous or next turn"], ["u", "undo the last answer or note"], ["n", "write a note"], ["?", "show or hide this rubric"]];
-  rad.add($("key-list"), KEYS.map(([key, what]) => [rad.h("dt", null, rad.h("kbd", null, key)), rad.h("dd", null, what)]));
+  rad.add($("key-list"), Object.entries(map).map(([key, [what]]) => [rad.h("dt", null, rad.h("kbd", null, key)), rad.h("dd", null, what)]));
   document.addEventListener("keydown", (event) => { if (event.key === "?" && !event.defaultPrevented && $("rubric").open) { event.preventDefault(); $("rubric").close(); } });
-  $("undo").addEventListener("click", undo); $("note").addEventListener("click", openNote);
+  $("undo").addEventListener("click", undo);
   $("next").addEventListener("click", nextOpen); $("previous").addEventListener("click", () => move(at - 1));
   addEventListener("hashchange", () => start().catch(fail));
   if (data.settle && !location.hash) { rad.address.write({ view: "settle" }); }

@@ -71,7 +71,6 @@ class Log:
         if not whole:  # new, or killed while the first line was written
             os.ftruncate(self._file, 0)
             self._write(self.header)
-            self._sync_folder()
         elif len(whole) < len(data):
             os.write(self._file, b"\n")  # ends the incomplete line
 
@@ -96,13 +95,6 @@ class Log:
         except OSError:
             os.ftruncate(self._file, before)
             raise
-
-    def _sync_folder(self) -> None:
-        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

@@ -23,8 +23,6 @@ class Sample(StrEnum):
     RANDOM = "random"
     AUDIT = "audit"
     """The judges disagree most on it, or the only judge is least certain."""
-    CHOSEN = "chosen"
-    """The annotator chose its debate."""
 
 
 class Item(NamedTuple):
@@ -42,7 +40,6 @@ def make_queue(
     *,
     random_share: float,
     seed: int,
-    disagreements: bool = False,
 ) -> list[Item]:
     """Return the turns of a run in the order in which they are labelled.
 
@@ -51,11 +48,10 @@ def make_queue(
         judges: Verdicts; without them all turns are in random order.
         random_share: Share of random turns.
         seed: Random seed of the random order.
-        disagreements: The audit chooses only turns where one judge says yes and another one no.
     """
     shuffled = sorted(exchanges.views)
     random.Random(seed).shuffle(shuffled)
-    ranked = _ranked(shuffled, judges, disagreements) if judges else []
+    ranked = _ranked(shuffled, judges) if judges else []
     ranks = {place: rank for rank, place in enumerate(ranked)}
     share = random_share if judges else 1.0
     taken: set[Place] = set()
@@ -76,23 +72,12 @@ def make_queue(
         queue.append(Item(place, sample, ranks.get(place)))
 
 
-def chosen_queue(exchanges: Exchanges, ids: Sequence[str]) -> list[Item]:
-    """Return the turns of some debates in their order."""
-    wanted = {number for number, debate in enumerate(exchanges.debates) if debate.id in ids}
-    return [
-        Item(place, Sample.CHOSEN) for place in sorted(exchanges.views) if place.debate in wanted
-    ]
-
-
-def samples(
-    queue: Sequence[Item], labelled: Mapping[Place, str], shape: Sequence[int]
-) -> dict[Place, Sample]:
+def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place, Sample]:
     """Return why turns have a label, and which others the labels of chosen turns stand for.
 
     Args:
         queue: The whole queue.
         labelled: Why each labelled turn was shown.
-        shape: The number of turns of each debate.
     """
     audited = {place for place, sample in labelled.items() if sample == Sample.AUDIT}
     deepest = max((item.rank or 0 for item in queue if item.place in audited), default=-1)
@@ -101,8 +86,6 @@ def samples(
     }
     for place, sample in labelled.items():
         found.setdefault(place, Sample(sample))
-        if sample == Sample.CHOSEN:
-            found |= {Place(place.debate, at): Sample.CHOSEN for at in range(shape[place.debate])}
     return found
 
 
@@ -110,9 +93,7 @@ def _left(places: Sequence[Place], taken: Container[Place]) -> Iterator[Place]:
     return (place for place in places if place not in taken)
 
 
-def _ranked(
-    places: Sequence[Place], judges: Sequence[JudgeVerdicts], disagreements: bool
-) -> list[Place]:
+def _ranked(places: Sequence[Place], judges: Sequence[JudgeVerdicts]) -> list[Place]:
     """Return the turns that judges scored; the most disputed, or least certain, first."""
     keys: dict[Place, tuple[float, float]] = {}
     for place in places:
@@ -120,7 +101,6 @@ def _ranked(
             (-_apart(scores), -pstdev(scores))
             for maxim in Maxim
             if (scores := _scores(place, maxim, judges))
-            and (not disagreements or len({score >= 0.5 for score in scores}) > 1)
         ]
         if worst:
             keys[place] = min(worst)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Maxim, Verdict
@@ -15,8 +14,6 @@ from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 from touche_rad.labelling.log import Event, Log
 from touche_rad.labelling.queue import Item, Sample, samples
 from touche_rad.labelling.study import Answer, Study, Undone, add_labels, label_rows, now
-
-LONGEST_NOTE: Final = 2_000
 
 
 def log_beside(output: Path) -> Path:
@@ -54,17 +51,6 @@ def queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
     return queue
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far an annotator is."""
-
-    done: int
-    """Turns of the queue with four answers."""
-    begun: int
-    """Turns of the queue with one to three answers."""
-    total: int
-
-
 class Session:
     """One annotator's work on a labels file."""
 
@@ -91,7 +77,6 @@ class Session:
         """
         self.exchanges, self.log, self.queue, self.judges = exchanges, log, queue, judges
         self._sample_of = {item.place: item.sample for item in queue}
-        self._whole_queue = queue_of(log, exchanges)
         self.annotator, self.output = annotator, output
         self.study = Study()
         for number, event in enumerate(log.events, 2):
@@ -119,7 +104,6 @@ class Session:
             if one == self.annotator or one in self.study.annotators:
                 raise UserError(f"{path} has labels of {one}, and so has {self.log.path}")
             self.study.answers[one] = study.answers[one]
-            self.study.notes[one] = study.notes[one]
 
     def answer(self, place: Place, maxim: Maxim, label: Answer, *, settle: bool = False) -> None:
         """Store an answer, or settle a disagreement."""
@@ -130,12 +114,8 @@ class Session:
             event["sample"] = sample.value
         self._apply(event)
 
-    def note(self, place: Place, text: str) -> None:
-        """Store a note; an empty text deletes it."""
-        self._apply({**self._event(place), "note": text[:LONGEST_NOTE]})
-
     def undo(self) -> Undone | None:
-        """Take back the annotator's last answer or note; None if there is none."""
+        """Take back the annotator's last answer; None if there is none."""
         if not self.study.can_undo(self.annotator):
             return None
         return self._apply({"at": now(), "by": self.annotator, "undo": True})
@@ -155,7 +135,7 @@ class Session:
 
     def samples(self) -> dict[Place, Sample]:
         """Return which turns are random, and which were chosen (see `queue.samples`)."""
-        return samples(self._whole_queue, self.study.samples, self.exchanges.shape)
+        return samples(self.queue, self.study.samples)
 
     def first_open(self) -> int:
         """Return the number of the first incomplete turn of the queue, or of the last turn."""
@@ -164,12 +144,9 @@ class Session:
                 return number
         return max(len(self.queue) - 1, 0)
 
-    def progress(self) -> Progress:
-        """Return how far the annotator is."""
-        answers = self.study.answers[self.annotator]
-        counts = [len(answers.get(item.place, ())) for item in self.queue]
-        done = sum(count == len(Maxim) for count in counts)
-        return Progress(done, sum(count > 0 for count in counts) - done, len(counts))
+    def done(self) -> int:
+        """Return the number of turns of the queue that are labelled."""
+        return sum(self.study.is_complete(self.annotator, item.place) for item in self.queue)
 
     def agreement(self) -> Agreement:
         """Return the agreement of all annotators."""

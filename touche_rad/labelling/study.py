@@ -30,8 +30,7 @@ class Undone:
     """What an undo took back."""
 
     place: Place
-    maxim: Maxim | None
-    """None for a note."""
+    maxim: Maxim
 
 
 @dataclass
@@ -39,7 +38,6 @@ class Study:
     """The answers of all annotators."""
 
     answers: dict[str, dict[Place, Answers]] = field(default_factory=lambda: defaultdict(dict))
-    notes: dict[str, dict[Place, str]] = field(default_factory=lambda: defaultdict(dict))
     settled: dict[Place, dict[Maxim, Settled]] = field(default_factory=lambda: defaultdict(dict))
     samples: dict[Place, str] = field(default_factory=dict)
     """Why each labelled turn was shown."""
@@ -50,26 +48,22 @@ class Study:
         by = str(event["by"])
         if event.get("undo"):
             return self._undo(by)
-        self._done[by].append((event, self._set(event)))
+        if "note" not in event:  # logs of earlier versions have notes
+            self._done[by].append((event, self._set(event)))
         return None
 
     def _set(self, event: Event) -> Any:
-        """Store an answer or a note; return what stood there before, or _NOTHING."""
+        """Store an answer; return what stood there before, or _NOTHING."""
         place, store, key = self._where(event)
         before = store.get(key, _NOTHING)
-        if "note" in event:
-            store[key] = str(event["note"])
-        else:
-            label: Answer = event["label"]
-            store[key] = Settled(label, str(event["by"])) if event.get("settle") else label
-            if "sample" in event:
-                self.samples.setdefault(place, str(event["sample"]))
+        label: Answer = event["label"]
+        store[key] = Settled(label, str(event["by"])) if event.get("settle") else label
+        if "sample" in event:
+            self.samples.setdefault(place, str(event["sample"]))
         return before
 
     def _where(self, event: Event) -> tuple[Place, dict[Any, Any], Any]:
         place, by = Place(int(event["debate"]), int(event["turn"])), str(event["by"])
-        if "note" in event:
-            return place, self.notes[by], place
         if event.get("settle"):
             return place, self.settled[place], Maxim(event["maxim"])
         return place, self.answers[by].setdefault(place, {}), Maxim(event["maxim"])
@@ -87,7 +81,7 @@ class Study:
             del self.answers[by][place]
         if place not in self._labelled():
             self.samples.pop(place, None)
-        return Undone(place, None if "note" in event else Maxim(event["maxim"]))
+        return Undone(place, Maxim(event["maxim"]))
 
     def _labelled(self) -> set[Place]:
         return {place for of_one in self.answers.values() for place in of_one}
@@ -164,8 +158,6 @@ def add_labels(study: Study, rows: Sequence[Sequence[Mapping[Any, Any]]], name: 
             if answers:
                 added[annotator] = None
                 study.answers[annotator][place] = answers
-            if isinstance(given, dict) and isinstance(given.get("note"), str):
-                study.notes[annotator][place] = given["note"]
     return list(added)
 
 
@@ -205,12 +197,9 @@ def _row(study: Study, place: Place, samples: Mapping[Place, str]) -> dict[Any, 
     if place in samples:
         row["sample"] = str(samples[place])
     annotators = {
-        name: {
-            **{maxim.value: label for maxim, label in of_one.get(place, {}).items()},
-            **({"note": note} if (note := study.notes[name].get(place)) else {}),
-        }
-        for name, of_one in list(study.answers.items())
-        if place in of_one or study.notes[name].get(place)
+        name: {maxim.value: label for maxim, label in of_one[place].items()}
+        for name, of_one in study.answers.items()
+        if place in of_one
     }
     if annotators:
         row["annotators"] = annotators

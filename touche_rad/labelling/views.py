@@ -55,7 +55,6 @@ def answers_record(session: Session, place: Place) -> dict[str, Any]:
     complete = study.is_complete(own, place)
     return {
         "answers": {maxim.value: label for maxim, label in given.items()},
-        "note": study.notes[own].get(place, ""),
         "settled": {
             maxim.value: {"label": one.label, "by": one.by}
             for maxim, one in study.settled.get(place, {}).items()
@@ -92,7 +91,6 @@ def _others(session: Session, place: Place) -> list[dict[str, Any]]:
             "answers": {
                 maxim.value: label for maxim, label in study.answers[name].get(place, {}).items()
             },
-            "note": study.notes[name].get(place, ""),
         }
         for name in study.annotators
         if place in study.answers[name]
@@ -106,12 +104,11 @@ def state_record(session: Session, places: Sequence[Place]) -> dict[str, Any]:
         session: The annotator's work.
         places: The turns of the view: the queue, or the disagreements.
     """
-    progress, study = session.progress(), session.study
+    study = session.study
     answers = study.answers[session.annotator]
     return {
-        "done": progress.done,
-        "begun": progress.begun,
-        "total": progress.total,
+        "done": session.done(),
+        "total": len(session.queue),
         "counts": [len(answers.get(place, ())) for place in places],
         "can_undo": study.can_undo(session.annotator),
         "annotators": study.annotators,

@@ -1,5 +1,5 @@
 "use strict";
-/* What every page's script uses: rad.h, rad.measure, rad.island, rad.keys, rad.address, rad.theme, rad.sort. */
+/* What every page's script uses: rad.h, rad.measure, rad.island, rad.keys, rad.address, rad.sort. */
 const rad = {};
 
 /* Control characters and direction overrides, written out so that they change nothing else. */
@@ -41,26 +41,6 @@ rad.measure = (name, element) => {
 
 rad.island = (id) => JSON.parse(document.getElementById(id).textContent);
 
-/* Storage fails in private windows and for files: the page works without it. */
-rad.store = {
-  get(key) { try { return localStorage.getItem(key); } catch { return null; } },
-  set(key, value) { try { localStorage.setItem(key, value); return true; } catch { return false; } },
-};
-
-/* Light, dark, or as the system says. */
-rad.theme = {
-  dark() {
-    const set = document.documentElement.dataset.theme;
-    return set ? set === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  },
-  set(name) { document.documentElement.dataset.theme = name; rad.store.set("rad-theme", name); },
-  toggle() { rad.theme.set(rad.theme.dark() ? "light" : "dark"); },
-};
-{
-  const kept = rad.store.get("rad-theme");
-  if (kept === "dark" || kept === "light") { document.documentElement.dataset.theme = kept; }
-}
-
 /* The address: #TARGET&name=value&... The target is an element's id; plain #TARGET works too. */
 rad.address = {
   read() {
@@ -90,14 +70,13 @@ rad.address = {
   },
 };
 
-/* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...], "Ctrl+Enter": [...] }).
+/* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...]).
    Letters and signs are named as typed; digits as "1" and "Shift+1" on any keyboard.
-   Keys without Ctrl do nothing while the reader types in a field. "?" shows all of them. */
+   Keys do nothing while the reader types in a field. "?" shows all of them. */
 {
   const actions = new Map();
   const typing = (target) => target instanceof Element && target.closest("input:not([type=checkbox],[type=radio],[type=button]), textarea, select, [contenteditable]");
   const names = (event) => {
-    const ctrl = event.ctrlKey || event.metaKey;
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     const found = [];
     if (digit) { found.push((event.shiftKey ? "Shift+" : "") + digit[1]); }
@@ -105,7 +84,7 @@ rad.address = {
       if (event.shiftKey && event.key.length > 1) { found.push(`Shift+${event.key}`); }
       found.push(event.key);
     }
-    return ctrl ? found.map((name) => `Ctrl+${name}`) : found;
+    return found;
   };
   rad.keys = (map) => { for (const [name, action] of Object.entries(map)) { actions.set(name, action); } };
   rad.keys.help = () => {
@@ -121,13 +100,13 @@ rad.address = {
   };
   rad.keys({ "?": ["Show or hide this help", rad.keys.help] });
   document.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.altKey || event.defaultPrevented) { return; }
+    if (event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) { return; }
     const name = names(event).find((one) => actions.has(one));
     if (!name) { return; }
-    if (typing(event.target) && !event.ctrlKey && !event.metaKey) { return; }
+    if (typing(event.target)) { return; }
     const open = document.querySelector("dialog[open]");
     if (open && !(open.id === "rad-keys" && name === "?")) { return; }
-    if (/^(?:Enter| )$/.test(event.key) && !event.ctrlKey && event.target.closest("button, a, summary")) { return; }
+    if (/^(?:Enter| )$/.test(event.key) && event.target.closest("button, a, summary")) { return; }
     event.preventDefault();
     actions.get(name)[1](event);
   });
@@ -177,16 +156,12 @@ rad.sort = (table) => {
 
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element && event.target.closest("[data-action]");
-  if (button && button.dataset.action === "theme") { rad.theme.toggle(); }
   if (button && button.dataset.action === "keys") { rad.keys.help(); }
 });
-/* Prepare the elements of the page, once: a page with much data behind its scripts calls it early. */
-rad.ready = () => {
-  rad.ready = () => {};
+addEventListener("DOMContentLoaded", () => {
   const bar = document.querySelector(".bar");
   if (bar) { new ResizeObserver(() => rad.measure("--bar", bar)).observe(bar); }
   document.querySelectorAll("table[data-sortable]").forEach(rad.sort);
   if (rad.address.read().at) { rad.address.show(); }
-};
-addEventListener("DOMContentLoaded", () => rad.ready());
+});
 addEventListener("hashchange", () => { if (rad.address.read().at) { rad.address.show(); } });

@@ -40,8 +40,6 @@ LARGE: Final = 8_000_000
 """Bytes of input from which the report is a folder, if no output is given."""
 INDEX: Final = "index.html"
 DATA: Final = "data"
-_FIRST_PARTS: Final = ("part-d0", "part-w0")
-"""These are before the scripts of a page that is one file, so that its first view is early."""
 _SAMPLES: Final = 2000
 _PART: Final = re.compile(r"[dw]\d+\.js")
 
@@ -233,7 +231,6 @@ class _Content:
         ]
         data = [(f"part-{name}", Markup(part)) for name, part in parts]
         shown = [(name, Markup(index)) for name, index in self.indexes]
-        shown += [one for one in data if one[0] in _FIRST_PARTS]
         return render_page(
             "report/report.html.jinja",
             title=title,
@@ -244,8 +241,7 @@ class _Content:
             sources=self.files,
             reference=reference,
             seed=self.seed,
-            islands=shown,
-            late=[one for one in data if one[0] not in _FIRST_PARTS],
+            islands=[*shown, *data],
             scripts=[read_asset(SCRIPT)],
             styles=[read_asset("report/report.css")],
             policy={} if parts or not self.parts else {"script-src": "'self'"},

@@ -2,19 +2,12 @@
 /* The report: browse debates and whole debates. Tools above, a list, and one item in the reader. The address keeps the item and the filter: #d3-t2&run=a&maxim=quality. */
 rad.report = { browsers: [] };
 
-/* Parts of the data: an element of this page, or a file in data/ that calls radPart. In a page that
-   is one file, the parts are behind the scripts, except the first. */
+/* Parts of the data: an element of this page, or a file in data/ that calls radPart. */
 {
   const parts = new Map(), waiting = new Map();
   window.radPart = (name, value) => { waiting.get(name)?.(value); waiting.delete(name); };
-  const parsed = document.readyState === "loading" ? new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve)) : null;
   const inside = document.querySelector("script[id^=part-]") !== null;
-  const load = async (name) => {
-    if (!inside) { return fetchPart(name); }
-    const find = () => document.getElementById(`part-${name}`);
-    if (!find()?.nextElementSibling) { await parsed; }  // the browser may have read half of it
-    return JSON.parse(find().textContent);
-  };
+  const load = async (name) => inside ? rad.island(`part-${name}`) : fetchPart(name);
   const fetchPart = (name) => new Promise((resolve, reject) => {
     waiting.set(name, resolve);
     const script = document.createElement("script");
@@ -207,19 +200,6 @@ rad.report.Browser = class {
     await this.open(one, [`${this.letter()}${one.index + 1}`], false);
   }
 
-  /* Go to the next or previous matching turn, also in the next debate. */
-  async turn(by) {
-    const turns = [...this.reader.querySelectorAll(".turn:not(.other)")];
-    const here = turns.findIndex((one) => one.classList.contains("here"));
-    const next = turns[here < 0 && by < 0 ? -1 : here + by];
-    if (next) { this.scrollTo(next.id); this.remember(next.id); return; }
-    if (this.at + by < 0 || this.at + by >= this.found.length) { return; }
-    await this.step(by);
-    const fresh = [...this.reader.querySelectorAll(".turn:not(.other)")];
-    const first = by > 0 ? fresh[0] : fresh[fresh.length - 1];
-    if (first) { this.scrollTo(first.id); this.remember(first.id); }
-  }
-
   /* Mark the current row of the list, and scroll the list so that it is visible. */
   reveal() {
     for (const one of this.rows.querySelectorAll("[aria-current]")) { one.removeAttribute("aria-current"); }
@@ -233,17 +213,7 @@ rad.report.Browser = class {
   }
 };
 
-/* The browser whose items the reader sees; keys belong to it. */
-rad.report.active = () => {
-  const middle = innerHeight / 2;
-  return rad.report.browsers.find((one) => {
-    const box = one.section.getBoundingClientRect();
-    return box.top < middle && box.bottom > middle;
-  }) || rad.report.browsers[0];
-};
-
 rad.report.start = () => {
-  rad.ready();
   const follow = () => {
     const values = rad.address.read();
     for (const one of rad.report.browsers) {
@@ -251,21 +221,12 @@ rad.report.start = () => {
       one.follow(named ? values : {});
     }
   };
-  const act = (call) => () => { const one = rad.report.active(); if (one) { call(one); } };
+  const act = (call) => () => { call(rad.report.browsers[0]); };
   if (rad.report.browsers.length) {
     rad.keys({
-      "j": ["Next turn", act((one) => one.turn(1))],
-      "k": ["Previous turn", act((one) => one.turn(-1))],
       "n": ["Next debate", act((one) => one.step(1))],
       "p": ["Previous debate", act((one) => one.step(-1))],
       "/": ["Search", act((one) => { one.search.focus(); one.search.select(); })],
-      "f": ["Open or close the filter", act((one) => { const filter = one.tools.querySelector(".filter"); filter.open = !filter.open; if (filter.open) { filter.querySelector("select, input").focus(); } })],
-    });
-    document.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") { return; }
-      const filter = document.querySelector(".filter[open], .picks[open]");
-      if (filter) { filter.open = false; filter.querySelector("summary").focus(); }
-      else if (event.target instanceof HTMLInputElement) { event.target.blur(); }
     });
     addEventListener("hashchange", follow);
     follow();
@@ -477,11 +438,8 @@ rad.report.start = () => {
 
     const renderTurn = (one, turn, at, id, state, right) => {
       const body = () => [userBubble(turn, permalink(id, `Turn ${at + 1}`)), response(one, turn, at, id, state)];
-      if (right) { return rad.h("section", { class: "turn", id }, body()); }
-      const rest = rad.h("div");
-      return rad.h("section", { class: "turn other", id }, rad.h("details", { ontoggle: (event) => {
-        if (event.target.open && !rest.hasChildNodes()) { rad.add(rest, body()); }
-      } }, rad.h("summary", { class: "soft" }, `Turn ${at + 1}, which does not match the filter`), rest));
+      return right ? rad.h("section", { class: "turn", id }, body())
+        : rad.h("section", { class: "turn other", id }, rad.h("details", null, rad.h("summary", { class: "soft" }, `Turn ${at + 1}, which does not match the filter`), body()));
     };
 
     const userBubble = (turn, head) => rad.h("div", { class: "bubble user" },
@@ -517,15 +475,8 @@ rad.report.start = () => {
       const chosenRun = state.run ? names.indexOf(state.run) : -1;
       const own = all.filter(([run]) => run === chosenRun);
       if (all.length <= FEW) { return all.map((each) => row(one, at, each)); }
-      const rest = rad.h("div");
       return [own.map((each) => row(one, at, each)),
-        rad.h("div", { class: "verdicts" }, rad.h("b", null, `${all.length} judges`), maxims.map((maxim, place) => {
-          const yes = all.filter(([, scores]) => scores[place] !== null && scores[place] >= 0.5).length;
-          const no = all.filter(([, scores]) => scores[place] !== null && scores[place] < 0.5).length;
-          return rad.h("span", { class: "chip" }, `${maxim} `, rad.h("span", { class: "yes" }, `${yes} yes`), " ", rad.h("span", { class: "no" }, `${no} no`));
-        })),
-        rad.h("details", { ontoggle: (event) => { if (event.target.open && !rest.hasChildNodes()) { rad.add(rest, all.map((each) => row(one, at, each))); } } },
-          rad.h("summary", { class: "soft" }, `The verdicts of ${all.length} judges`), rest)];
+        rad.h("details", null, rad.h("summary", { class: "soft" }, `The verdicts of ${all.length} judges`), all.map((each) => row(one, at, each)))];
     };
     const labelsOf = (one, at) => {
       const known = maxims.map((_, maxim) => label(one, at, maxim));

@@ -6,7 +6,6 @@
   const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
   const LONGEST = 8_000_000;
-  const SILENT = 30;
   let state = { turns: [], at: -1 };
   let running = null;
   let written = "";
@@ -179,13 +178,7 @@
   };
   const ask = async (turn, index, which, body, signal) => {
     const one = turn.answers[which];
-    let silence = null;
-    const heard = () => {
-      clearTimeout(silence);
-      silence = setTimeout(() => { one.working = `the server has sent nothing for ${SILENT} s; still waiting`; renew(index, which); }, SILENT * 1000);
-    };
     try {
-      heard();
       const reply = await fetch("/debate/answer", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
       if (!reply.ok) {
         const said = await reply.json().catch(() => ({}));
@@ -196,7 +189,6 @@
       for (;;) {
         const { done, value } = await reader.read();
         if (done) { break; }
-        heard();
         const lines = (rest + value).split("\n");
         rest = lines.pop();
         for (const line of lines) {
@@ -209,7 +201,6 @@
     } catch (error) {
       one.problem = error.name === "AbortError" ? "Stopped." : error instanceof TypeError ? "The server cannot be reached. Is touche-rad serve still running?" : `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
     } finally {
-      clearTimeout(silence);
       one.working = "";
       renew(index, which);
     }
@@ -254,7 +245,7 @@
     show(); save(); $("say").focus({ preventScroll: true });
   };
   const goOn = (index) => { if (!running) { state.at = index; show(); save(); $("say").focus({ preventScroll: true }); } };
-  const write = (value) => { $("say").value = value; rad.store.set("rad-draft", value); };
+  const write = (value) => { $("say").value = value; };
 
   /* --- export, keys, start ------------------------------------------------------------------- */
   const download = () => {
@@ -271,19 +262,8 @@
     try { await navigator.clipboard.writeText(location.href); $("where").textContent = "The address is copied."; }
     catch { $("where").textContent = "Copy the address of this page: it contains the debate."; }
   };
-  const near = (by) => {
-    const shown = path(state.at);
-    const now = document.activeElement && document.activeElement.closest(".turn");
-    const at = now ? shown.indexOf(Number(now.id.slice(1))) + by : by > 0 ? 0 : shown.length - 1;
-    if (shown.length) { focusTurn(shown[Math.max(0, Math.min(shown.length - 1, at))]); }
-  };
-  const focused = () => { const now = document.activeElement && document.activeElement.closest(".turn"); return now ? Number(now.id.slice(1)) : state.at; };
   rad.keys({
     "/": ["Write a message (Escape leaves the field)", () => $("say").focus()],
-    "j": ["Next turn", () => near(1)], "k": ["Previous turn", () => near(-1)],
-    "c": ["Continue from the turn in focus", () => { if (state.turns.length) { goOn(focused()); } }],
-    "1": ["Select the first answer: the debate continues with it", () => { if (state.turns.length) { pick(focused(), 0); } }],
-    "2": ["Select the second answer", () => { if (state.turns.length && state.turns[focused()].answers.length > 1) { pick(focused(), 1); } }],
     "e": ["Export the debate as a simulation file", download], "l": ["Copy the address of the debate", copy],
     "s": ["Stop the answer", stop],
   });
@@ -292,7 +272,6 @@
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); send($("say").value); }
     if (event.key === "Escape") { $("say").blur(); }
   });
-  $("say").addEventListener("input", () => rad.store.set("rad-draft", $("say").value));
   $("stop").addEventListener("click", stop);
   $("export").addEventListener("click", download);
   $("link").addEventListener("click", copy);
@@ -308,7 +287,6 @@
   } else {
     rad.add($("judges"), setup.judges.map((name) => h("input", { type: "checkbox", value: name, checked: true, hidden: true })));
   }
-  write(rad.store.get("rad-draft") || "");
   show();
   load().then(() => { for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; } $("say").focus({ preventScroll: true }); });
 }
