@@ -354,7 +354,7 @@ class Model:
     ) -> tuple[S, Chances]:
         async def ask(messages: list[Message]) -> Mapping[str, Any]:
             body = self._body(messages)
-            reply, _ = await self._format.valid(self._sender, call, body, schema, choices)
+            reply = await self._format.valid(self._sender, call, body, schema, choices)
             self._note_scores(not choices or is_scored(reply))
             likely = chances(reply, choices) if choices else ()
             return {"said": answer_text(reply, self.name), "chances": likely}

@@ -260,31 +260,16 @@ def is_scored(reply: Mapping[str, Any]) -> bool:
     return bool((_first(reply, "the model").get("logprobs") or {}).get("content"))
 
 
-def first_token(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float] | None:
+def _first_token(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float] | None:
     """Return the probability of each choice from the first token, or None if it is unknown."""
-    first = _first(reply, str(reply.get("model", "the model")))
-    tokens = (first.get("logprobs") or {}).get("content") or [{}]
+    tokens = (_first(reply, "the model").get("logprobs") or {}).get("content") or [{}]
     return probabilities(tokens[0].get("top_logprobs"), choices)
 
 
-def is_choice(reply: Mapping[str, Any], choices: tuple[str, ...]) -> bool:
-    """Whether the text of a reply is a choice and nothing else, also if it was cut off there."""
+def _choice_text(reply: Mapping[str, Any]) -> str:
+    """Return the text of a reply to compare with choices, also if it was cut off."""
     message = _first(reply, "the model").get("message") or {}
-    return bare(str(message.get("content") or "")) in map(bare, choices)
-
-
-def choice_probabilities(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
-    """Return the probability of each choice; without log probabilities the answer has 1."""
-    likely = first_token(reply, choices)
-    if likely is not None:
-        return likely
-    first = _first(reply, str(reply.get("model", "the model")))
-    message = first.get("message") or {}
-    said = bare(str(message.get("content") or ""))
-    fitting = [choice for choice in choices if said.startswith(bare(choice))]
-    if len(fitting) != 1:
-        raise InvalidAnswer(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
-    return {choice: float(choice == fitting[0]) for choice in choices}
+    return bare(str(message.get("content") or ""))
 
 
 LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
@@ -303,8 +288,7 @@ _FORMAT_WORDS: Final = (
 class JsonFormat:
     """Requests a JSON answer in the strictest way that the server supports.
 
-    It asks for decoding with the schema, then for JSON, then for plain text. An invalid answer is
-    sent back once with its error.
+    It asks for decoding with the schema, then for JSON, then for plain text.
     """
 
     def __init__(self, model: str) -> None:
@@ -316,30 +300,29 @@ class JsonFormat:
         sender: Sender,
         call: Call,
         body: Mapping[str, Any],
-        schema: type[S],
+        schema: type[BaseModel],
         choices: Sequence[str],
-    ) -> tuple[Mapping[str, Any], S]:
-        """Return a reply and its object, with at most one repair request.
+    ) -> Mapping[str, Any]:
+        """Return a reply with an object of the schema; an invalid one is sent back once.
 
         Raises:
             InvalidAnswer: The second answer does not fit the schema either.
         """
-        reply = await self._said(sender, call, body, schema, choices)
-        said = answer_text(reply, self._model)
-        try:
-            return reply, parse_object(said, schema)
-        except NoObject as error:
-            problem = str(error)
-        call.cost.repairs += 1
-        more = [Message("assistant", said).wire(), Message("user", _repair(problem)).wire()]
-        again = {**body, "messages": [*body["messages"], *more]}
-        reply = await self._said(sender, call, again, schema, choices)
-        try:
-            return reply, parse_object(answer_text(reply, self._model), schema)
-        except NoObject as error:
-            raise InvalidAnswer(
-                f"{self._model}: the answer does not fit {schema.__name__}: {error}"
-            ) from None
+        again = False
+        while True:
+            reply = await self._said(sender, call, body, schema, choices)
+            said = answer_text(reply, self._model)
+            try:
+                parse_object(said, schema)
+            except NoObject as error:
+                if again:
+                    raise InvalidAnswer(
+                        f"{self._model}: the answer does not fit {schema.__name__}: {error}"
+                    ) from None
+                how = "Answer again with nothing but the corrected JSON object"
+                body, again = _sent_back(call, body, said, error, how), True
+            else:
+                return reply
 
     async def _said(
         self,
@@ -376,34 +359,42 @@ async def one_of(
 ) -> tuple[dict[str, float], bool]:
     """Return the probability of each choice as the answer; an invalid answer is sent back once.
 
-    The second value is whether the server gave log probabilities.
+    Without log probabilities the answer has probability 1. The second value is whether the server
+    gave log probabilities. One token is enough with them; otherwise a few are asked for.
     """
-    reply = await _chosen(sender, call, body, choices)
-    try:
-        found = choice_probabilities(reply, choices)
-    except InvalidAnswer as error:
-        call.cost.repairs += 1
-        problem = f"That is not valid: {error}. Answer with one word: {' or '.join(choices)}."
-        said = Message("assistant", answer_text(reply, str(body["model"])))
-        more = [said.wire(), Message("user", problem).wire()]
-        again = {**body, "messages": [*body["messages"], *more]}
-        reply = await _chosen(sender, call, again, choices)
-        found = choice_probabilities(reply, choices)
-    return found, is_scored(reply)
-
-
-async def _chosen(
-    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
-) -> Mapping[str, Any]:
-    """Ask for one token, which is enough with log probabilities; otherwise for a few."""
     held = {"structured_outputs": {"choice": list(choices)}}
-    bodies = [{**body, **LIKELY, **held, "max_tokens": 1}, {**body, **LIKELY}, body]
 
     def check(reply: Mapping[str, Any]) -> None:
-        if first_token(reply, choices) is None and not is_choice(reply, choices):
+        is_choice = _choice_text(reply) in map(bare, choices)
+        if _first_token(reply, choices) is None and not is_choice:
             answer_text(reply, str(body["model"]))
 
-    return await sender.first_accepted(call, bodies, check, "choice")
+    again = False
+    while True:
+        bodies = [{**body, **LIKELY, **held, "max_tokens": 1}, {**body, **LIKELY}, body]
+        reply = await sender.first_accepted(call, bodies, check, "choice")
+        likely, said = _first_token(reply, choices), _choice_text(reply)
+        if likely is not None:
+            return likely, is_scored(reply)
+        fitting = [choice for choice in choices if said.startswith(bare(choice))]
+        if len(fitting) == 1:
+            return {choice: float(choice == fitting[0]) for choice in choices}, is_scored(reply)
+        problem = InvalidAnswer(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
+        if again:
+            raise problem
+        how = f"Answer with one word: {' or '.join(choices)}"
+        text = answer_text(reply, str(body["model"]))
+        body, again = _sent_back(call, body, text, problem, how), True
+
+
+def _sent_back(
+    call: Call, body: Mapping[str, Any], said: str, problem: Exception, how: str
+) -> Mapping[str, Any]:
+    """Return a request for another answer, which says what was wrong with the first one."""
+    call.cost.repairs += 1
+    asked = Message("user", f"That is not valid: {problem}. {how}.")
+    more = [Message("assistant", said).wire(), asked.wire()]
+    return {**body, "messages": [*body["messages"], *more]}
 
 
 def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
@@ -411,7 +402,3 @@ def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
         inner = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": inner}}
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
-
-
-def _repair(problem: str) -> str:
-    return f"That is not valid: {problem}. Answer again with nothing but the corrected JSON object."
