@@ -47,8 +47,6 @@ class CallContext:
     """Time on the monotonic clock at which every model call must have ended."""
     prompts: Path | None = None
     """Folder of prompt files that replace the plugin's own."""
-    rendered: set[str] | None = None
-    """Collects the names of the prompt files that were rendered, if somebody wants them."""
     model_use: ModelUse | None = None
     """Collects the results of the model calls."""
     observe: Callable[[Mapping[str, Any]], None] | None = None

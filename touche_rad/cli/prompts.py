@@ -51,26 +51,22 @@ def prompts_command(name: str | None, debates: Path | None, **given: Any) -> Non
     To change prompts: copy them with -o DIR, edit the files, and pass -O prompts=DIR to any command
     that runs the plugin.
     """
-    from touche_rad.plugins.profiles import prompt_files
-
     if set(given["options"]) - {"plugin"}:
         raise OptionError("prompts calls no model: -O sets options of the plugin only")
-    plugins = _with_prompts()
+    rows = _with_prompts()
     if name is None:
-        _print_overview(plugins, as_json=given["as_json"])
+        _print_overview(rows, as_json=given["as_json"])
         return
-    known = {plugin.name: plugin for plugin in reversed(_with_model())} | {
-        plugin.name: plugin for plugin in reversed(plugins)
-    }
+    # Some plugins that ask a model send the prompts of others only.
+    known = {one.name: one for one in reversed(_plugins()) if one.uses_model}
+    known |= {plugin.name: plugin for plugin, _ in reversed(rows)}
     if name not in known:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, known)}")
     plugin = known[name]
     if given["output"] is not None:
         _copy(plugin, given["output"])
         return
-    options = given["options"].get("plugin", {})
-    rendered: set[str] = set()
-    requests = _play(plugin, options, debates, given, rendered)
+    requests = _play(plugin, given["options"].get("plugin", {}), debates, given)
     if given["as_json"]:
         click.echo(json.dumps([_row(one) for one in requests], ensure_ascii=False, indent=2))
         return
@@ -82,37 +78,29 @@ def prompts_command(name: str | None, debates: Path | None, **given: Any) -> Non
     tokens = sum(request.tokens for request in requests)
     calls = f"{len(requests)} call{'' if len(requests) == 1 else 's'}"
     say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
-    if unsent := sorted(set(prompt_files(plugin.factory)) - rendered):
-        say(f"prompts that this debate and these options do not need: {', '.join(unsent)}")
 
 
-def _with_prompts() -> list[Plugin]:
-    from touche_rad.plugins import registered
-    from touche_rad.plugins.profiles import prompt_files
-
-    plugins = [one for kind in _KINDS for one in registered(kind).values()]
-    return [one for one in plugins if prompt_files(one.factory)]
-
-
-def _with_model() -> list[Plugin]:
-    """Return the plugins that ask a model; some send the prompts of others only."""
+def _plugins() -> list[Plugin]:
     from touche_rad.plugins import registered
 
-    return [one for kind in _KINDS for one in registered(kind).values() if one.uses_model]
+    return [one for kind in _KINDS for one in registered(kind).values()]
 
 
-def _print_overview(plugins: Sequence[Plugin], *, as_json: bool) -> None:
+def _with_prompts() -> list[tuple[Plugin, list[str]]]:
+    """Return the plugins with prompt files, and the names of these."""
     from touche_rad.plugins.profiles import prompt_files
 
-    rows = [
-        {"kind": one.kind, "name": one.name, "prompts": sorted(prompt_files(one.factory))}
-        for one in plugins
-    ]
+    found = [(one, sorted(prompt_files(one.factory))) for one in _plugins()]
+    return [(plugin, prompts) for plugin, prompts in found if prompts]
+
+
+def _print_overview(rows: Sequence[tuple[Plugin, list[str]]], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        shown = [{"kind": one.kind, "name": one.name, "prompts": names} for one, names in rows]
+        click.echo(json.dumps(shown, indent=2))
         return
-    for row in rows:
-        click.echo(f"{row['kind']:<8} {row['name']:<14} {len(row['prompts'])} prompts")
+    for plugin, prompts in rows:
+        click.echo(f"{plugin.kind:<8} {plugin.name:<14} {len(prompts)} prompts")
     click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
 
 
@@ -135,15 +123,10 @@ def _copy(plugin: Plugin, folder: Path) -> None:
 
 
 def _play(
-    plugin: Plugin,
-    options: dict[str, str],
-    path: Path | None,
-    given: dict[str, Any],
-    rendered: set[str],
+    plugin: Plugin, options: dict[str, str], path: Path | None, given: dict[str, Any]
 ) -> list[Request]:
     import anyio
 
-    from touche_rad.calls import call_context
     from touche_rad.cli import prepare
     from touche_rad.demo import demo_file
     from touche_rad.models import Model
@@ -155,8 +138,7 @@ def _play(
     index = prepare.open_index_of(given, or_demo=True) if wanted else None
     services = Services(index, given["seed"], Model(backend))
     debate = _first_debate(path or demo_file("debates.jsonl"))
-    with call_context(rendered=rendered):
-        anyio.run(_answer_or_judge, plugin, options, services, debate)
+    anyio.run(_answer_or_judge, plugin, options, services, debate)
     return backend.requests
 
 
@@ -192,13 +174,7 @@ async def _answer_or_judge(
 
 
 def _row(request: Request) -> dict[str, Any]:
-    return {
-        "messages": list(request.messages),
-        "schema_name": request.schema_name,
-        "schema": request.schema,
-        "choices": list(request.choices),
-        "tokens": request.tokens,
-    }
+    return {**vars(request), "tokens": request.tokens}
 
 
 def _print_request(number: int, request: Request) -> None:

@@ -100,11 +100,9 @@ class Prompt:
         Raises:
             TypeError: A variable is missing or unknown.
         """
-        context = current_context()
-        if context.rendered is not None:
-            context.rendered.add(self.name.rpartition("/")[2])
-        if context.model_use is not None:
-            context.model_use.prompts.add(self.source)
+        use = current_context().model_use
+        if use is not None:
+            use.prompts.add(self.source)
         missing, more = self.variables - set(values), set(values) - self.variables
         if missing or more:
             raise TypeError(
