@@ -69,7 +69,6 @@ def test_ctrl_c_prints_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> No
     message = f"stopped; finished work is kept in {out}.part: run the same command to continue"
     assert " ".join(last.decode().split()) == message
     assert b"Traceback" not in told
-    assert any(re.search(r"/20 .*/s .* left", line) for line in drawn(told))
     code, told = at_a_terminal(60, *command)
     assert code == 0
     assert b" of them were taken over from an earlier run" in told
@@ -86,10 +85,10 @@ def test_quiet_shows_no_progress_bar(flags: tuple[str, ...], tmp_path: Path) -> 
 def test_the_rate_of_a_resumed_run_counts_only_its_own_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ninety were done before; ten more in ten seconds are one a second, not ten."""
+    """Ninety were done before: ten more in twenty seconds leave forty for the rest."""
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
     with progress("judging") as report:
         report(90, 120)
         report(100, 120)
-    assert "judging: 100 of 120, 0.5 per second, 40 s left" in capsys.readouterr().err
+    assert "judging: 100 of 120, 40 s left" in capsys.readouterr().err

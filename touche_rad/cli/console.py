@@ -24,8 +24,6 @@ COLOURS: Final = {
 }
 """The colours of the words that begin a message."""
 
-_BAR_WIDTH = 60
-"""Columns that the bar and its numbers need."""
 _CTRL_C = "^C"
 """What a terminal prints behind the bar on Ctrl-C. In a full line it would wrap, and the bar could
 not be erased."""
@@ -51,104 +49,46 @@ def progress(
         yield _lines(title, describe)
 
 
-class Pace:
-    """The rate of the work. It does not count what an earlier, resumed run did."""
-
-    def __init__(self) -> None:
-        self._first: int | None = None
-        self._done, self._total = 0, 0
-        self._begun = self._last = 0.0
-
-    def update(self, done: int, total: int | None) -> None:
-        """Remember how much is done."""
-        self._last = time.monotonic()
-        if self._first is None:
-            self._first, self._begun = done, self._last
-        self._done, self._total = done, total or 0
-
-    @property
-    def rate(self) -> float | None:
-        """Units per second, if one is done."""
-        more, seconds = self._done - (self._first or 0), self._last - self._begun
-        return more / seconds if more > 0 and seconds > 0 else None
-
-    @property
-    def left(self) -> float | None:
-        """Estimated seconds for the rest, if there is a rest."""
-        rest = self._total - self._done
-        return rest / self.rate if self.rate and rest > 0 else None
-
-
 @contextmanager
 def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
     from rich.table import Column
-    from rich.text import Text
 
-    class Count(MofNCompleteColumn):
-        """Shows no `0/?` before the work begins."""
-
-        def render(self, task: Task) -> Text:
-            return super().render(task) if task.total is not None or task.completed else Text()
-
-    def column(text: str) -> TextColumn:
-        return TextColumn(text, table_column=Column(no_wrap=True, overflow="ellipsis"))
-
-    pace = Pace()
     console = Console(stderr=True)
     console.width = max(console.width - len(_CTRL_C), 1)
+    more = TextColumn("{task.fields[more]}", table_column=Column(no_wrap=True, overflow="ellipsis"))
     with Bar(
         TextColumn("{task.description}"),
         BarColumn(),
-        Count(),
-        column("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        column("[progress.remaining]{task.fields[left]}"),
-        column("{task.fields[more]}"),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        more,
         console=console,
         transient=True,
     ) as bar:
-        task = bar.add_task(title, total=None, rate="", left="", more="")
-
-        def report(done: int, total: int | None) -> None:
-            pace.update(done, total)
-            text, room = describe(), console.width - _BAR_WIDTH
-            bar.update(
-                task,
-                completed=done,
-                total=total,
-                rate=f"{pace.rate:.1f}/s" if pace.rate else "",
-                left=f"{_clock(pace.left)} left" if pace.left is not None else "",
-                more=text if len(text) <= room else f"{text[: room - 1]}…" if room > 1 else "",
-            )
-
-        yield report
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"
+        task = bar.add_task(title, total=None, more="")
+        yield lambda done, total: bar.update(task, completed=done, total=total, more=describe())
 
 
 def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Progress:
-    last = time.monotonic()
-    pace = Pace()
+    begun = last = time.monotonic()
+    first: int | None = None
+    """What an earlier run did; it does not count for the time that is left."""
 
     def report(done: int, total: int | None) -> None:
-        nonlocal last
-        pace.update(done, total)
+        nonlocal first, last
         now = time.monotonic()
+        first = done if first is None else first
         if done != total and now - last < every:
             return
         last = now
-        of = f" of {total}" if total is not None else ""
-        rate = f", {pace.rate:.1f} per second" if pace.rate else ""
-        left = f", {pace.left:.0f} s left" if pace.left is not None else ""
+        of, left = f" of {total}" if total is not None else "", ""
+        if total is not None and first < done < total:
+            left = f", {(total - done) * (now - begun) / (done - first):.0f} s left"
         more = describe()
-        say(f"{title}: {done}{of}{rate}{left}{more and f', {more}'}")
+        say(f"{title}: {done}{of}{left}{more and f', {more}'}")
 
     return report
 
