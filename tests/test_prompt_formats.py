@@ -132,12 +132,6 @@ PLAYS = (
         "panel",
         "inspirescore",
         "Subjective Facts Verdicts Formalised Inference",
-        {"profile": "reasons"},
-    ),
-    Play(
-        "panel",
-        "inspirescore",
-        "Subjective Facts Verdicts Formalised Inference",
         {"facts_from": "index"},
     ),
     Play("judge", "debatrix-grice", "SpeechView"),

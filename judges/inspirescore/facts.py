@@ -12,7 +12,6 @@ import anyio
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response
 from judges.inspirescore.schemas import (
-    CheckedFact,
     Truth,
     TruthValue,
     ask_about,
@@ -94,8 +93,6 @@ class Evidence:
             queries: The queries of each response.
             speeches: The texts of the debate; what only repeats them is no evidence.
         """
-        if self.options.searches == "joined":
-            queries = [[" ".join(own)] if own else [] for own in queries]
         by_query: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
         faults: list[str] = []
         if self.index is not None:
@@ -153,7 +150,6 @@ class CheckedFacts:
     queries: tuple[str, ...] = ()
     evidence: tuple[Piece, ...] = ()
     verdicts: tuple[Truth, ...] = ()
-    reasons: tuple[str, ...] = ()
     fault: str = ""
 
     @property
@@ -266,9 +262,9 @@ class FactChecker:
 
     async def _verify(self, batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
         """Ask for a verdict on each fact; without any evidence by the model's knowledge."""
-        reasons, numbered = self.options.fact_reasons, _numbered(batch)
+        numbered = _numbered(batch)
         names = [name for facts in numbered for name in facts]
-        schema = keyed("Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue))
+        schema = keyed("Verdicts", dict.fromkeys(names, TruthValue))
         messages = Prompt.load(__package__, "verify").messages(
             responses=[
                 {"facts": facts, "evidence": one.evidence}
@@ -276,15 +272,14 @@ class FactChecker:
             ],
             searched=any(one.evidence for one in batch),
             given=self.options.given_evidence,
-            reasons=reasons,
             form=form(schema),
         )
-        limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
+        limit = len(names) * TOKENS_PER_VERDICT
         answer = await ask_with_room(
             self.model, messages, schema, "verify", limit, alone=len(batch) == 1
         )
         return [
-            replace(one, **_read([getattr(answer, name) for name in facts]))
+            replace(one, verdicts=tuple(getattr(answer, name) for name in facts))
             for one, facts in zip(batch, numbered, strict=True)
         ]
 
@@ -295,15 +290,6 @@ class FactChecker:
             if len("\n".join([*kept, query])) <= LONGEST_QUERIES:
                 kept.append(query)
         return tuple(kept)
-
-
-def _read(answers: Sequence[Truth | CheckedFact]) -> dict[str, Any]:
-    """Return the verdicts, and the reasons if there are any."""
-    checked = [one for one in answers if isinstance(one, CheckedFact)]
-    return {
-        "verdicts": tuple(one.verdict if isinstance(one, CheckedFact) else one for one in answers),
-        "reasons": tuple(clean(one.reason) for one in checked),
-    }
 
 
 def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
