@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +20,8 @@ from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import Recipe, validate_recipe
 
-log = logging.getLogger("touche_rad")
-
 _MODULES: Final = "modules.json"
-"""sentence-transformers opens a model by this file; it is written last."""
-_BEFORE: Final = "before.json"
+"""sentence-transformers opens a model by this file, which it writes last."""
 
 Progress = Callable[[int, int], None]
 R = TypeVar("R", bound=Recipe)
@@ -48,17 +42,6 @@ class Job(Generic[R]):
         """The base model: a folder, or OWNER/NAME on the Hugging Face hub."""
         base = self.recipe.base
         return minilm_folder(base) if base == "minilm" else base
-
-    def measure_base(self, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Measure the base model, or return what was measured before the training was killed."""
-        path = self.folder.root / _BEFORE
-        if path.is_file():
-            kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            return kept
-        values = measure()
-        with files.atomic_write(path) as stream:
-            stream.write(json.dumps(values) + "\n")
-        return values
 
 
 @dataclass(frozen=True)
@@ -92,7 +75,6 @@ class CollectionTrainer(Generic[R]):
         held_out: str = "test",
         restart: bool = False,
         report: Progress | None = None,
-        note: Callable[[str], None] = log.info,
         **settings: Any,
     ) -> Mapping[str, Any]:
         """Train a model, or continue a killed training, and return the report.
@@ -103,7 +85,6 @@ class CollectionTrainer(Generic[R]):
             held_out: The topics that are not trained on: `test`, or a fold such as 2/4.
             restart: Delete what is in the folder and start again.
             report: Called with the finished and the total number of steps.
-            note: Called with a hint before the training starts.
             settings: The settings of the recipe.
         """
         recipe, unseen = validate_recipe(self.recipe, settings), Unseen.named(held_out)
@@ -120,12 +101,9 @@ class CollectionTrainer(Generic[R]):
             resumed = folder.start_or_resume(identity, restart=restart)
             if not resumed:
                 (out / _MODULES).unlink(missing_ok=True)
-                (out / _BEFORE).unlink(missing_ok=True)
             done = folder.finished()
             if done is None:
                 self._check_packages()
-                if recipe.advice:
-                    note(recipe.advice)
                 job = Job(recipe, *unseen.part(self.usable(arguments)), folder, report)
                 source = {"file": collection.name, "records": len(arguments)}
                 done = self._finish(job, identity, source)
@@ -152,7 +130,7 @@ class CollectionTrainer(Generic[R]):
             recipe=identity["recipe"],
             **trained.results,
         ).model_dump()
-        _save(trained.model, folder.root)
+        trained.model.save(str(folder.root), create_model_card=False)
         write_card(
             folder.card,
             template=self.card,
@@ -165,16 +143,3 @@ class CollectionTrainer(Generic[R]):
         folder.finish(report)
         shutil.rmtree(folder.checkpoints, ignore_errors=True)
         return report
-
-
-def _save(model: Any, root: Path) -> None:
-    """Write the model into the training's folder; the file that opens it comes last."""
-    fresh = root / ".new"
-    shutil.rmtree(fresh, ignore_errors=True)
-    model.save(str(fresh), create_model_card=False)
-    for one in sorted(fresh.iterdir(), key=lambda place: place.name == _MODULES):
-        target = root / one.name
-        if target.is_dir():
-            shutil.rmtree(target)
-        os.replace(one, target)
-    fresh.rmdir()

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from judges.grice.sinai.training import labelled
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.labelling.exchanges import Place
 from touche_rad.labelling.session import Session
-from touche_rad.training.labels import labelled
 
 Q, L, R, M = Maxim
 

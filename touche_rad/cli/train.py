@@ -84,13 +84,7 @@ def _train_on_collection(name: str, step: Sequence[Any], given: dict[str, Any]) 
     quiet, collection, output = (given.pop(key) for key in ("quiet", "collection", "output"))
     replace_training(output, replace=given.pop("replace"))
     with progress("training", quiet=quiet) as report:
-        result = trainer(name)(
-            collection,
-            output,
-            report=report,
-            note=lambda line: say(f"note: {line}", quiet=quiet),
-            **given,
-        )
+        result = trainer(name)(collection, output, report=report, **given)
     print_result(result, quiet=quiet)
     say(f"written: {output}", quiet=quiet)
     next_step(step, quiet=quiet)

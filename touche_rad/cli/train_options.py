@@ -11,7 +11,6 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
-from touche_rad.errors import WorkError
 
 
 def number(name: str, default: float, text: str) -> opt.Option:
@@ -30,26 +29,9 @@ def choice(name: str, choices: tuple[str, ...], text: str) -> opt.Option:
 
 def print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:
     """Print the result as JSON, and to the user how to use the model."""
-    print_scores(json.dumps(result, indent=2))
+    click.echo(json.dumps(result, indent=2))
     for line in lines:
         say(line, quiet=quiet)
-
-
-def print_scores(scores: str) -> None:
-    """Print what a training measured.
-
-    Raises:
-        WorkError: Standard output cannot be written. What was trained is written then.
-    """
-    try:
-        click.echo(scores)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise WorkError(
-            f"standard output: {error.strerror}: the training is done and its output is written, "
-            "but the scores could not be printed"
-        ) from None
 
 
 def replace_training(folder: Path, *, replace: bool) -> None:

@@ -1,4 +1,4 @@
-"""What all trainers share: recipe, training folder, training loop, metrics, model card, labels.
+"""What all trainers share: recipe, training folder, training loop and model card.
 
 Trainers are entry points of the group `touche_rad.trainers`. Only `loop` needs torch.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,7 +17,6 @@ Positive = Annotated[float, Field(gt=0)]
 Precision = Literal["auto", "float32", "bfloat16"]
 """`bfloat16` halves the work where the processor or GPU supports it. `auto` uses it on a GPU only,
 so that one command gives the same model on every processor, up to rounding."""
-ADVICE: Final = "--precision bfloat16 is faster on this processor (auto uses it on a GPU only)"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -48,23 +47,6 @@ class Recipe(BaseModel):
         return self.precision == "bfloat16" or (
             self.precision == "auto" and torch.cuda.is_available()
         )
-
-    @property
-    def advice(self) -> str | None:
-        """A hint to show before the training starts."""
-        return ADVICE if self.precision == "auto" and _bfloat16_without_gpu() else None
-
-
-def _bfloat16_without_gpu() -> bool:
-    """Whether there is no GPU and the processor has instructions for bfloat16."""
-    try:
-        import torch
-    except ImportError:
-        return False
-    # Private functions of torch, which some versions lack.
-    checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    supported = any(getattr(torch.cpu, name, bool)() for name in checks)
-    return supported and not torch.cuda.is_available()
 
 
 def validate_recipe(kind: type[M], options: Mapping[str, Any]) -> M:

@@ -16,13 +16,37 @@ from typing import Any, Final
 
 from judges.grice.sinai.judge import EXAMPLES_FORMAT, SHOWN, texts
 from touche_rad import files
-from touche_rad.debate import Maxim
+from touche_rad.debate import Debate, Maxim
+from touche_rad.errors import UserError
 from touche_rad.plugins import Services, find
 from touche_rad.text import clean, content_words
-from touche_rad.training.labels import Labelled, labelled
 
 _MOST_WORDS: Final = 120
 """Maximum words of a message; longer ones make prompts too long."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A debate up to one response, and the labels of that response."""
+
+    view: Debate
+    labels: Mapping[Maxim, int | None]
+
+
+def labelled(debates: Path, labels: Path) -> list[Labelled]:
+    """Pair each response with its labels; both files have the same debates in the same order."""
+    views, rows = list(files.read_views(debates)), list(files.read_labels(labels))
+    if len(views) != len(rows):
+        raise UserError(f"{labels}: {len(rows)} debates, and {debates} has {len(views)}")
+    pairs = []
+    for number, ((_, of_debate), of_labels) in enumerate(zip(views, rows, strict=True)):
+        if len(of_debate) != len(of_labels):
+            raise UserError(
+                f"{labels}:{number + 1}: {len(of_labels)} turns, and the debate in {debates} has "
+                f"{len(of_debate)}"
+            )
+        pairs += [Labelled(*pair) for pair in zip(of_debate, of_labels, strict=True)]
+    return pairs
 
 
 @dataclass(frozen=True)

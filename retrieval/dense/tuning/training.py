@@ -194,7 +194,7 @@ def _run(
 def _train(job: Job[Recipe]) -> Trained:
     encoder = SentenceEncoder(job.recipe.base, job.base)
     encoder.model.float()  # half precision, in which many models are stored, is too coarse to train
-    before = job.measure_base(lambda: _measure(encoder, job))
+    before = _measure(encoder, job)
     steps = _fit(encoder.model, job)
     after = _measure(encoder, job)
     gain = {name: {"before": before[name], "after": after[name]} for name in after}
