@@ -105,14 +105,6 @@ def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Pat
     ]
 
 
-def test_what_went_out_cut_is_learnt_cut(server: Scripted, tmp_path: Path) -> None:
-    long = {"reasoning": "r", "argument": "First. " + "Coins fill tins. " * 30}
-    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": long})
-    response = played(server, tmp_path / "run.jsonl", ASKED)
-    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
-    assert json.loads(record["messages"][-1]["content"])["argument"] == response.content
-
-
 def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
     server: Scripted, tmp_path: Path
 ) -> None:
@@ -182,15 +174,10 @@ def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
         "argument": f"I disagree: {CHARITY.text}",
     }
     (prompt,) = prompts(server, "Hindsight")
-    for element in (
-        "The motion: The penny is worthless and should be abolished.",
-        "The debater speaks against the motion.",
-        "Opponent: The penny is worthless and should be abolished.\nDebater: No.\n"
-        "Opponent: Abolish the penny!",
-        f"1. {CHARITY.text}",
-        f"The debater's next argument:\nI disagree: {CHARITY.text}",
-    ):
-        assert element in prompt
+    for text in (*(turn.utterance for turn in ASKED.turns), f"I disagree: {CHARITY.text}"):
+        assert text in prompt
+    again = data([tmp_path / "data.jsonl"], tmp_path / "again.jsonl")
+    assert [one["messages"] for one in again] == [record["messages"]]
     schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
     assert list(missing(prompt, schema)) == []
 
@@ -260,8 +247,10 @@ def told(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Path) -> None:
-    opening, third, reply = of_contest(tmp_path, contest())
+    said = "Coins are cheap. The penny should not go."
+    opening, third, reply = of_contest(tmp_path, contest(opening=said))
     assert [one["side"] for one in (opening, third, reply)] == ["pro", "pro", "con"]
+    assert {one["topic"] for one in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
         answer = json.loads(record["messages"][-1]["content"])
         assert answer["argument"] == f"I say: {argument.text}"
@@ -272,17 +261,6 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
     assert "against the topic" in told(reply)[0]
     assert ARGUMENTS[0].text in told(reply)[1]
     assert CHARITY.text in told(third)[1]
-
-
-def test_both_sides_learn_with_the_true_motion_and_their_own_side(tmp_path: Path) -> None:
-    found = of_contest(tmp_path, contest(opening="Coins are cheap. The penny should not go."))
-    opening, _, reply = found
-    assert "topic is: The penny should go.\nYour position: for the topic" in told(opening)[0]
-    assert told(opening)[1].startswith("The penny should go.\n\nYou speak first")
-    assert "topic is: The penny should go.\nYour position: against the topic" in told(reply)[0]
-    assert {one["topic"] for one in found} == {"The penny should go."}, "one motion, held out whole"
-    again = data([tmp_path / "data.jsonl"], tmp_path / "again.jsonl")
-    assert {one["topic"] for one in again} == {"The penny should go."}
 
 
 @pytest.mark.parametrize(

@@ -202,49 +202,43 @@ def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
     gaps = _gaps(one.scores, other.scores, rule.reward)
     if not gaps:
         return "no dimension scored for both"
-    direction = _direction(gaps, rule)
-    if isinstance(direction, str):
-        return direction
-    better, worse = (one, other) if direction > 0 else (other, one)
-    turned = {name: gap * direction for name, gap in gaps.items()}
-    short = [
-        name for name, least in rule.margins.items() if turned.get(name, least) < least - _ROUNDING
-    ]
-    if rule.by == "total" and short:
-        return "below a dimension's margin"
-    return Pair(better, worse, sum(turned.values()) / len(turned), turned)
-
-
-def _gaps(
-    one: Mapping[str, float | None], other: Mapping[str, float | None], reward: Sequence[str]
-) -> dict[str, float]:
-    """Return the difference in each dimension in which both have a score."""
-    differences: dict[str, float] = {}
-    shared = {*one} & {*other}
-    for name in reward or sorted(shared - _MADE_OF_OTHERS or shared):
-        first, second = one.get(name), other.get(name)
-        if first is not None and second is not None:
-            differences[name] = first - second
-    return differences
-
-
-def _direction(gaps: Mapping[str, float], rule: Rule) -> int | str:
-    """Return 1 if the first is preferred, -1 if the second is, or why neither is."""
+    gap = sum(gaps.values()) / len(gaps)
     if rule.by == "total":
-        gap = sum(gaps.values()) / len(gaps)
-        if abs(gap) <= _ROUNDING:
-            return "equal"
-        if abs(gap) < rule.margin - _ROUNDING:
-            return "below the margin"
-        return 1 if gap > 0 else -1
-    directions = {
-        1 if gap > 0 else -1
-        for name, gap in gaps.items()
-        if abs(gap) > _ROUNDING and abs(gap) >= rule.margins.get(name, rule.margin) - _ROUNDING
-    }
+        deciding = [gap] if _reaches(gap, rule.margin) else []
+    else:
+        deciding = [
+            value
+            for name, value in gaps.items()
+            if _reaches(value, rule.margins.get(name, rule.margin))
+        ]
+    directions = {1 if value > 0 else -1 for value in deciding}
     if not directions:
         return "below the margin"
-    return "dimensions against each other" if len(directions) > 1 else directions.pop()
+    if len(directions) > 1:
+        return "dimensions against each other"
+    direction = directions.pop()
+    gaps = {name: value * direction for name, value in gaps.items()}
+    if rule.by == "total" and any(
+        gaps.get(name, least) < least - _ROUNDING for name, least in rule.margins.items()
+    ):
+        return "below a dimension's margin"
+    better, worse = (one, other) if direction > 0 else (other, one)
+    return Pair(better, worse, gap * direction, gaps)
+
+
+def _reaches(gap: float, margin: float) -> bool:
+    return abs(gap) > _ROUNDING and abs(gap) >= margin - _ROUNDING
+
+
+def _gaps(one: Scores, other: Scores, reward: Sequence[str]) -> dict[str, float]:
+    """Return the difference in each dimension in which both have a score."""
+    shared = {*one} & {*other}
+    names = reward or sorted(shared - _MADE_OF_OTHERS or shared)
+    return {
+        name: first - second
+        for name in names
+        if (first := one.get(name)) is not None and (second := other.get(name)) is not None
+    }
 
 
 def make_preferences(
@@ -288,7 +282,14 @@ def make_preferences(
         "answers": len(whole),
         "pairs": len(made),
         "mean_gap": round(sum(pair.gap for pair in made) / len(made), 4),
-        "dimensions": _directions([pair.gaps for pair in made]),
+        "dimensions": {
+            name: {
+                "for": sum(pair.gaps.get(name, 0) > 0 for pair in made),
+                "against": sum(pair.gaps.get(name, 0) < 0 for pair in made),
+                "equal": sum(pair.gaps.get(name) == 0 for pair in made),
+            }
+            for name in sorted({name for pair in made for name in pair.gaps})
+        },
         "reasoning": dict(Counter(one.sample.reasoning for one in whole)),
         "left_out": dict(left_out),
         "answers_left_out": dict(reader.left_out),
@@ -333,16 +334,3 @@ def _named(answers: Sequence[Scored], rule: Rule) -> Rule:
         reward=tuple(map(name, rule.reward)),
         margins={name(given): least for given, least in rule.margins.items()},
     )
-
-
-def _directions(gaps: Sequence[Mapping[str, float]]) -> dict[str, dict[str, int]]:
-    """Count for each dimension the pairs that agree and disagree with the preference."""
-    names = sorted({name for one in gaps for name in one})
-    return {
-        name: {
-            "for": sum(one.get(name, 0) > 0 for one in gaps),
-            "against": sum(one.get(name, 0) < 0 for one in gaps),
-            "equal": sum(one.get(name) == 0 for one in gaps),
-        }
-        for name in names
-    }

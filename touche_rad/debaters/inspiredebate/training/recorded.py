@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import anyio
 from pydantic import BaseModel, Field
 
 from touche_rad import files
 from touche_rad.contest import SYSTEM, Contest, Side, to_contest
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Debate
 from touche_rad.debaters.inspiredebate.conversation import (
     Wording,
     conversation,
@@ -48,6 +48,8 @@ from touche_rad.text import clean
 from touche_rad.users.contest_views import REASONING, sided_view
 
 ReasoningSource = Literal["given", "cited", "teacher"]
+_MAX_CITED: Final = 1_900
+"""Maximum letters of reasoning that is made of cited texts."""
 
 
 class Hindsight(BaseModel):
@@ -56,48 +58,30 @@ class Hindsight(BaseModel):
     reasoning: Page = Field(min_length=1)
 
 
-def given_reasoning(response: Response) -> str:
-    """Return the reasoning that a file contains for a response, or an empty text."""
-    reasoning = response.extra.get(REASONING)
-    return clean(reasoning) if isinstance(reasoning, str) else ""
-
-
-def cited_reasoning(response: Response) -> str:
-    """Return the texts that a response cites, as its reasoning."""
-    return " ".join(
-        f"{clean(one.supports)} {clean(one.text)}".strip() for one in response.arguments
-    )[:1_900]
-
-
 def ask_teacher(
     model: Model, samples: Sequence[Sample], report: Callable[[int, int], None] | None = None
 ) -> list[str]:
     """Ask a teacher for the reasoning of each sample's argument; an empty text if it fails."""
 
+    async def ask(sample: Sample, debate: Debate) -> str:
+        messages = Prompt.load(__package__, "hindsight").messages(
+            motion=sample.topic or topic_of(debate),
+            side=sample.side,
+            debate=render_dialogue(debate, system="Debater"),
+            evidence=[clean(one.text) for one in sample.evidence],
+            argument=sample.spoken,
+        )
+        return clean((await model.ask(messages, Hindsight, step="train.reasoning")).reasoning)
+
     async def ask_all() -> list[str]:
         try:
-            calls = [partial(_ask_teacher, model, one) for one in samples]
+            calls = [partial(ask, one, one.asked) for one in samples if one.asked is not None]
             answers = await model.ask_all(calls, report)
         finally:
             await model.close()
         return ["" if isinstance(one, ModelError) else one for one in answers]
 
     return anyio.run(ask_all)
-
-
-async def _ask_teacher(model: Model, sample: Sample) -> str:
-    """Ask for the reasoning from a debate to an argument."""
-    debate = sample.asked
-    if debate is None:
-        return ""
-    messages = Prompt.load(__package__, "hindsight").messages(
-        motion=sample.topic or topic_of(debate),
-        side=sample.side,
-        debate=render_dialogue(debate, system="Debater"),
-        evidence=[clean(one.text) for one in sample.evidence],
-        argument=sample.spoken,
-    )
-    return clean((await model.ask(messages, Hindsight, step="train.reasoning")).reasoning)
 
 
 @dataclass(frozen=True)
@@ -174,10 +158,12 @@ class Reader:
         }
         if traced is not None:
             return replace(traced, **origin)
-        reasoning = shown or given_reasoning(response)
+        given = response.extra.get(REASONING)
+        reasoning = shown or (clean(given) if isinstance(given, str) else "")
         by: ReasoningSource = "given" if reasoning else self.reasoning
         if by == "cited":
-            reasoning = cited_reasoning(response)
+            cited = (clean(f"{one.supports} {one.text}") for one in response.arguments)
+            reasoning = " ".join(cited)[:_MAX_CITED]
         if not reasoning and by != "teacher":
             self.left_out["no reasoning"] += 1
             return None
@@ -209,8 +195,13 @@ class Reader:
         report: Callable[[int, int], None] | None = None,
     ) -> dict[int, Sample]:
         """Ask the teacher for missing reasoning; return the samples by their position."""
-        complete = {at: one for at, one in enumerate(samples) if one.reasoning != "teacher"}
-        wanting = [at for at, one in enumerate(samples) if one.reasoning == "teacher"]
+        wanting = [
+            at
+            for at, one in enumerate(samples)
+            # One that is read from training data has its reasoning, and no debate.
+            if one.reasoning == "teacher" and one.asked is not None
+        ]
+        complete = dict(enumerate(samples))
         if not wanting:
             return complete
         if teacher is None:
@@ -220,8 +211,9 @@ class Reader:
             if reasoning:
                 complete[at] = self._with_reasoning(samples[at], reasoning)
             else:
+                del complete[at]
                 self.left_out["the teacher failed"] += 1
-        return dict(sorted(complete.items()))
+        return complete
 
 
 def _history(asked: Debate) -> str:
