@@ -1,0 +1,52 @@
+"""The size of the project stays below its ceilings, so that what is added is paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PRODUCT = ("touche_rad", "retrieval", "judges")
+
+
+def paths(folders: Iterable[str], *endings: str) -> list[Path]:
+    """Return the files below some folders, without compiled ones."""
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
+    return [
+        path
+        for path in found
+        if "__pycache__" not in path.parts and (not endings or path.suffix in endings)
+    ]
+
+
+def lines(files: Iterable[Path]) -> int:
+    return sum(len(path.read_text("utf-8").splitlines()) for path in files)
+
+
+@pytest.mark.parametrize(
+    ("folders", "endings", "most"),
+    [
+        (PRODUCT, (".py",), 55_000),
+        (PRODUCT, (".js", ".css"), 1_600),
+        (("tests",), (".py",), 44_000),
+        (("benchmarks",), (".py",), 2_500),
+    ],
+)
+def test_the_lines_of_code_stay_below_the_ceiling(
+    folders: tuple[str, ...], endings: tuple[str, ...], most: int
+) -> None:
+    assert lines(paths(folders, *endings)) <= most
+
+
+@pytest.mark.parametrize(("folders", "most"), [(PRODUCT, 700_000), (("benchmarks",), 200_000)])
+def test_the_data_stay_below_the_ceiling(folders: tuple[str, ...], most: int) -> None:
+    data = [path for path in paths(folders) if path.suffix not in (".py", ".js", ".css")]
+    assert sum(path.stat().st_size for path in data) <= most
+
+
+def test_the_formatter_is_never_overruled() -> None:
+    files = paths((*PRODUCT, "tests", "benchmarks"), ".py")
+    marks = ("# fmt: " + "skip", "# fmt: " + "off")
+    assert [path for path in files if any(mark in path.read_text("utf-8") for mark in marks)] == []
