@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -84,8 +85,9 @@ def report(options: argparse.Namespace) -> None:
         servers["FastAPI without a search"] = stack.enter_context(
             started(["-m", "uvicorn", "no_search:app", "--log-level", "warning"], folder)
         )
-        for debater in options.debaters:
-            command = ["serve", "-d", debater]
+        for debater, processes in product(options.debaters, sorted({1, os.cpu_count() or 1})):
+            more = ["--processes", str(processes)] if processes > 1 else []
+            command = ["serve", "-d", debater, *more]
             servers[" ".join(["touche-rad", *command])] = stack.enter_context(
                 started(["-m", "touche_rad", *command, "-q", "-i", "index"], folder)
             )

@@ -28,7 +28,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find, open_index
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
-from touche_rad.serve.offer import Offer
+from touche_rad.serve.offer import Made, Offer
 
 ZOOS = "Zoos should be closed because captivity harms animals."
 HOSTILE = (
@@ -77,13 +77,13 @@ def _app() -> FastAPI:
     judge = find("judge", "grounded").make(services)
     chain = [("failing", Failing()), ("verbatim", demo("verbatim").chain[0][1])]
     debaters = {
-        "grounded": lambda: grounded,
-        "verbatim": lambda: demo("verbatim"),
-        "slow": lambda: Answerer([("slow", Slow())]),
-        "hostile": lambda: Answerer([("hostile", Hostile())]),
-        "failing": lambda: Answerer(chain, services.index),
+        "grounded": Made(lambda: grounded),
+        "verbatim": Made(lambda: demo("verbatim")),
+        "slow": Made(lambda: Answerer([("slow", Slow())])),
+        "hostile": Made(lambda: Answerer([("hostile", Hostile())])),
+        "failing": Made(lambda: Answerer(chain, services.index)),
     }
-    judges = {"grounded": lambda: judge, "hostile": Hostile}
+    judges = {"grounded": Made(lambda: judge), "hostile": Made(Hostile)}
     return create_app(grounded, judge, offer=Offer(debaters, judges))
 
 
@@ -108,6 +108,7 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     kinds = [one["event"] for one in events]
     assert kinds[0] == "start"
     assert kinds[-5:] == ["answer", "candidates", "judging", "verdicts", "end"]
+    assert any(one["event"] == "search" and one["found"] for one in events)
     answer = next(one for one in events if one["event"] == "answer")
     official = TestClient(app).post("/", json={"messages": [{"role": "user", "content": ZOOS}]})
     assert answer["system"]["response"] == official.json()
@@ -293,7 +294,7 @@ def _with_a_model(answer: scripted.Answer, deadline: float = 4) -> Iterator[str]
         quick = Answerer(make_chain("composed", {}, services), services.index, deadline=deadline)
         demo = Answerer(make_chain("verbatim", {}, services), services.index)
         judge = find("judge", "length").make(services)
-        offer = Offer({"composed": lambda: quick}, {"length": lambda: judge})
+        offer = Offer({"composed": Made(lambda: quick)}, {"length": Made(lambda: judge)})
         with serving(create_app(demo, judge, offer=offer)) as (address, _):
             yield address
 

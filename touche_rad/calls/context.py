@@ -50,7 +50,7 @@ class CallContext:
     model_use: ModelUse | None = None
     """Collects the results of the model calls."""
     observe: Callable[[Mapping[str, Any]], None] | None = None
-    """Receives each model call as a JSON object, perhaps in another thread."""
+    """Receives each search and each model call as a JSON object, perhaps in another thread."""
 
     def record(self) -> dict[str, Any]:
         """Return the known values, for a line of the trace."""

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import logging
 import math
+import multiprocessing
+import os
+import signal
+import sys
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,6 +84,15 @@ if TYPE_CHECKING:
         help="Maximum requests at a time; further ones get status 503.",
     ),
     click.option(
+        "--processes",
+        type=click.IntRange(1, 256),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Number of processes that share the port; only without a "
+        "model. --max-requests applies to each.",
+    ),
+    click.option(
         "--token",
         metavar="TEXT",
         envvar="TOUCHE_RAD_TOKEN",
@@ -108,29 +124,58 @@ if TYPE_CHECKING:
     opt.SEED,
     opt.QUIET,
 )
-def serve_command(**given: Any) -> None:
+def serve_command(**given: Any) -> FastAPI | None:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
 
     GET / is a page to debate with one or two debaters, and GET /docs describes the API. The port
     opens when the index is open and both plugins are ready.
     """
+    is_worker = _COMMAND in os.environ
     access = _access(given["host"], given["token"] or "", given["hosts"], given["is_open"])
-    _check_port(given["host"], given["port"])
+    if not is_worker:
+        _check_port(given["host"], given["port"])
     level = "warning" if given["quiet"] else "info"
     logging.basicConfig(level=level.upper())
-    app = _make_app(given, access)
+    # With several processes, this one makes the app too, so that an error is printed once.
+    app = _make_app({**given, "quiet": given["quiet"] or is_worker}, access)
+    if is_worker:
+        return app
     import uvicorn
 
+    one = given["processes"] == 1
+    if not one:
+        os.environ[_COMMAND] = json.dumps(sys.argv[1:])
     uvicorn.run(
-        app,
+        app if one else "touche_rad.cli.serve:worker_app",
+        factory=not one,
+        workers=given["processes"],
         host=given["host"],
         port=given["port"],
         log_level=level,
         timeout_keep_alive=_KEEP_ALIVE,
+        timeout_worker_healthcheck=60,
         backlog=_BACKLOG,
         ws="none",
         timeout_graceful_shutdown=math.ceil(given["grace"]),
     )
+    return None
+
+
+def worker_app() -> FastAPI:
+    """Make the app in one of several processes, from the command line of the first process."""
+    from touche_rad.cli.program import touche_rad
+
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    app: FastAPI = touche_rad.main(json.loads(os.environ[_COMMAND]), standalone_mode=False)
+    return app
+
+
+def _end_with_parent() -> None:
+    """Uvicorn's processes go on if the first process is killed; these do not."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
@@ -144,6 +189,11 @@ def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
     services = prepare.open_services(
         given, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
     )
+    if given["processes"] > 1 and services.model is not None:
+        raise UserError(
+            "--processes works only without a model, whose limits and cache belong to one process: "
+            "leave out --processes or the model"
+        )
     answerer = prepare.make_answerer(given, debater, services)
     answerer.within = _CLIENT_SECONDS
     made = judge.make(services)
@@ -161,9 +211,22 @@ def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
     prepare.check_demo(given, services.index)
     _raise_open_files_limit()
+    _collect_garbage_rarely()
     return app
 
 
+def _collect_garbage_rarely() -> None:
+    """Collect garbage less often, and only what is made from now on.
+
+    At Python's own rate, it takes a seventh of the time of an answer that compares many arguments.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000)
+
+
+_COMMAND: Final = "TOUCHE_RAD_SERVE_WORKER"
+"""Variable with the command line, as JSON, for the processes of `--processes`."""
 _CLIENT_SECONDS: Final = 280.0
 """Time limit of the selected debater. The task's client waits 300 seconds; a fallback follows."""
 _SHORTEST_TOKEN: Final = 16
@@ -189,6 +252,7 @@ def _access(host: str, token: str, names: Sequence[str], is_open: bool) -> Acces
 
 def _check_port(host: str, port: int) -> None:
     """Raise an error before any work if the address cannot be listened on."""
+    import errno
     import socket
 
     try:
@@ -199,8 +263,16 @@ def _check_port(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise UserError(
+                f"port {port} is in use by another program: choose another with --port N"
+            ) from None
+        if error.errno == errno.EACCES:
+            raise UserError(
+                f"port {port} is not permitted: choose one above 1023 with --port N"
+            ) from None
         raise UserError(
-            f"--host {host} --port {port}: cannot be listened on: {error.strerror or error}"
+            f"--host {host}: cannot be listened on: {error.strerror or error}"
         ) from None
 
 

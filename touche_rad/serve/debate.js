@@ -89,6 +89,7 @@
   const seconds = (value) => `${value.toFixed(1)} s`;
   const spent = (one) => [seconds(one.seconds), one.tokens ? `${one.tokens.toLocaleString("en")} tokens` : one.calls ? "the model did not answer" : "no model"].join(", ");
   const step = (event) => {
+    if (event.event === "search") { return `searched ${event.field} for “${event.query.length > 90 ? `${event.query.slice(0, 88)}…` : event.query}”: ${event.found} found`; }
     if (event.event === "model") { return event.calls ? `model: ${event.step}, ${event.seconds.toFixed(1)} s, ${event.prompt_tokens + event.completion_tokens} tokens${event.failures ? ", failed" : ""}` : `model: ${event.step}, from the cache`; }
     return "";
   };
@@ -167,7 +168,7 @@
   const handle = (one, event) => {
     if (event.event === "asking") { if (event.sent === 1) { one.waiting.push(event.step); } waitFor(one, event.sent); }
     if (event.event === "model") { const at = one.waiting.indexOf(event.step); if (at >= 0) { one.waiting.splice(at, 1); } waitFor(one, 1); }
-    if (event.event === "model") { if (one.steps.at(-1) !== step(event) && one.steps.length < 60) { one.steps.push(step(event)); } }
+    if (event.event === "search" || event.event === "model") { if (one.steps.at(-1) !== step(event) && one.steps.length < 60) { one.steps.push(step(event)); } }
     else if (event.event === "answer") { Object.assign(one, { system: event.system, shown: event.shown, by: event.by, notices: event.notices, seconds: event.seconds, calls: event.calls, tokens: event.tokens, working: "" }); }
     else if (event.event === "candidates") { one.considered = event.considered; one.candidates = event.list.map((it) => ({ ...it, routes: Object.keys(it.routes) })); }
     else if (event.event === "judging") { one.doing = one.working = `judge ${event.judge}`; one.waiting = []; one.begun = Date.now(); }

@@ -30,6 +30,7 @@ from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve.bodies import MAX_TURNS, Body
 from touche_rad.serve.offer import Offer
+from touche_rad.serve.steps import watch
 from touche_rad.text import redact
 
 log = logging.getLogger("touche_rad")
@@ -186,7 +187,8 @@ async def _answer(
     count: Callable[[Answer], None],
 ) -> None:
     lines.put("start", debater=request.debater)
-    answerer = await asyncio.to_thread(offer.debaters[request.debater])
+    answerer = await asyncio.to_thread(offer.debaters[request.debater].get)
+    watch(answerer.index)
     meter = _Meter()
     with call_context(observe=_observer(lines, meter)):
         answer = await answerer.answer(debate)
@@ -238,7 +240,7 @@ async def _judge(
     lines.put("judging", judge=name)
     meter = _Meter()
     try:
-        judge: Judge = await asyncio.to_thread(offer.judges[name])
+        judge: Judge = await asyncio.to_thread(offer.judges[name].get)
     except ToucheRadError as error:
         lines.put("verdicts", judge=name, list=[], notices=[redact(str(error))], **meter.spent())
         return

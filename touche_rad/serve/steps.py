@@ -1,0 +1,43 @@
+"""Report the searches of a debater to the page while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from touche_rad.calls import call_context, current_context
+from touche_rad.debate import Hit
+from touche_rad.plugins import ArgumentIndex
+
+_WATCHED: Final = "_touche_rad_watched"
+_LONGEST: Final = 160
+
+
+def watch(index: ArgumentIndex | None) -> None:
+    """Let an index report each search to `CallContext.observe`, if somebody observes.
+
+    The object itself is changed, because plugins ask for its type and its optional members.
+    """
+    own = getattr(index, "__dict__", None)
+    if index is None or own is None or _WATCHED in own:
+        return
+    own["search"] = _reporting(index.search, lambda found: [found])
+    own["search_all"] = _reporting(index.search_all, lambda found: found)
+    own[_WATCHED] = True
+
+
+def _reporting(search: Any, lists: Callable[[Any], Sequence[Sequence[Hit]]]) -> Any:
+    def reporting(field: str, query: Any, k: int) -> Any:
+        observe = current_context().observe
+        if observe is None:
+            return search(field, query, k)
+        with call_context(observe=None):  # a search may use other searches
+            found = search(field, query, k)
+        queries = [query] if isinstance(query, str) else list(query)
+        for one, hits in zip(queries, lists(found), strict=False):
+            observe(
+                {"event": "search", "field": field, "query": one[:_LONGEST], "found": len(hits)}
+            )
+        return found
+
+    return reporting
