@@ -10,23 +10,26 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
-from tests.serve.careless import wait_for
+from tests.serve.careless import more_open_files, wait_for
 from tests.terminal import touche_rad
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
 from touche_rad.serve.bodies import ChatRequest
-from touche_rad.serve.limits import Access, Gate, Limits, Load
+from touche_rad.serve.limits import Access, Gate, Limits, Load, TimedConnection
 
 TOKEN = "0123456789abcdef"
 ASKED = {"messages": [{"role": "user", "content": "Zoos should be closed."}]}
@@ -263,3 +266,110 @@ def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serv
     bodies = [one.json() for one in answers if isinstance(one, httpx2.Response)]
     assert len(bodies) > 10, answers
     assert all(body["content"] for body in bodies)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The port of a server in a thread whose time limits are short."""
+    monkeypatch.setattr("touche_rad.serve.limits.HEADER_SECONDS", 0.5)
+    monkeypatch.setattr("touche_rad.serve.limits.READ_SECONDS", 0.5)
+    monkeypatch.setattr("touche_rad.serve.limits._LOOK_SECONDS", 0.1)
+    plain = Plain()
+    app = create_app(Answerer([("plain", plain)]), plain, limits=Limits(body_seconds=0.5))
+    config = uvicorn.Config(app, port=0, http=TimedConnection, log_level="warning", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join(10)
+
+
+def _health(port: int) -> float:
+    """Return the seconds that an answer takes."""
+    begun = time.monotonic()
+    assert httpx2.get(f"http://localhost:{port}/health", timeout=30).status_code == 200
+    return time.monotonic() - begun
+
+
+HEAD = b"Host: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "drop"),
+    [
+        (b"", b""),
+        (b"", b"X"),
+        (b"POST / HTTP/1.1\r\nHost: loc", b"a"),
+        (b"POST / HTTP/1.1\r\n" + HEAD + b"Content-Length: 99999\r\n\r\n", b"{"),
+        (b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\nGET /hea", b"l"),
+    ],
+    ids=["nothing", "a slow line", "a slow header", "a slow body", "a slow second request"],
+)
+def test_connections_that_do_not_send_are_closed(quick: int, first: bytes, drop: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", quick)) as client:
+        client.sendall(first)
+        client.settimeout(0.2)
+        end = time.monotonic() + 8
+        with suppress(ConnectionError):
+            while time.monotonic() < end:
+                with suppress(TimeoutError):
+                    if not client.recv(4096):
+                        return
+                client.sendall(drop)
+            pytest.fail("the connection is open")
+
+
+def test_connections_that_do_not_read_are_closed(quick: int) -> None:
+    asked = b"GET /assets/serve/debate.js HTTP/1.1\r\n" + HEAD + b"\r\n"
+    clients = []
+    for _ in range(20):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", quick))
+        client.setblocking(False)
+        clients.append(client)
+        with suppress(BlockingIOError, ConnectionError):
+            client.send(asked * 500)
+    try:
+        assert _health(quick) < 30
+        closed: set[socket.socket] = set()
+        end = time.monotonic() + 120
+        while len(closed) < len(clients) and time.monotonic() < end:
+            time.sleep(0.2)
+            closed |= {one for one in clients if _is_reset(one)}
+        assert len(closed) == len(clients)
+        assert _health(quick) < 30
+    finally:
+        for client in clients:
+            client.close()
+
+
+def _is_reset(client: socket.socket) -> bool:
+    """Whether the other side aborted the connection; reads nothing."""
+    return client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0 or not _is_established(client)
+
+
+def _is_established(client: socket.socket) -> bool:
+    state = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    return state == 1
+
+
+def test_a_thousand_idle_connections_leave_the_server_answering(quick: int) -> None:
+    more_open_files()
+    clients = [socket.create_connection(("127.0.0.1", quick)) for _ in range(1000)]
+    assert _health(quick) < 20
+    for client in clients:
+        client.close()
+
+
+def test_large_bodies_at_once_leave_the_server_answering(quick: int) -> None:
+    body = {"messages": [{"role": "user", "content": "x y. " * 700_000}]}
+    with ThreadPoolExecutor(8) as pool:
+        url = f"http://localhost:{quick}/"
+        asked = [pool.submit(httpx2.post, url, json=body, timeout=60) for _ in range(8)]
+        while not all(one.done() for one in asked):
+            assert _health(quick) < 20
+    assert {one.result().status_code for one in asked} <= {200, 408, 503}

@@ -163,6 +163,45 @@ def test_the_entry_has_what_its_model_needs(model: str, fields: dict[str, Any]) 
     assert describe(2, "grounded", model=model).user is None
 
 
+ENGINE = """#!/bin/sh
+echo "$@" >> {log}
+[ "$1" = info ] || exit {code}
+"""
+WITHOUT_SERVER = """#!/bin/sh
+echo "no server" >&2
+exit 1
+"""
+
+
+def test_the_image_is_built_with_an_installed_engine(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bin_folder = place / "bin"
+    bin_folder.mkdir()
+    monkeypatch.setenv("PATH", f"{bin_folder}:/usr/bin:/bin")
+    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("no-such-engine",))
+    missing = tried(place, "-d", "verbatim", "--build")
+    assert missing.code == 1
+    assert "there is none of no-such-engine here" in " ".join(missing.out.split())
+    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("docker", "podman"))
+
+    def install(name: str, script: str) -> None:
+        (bin_folder / name).write_text(script)
+        (bin_folder / name).chmod(0o755)
+
+    install("docker", WITHOUT_SERVER)
+    assert "docker info: no server" in " ".join(
+        tried(place, "-d", "verbatim", "--build").out.split()
+    )
+    for code in (0, 3):
+        log = place / f"{code}.log"
+        install("podman", ENGINE.format(log=log, code=code))
+        ended = tried(place, "-d", "verbatim", "--build")
+        assert ended.code == (1 if code else 0), ended.out
+        assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()
+        assert (place / "docker" / "collection" / "ours.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     "words", [("-d", "verbatim"), ("--collection", "x"), ("grounded", "-d", "verbatim")]
 )

@@ -142,6 +142,8 @@ def serve_command(**given: Any) -> FastAPI | None:
         return app
     import uvicorn
 
+    from touche_rad.serve.limits import TimedConnection
+
     one = given["processes"] == 1
     if not one:
         os.environ[_COMMAND] = json.dumps(sys.argv[1:])
@@ -156,6 +158,7 @@ def serve_command(**given: Any) -> FastAPI | None:
         timeout_worker_healthcheck=60,
         backlog=_BACKLOG,
         ws="none",
+        http=TimedConnection,
         timeout_graceful_shutdown=math.ceil(given["grace"]),
     )
     return None

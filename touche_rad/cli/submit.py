@@ -42,6 +42,7 @@ MARKS: Final = {True: ("ok", "green"), False: ("failed", "red")}
         metavar="DIR",
         help="Folder for the files of the trial.",
     ),
+    opt.flag("--build", "Build the image with docker, podman or buildah."),
     click.option("--save", metavar="ENTRY", help="Write the entry to tira.yml under this name."),
     click.option(
         "--file",

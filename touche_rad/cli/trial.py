@@ -6,6 +6,7 @@ import filecmp
 import json
 import shlex
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli import prepare
+from touche_rad.cli.console import say
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import read_status
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 LIMIT: Final = 300
 """Seconds after which the organisers' client gives up an answer."""
+ENGINES: Final = ("docker", "podman", "buildah")
 _LOCAL: Final = ("scripted:", "hf:")
 """Models that exist on this machine only."""
 
@@ -127,6 +130,9 @@ class Trial:
             self._describe,
             "hand in with -m URL#MODEL, -m vllm:MODEL, or without a model",
         )
+        if self.given["build"]:
+            fix = "start docker, or install podman or buildah; see build.log"
+            yield "image", self._build_image, fix
         if self.given["save"]:
             yield "saved", self._save, "choose another name with --save NAME"
 
@@ -310,6 +316,25 @@ class Trial:
             return []
         return [["cp", str(self.collection), f"{place}/"]]
 
+    def _build_image(self) -> str:
+        """Build the image of each entry with the first engine that is installed."""
+        engine = _find_engine()
+        for words in self.copy_commands():
+            subprocess.run(words, check=True)
+        names = []
+        for name, one in self.entries.items():
+            tag = f"touche-rad-{name.lower()}"
+            words = [engine, "build", *shlex.split(one.build), "-t", tag, str(self.repository)]
+            log = self.folder / "build.log"
+            say(f"building {tag} with {engine}, which takes minutes; its output: {log}")
+            with log.open("w") as stream:
+                done = subprocess.run(words, stdout=stream, stderr=stream, check=False)
+            if done.returncode:
+                last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+                raise WorkError(f"{shlex.join(words)} failed: {' '.join(last)}; see {log}")
+            names.append(tag)
+        return f"{', '.join(names)} built with {engine}"
+
     def next_commands(self, client: Callable[[str, Software], str]) -> list[str]:
         """Return what to run next.
 
@@ -328,6 +353,26 @@ class Trial:
         if shutil.which("tira-cli") is None:
             lines += ["pip install tira", "tira-cli login --token TOKEN"]
         return lines + [client(name, one) for name, one in self.entries.items()]
+
+
+def _find_engine() -> str:
+    """Return the first container engine that works: a client without its server does not."""
+    broken = {}
+    for engine in filter(shutil.which, ENGINES):
+        info = subprocess.run(
+            [engine, "info"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=60,
+        )
+        if info.returncode == 0:
+            return engine
+        broken[engine] = (info.stderr.strip().splitlines() or [f"exit code {info.returncode}"])[-1]
+    if broken:
+        raise WorkError("; ".join(f"{engine} info: {what}" for engine, what in broken.items()))
+    raise UserError(f"there is none of {', '.join(ENGINES)} here")
 
 
 def _why(run: Path) -> str:

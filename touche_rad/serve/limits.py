@@ -9,14 +9,21 @@ import hmac
 import ipaddress
 import json
 import socket
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+HEADER_SECONDS: Final = 30.0
 BODY_SECONDS: Final = 60.0
+READ_SECONDS: Final = 30.0
+"""Time that a client has to read what was sent to it."""
+_LOOK_SECONDS: Final = 2.0
+"""Seconds between two looks at the time limits of a connection."""
 SMALL: Final = 256 * 2**10
 """Bytes of a body that are always accepted; only what is beyond counts as held memory."""
 RETRY_AFTER: Final = "5"
@@ -187,7 +194,17 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        connection = scope.get("state", {}).get("connection")
+        if not isinstance(connection, TimedConnection):  # another server, or a test
+            await self._answer(scope, receive, send)
+            return
+        connection.begin_request()
+        try:
+            await self._answer(scope, receive, send)
+        finally:
+            connection.end_request()
 
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = {name.lower() for name, _ in message["headers"]}
@@ -278,3 +295,76 @@ def _given_back(message: Message, receive: Receive) -> Receive:
         return message
 
     return receive_again
+
+
+class TimedConnection(asyncio.Protocol):
+    """A connection of uvicorn that is closed if its client does not send, or does not read.
+
+    Uvicorn has a time limit only for idle connections after a request. It passes `app_state` to
+    the application as `scope["state"]`, by which `Gate` finds the connection of a request.
+    """
+
+    def __init__(self, *, app_state: dict[str, Any], **options: Any) -> None:
+        make: Any = AutoHTTPProtocol
+        self._http: asyncio.Protocol = make(app_state={**app_state, "connection": self}, **options)
+        self._head_since: float | None = None
+        """When the connection was made, or when an unfinished request began to arrive."""
+        self._unread_since: float | None = None
+        """Since when the client has not read what was sent."""
+        self._requests = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the time limit of the first request."""
+        assert isinstance(transport, asyncio.Transport)
+        # Without a buffer, `pause_writing` is called as soon as the client reads too slowly.
+        transport.set_write_buffer_limits(high=0)
+        self._transport, self._loop = transport, asyncio.get_running_loop()
+        self._head_since = self._loop.time()
+        self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
+        self._http.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Start the time limit of a request, which `Gate` ends when the header is complete."""
+        if self._head_since is None and not self._requests:
+            self._head_since = self._loop.time()
+        self._http.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Tell uvicorn that the client sends nothing more."""
+        return self._http.eof_received()
+
+    def pause_writing(self) -> None:
+        """Start the time limit of reading."""
+        self._unread_since = self._loop.time()
+        self._http.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Stop the time limit of reading."""
+        self._unread_since = None
+        self._http.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all time limits."""
+        self._timer.cancel()
+        self._http.connection_lost(exc)
+
+    def begin_request(self) -> None:
+        """Note that a header is complete."""
+        self._requests += 1
+        self._head_since = None
+
+    def end_request(self) -> None:
+        """Note that a request is answered."""
+        self._requests -= 1
+
+    def _look(self) -> None:
+        """Close the connection if a time limit is over; looking rarely costs less than timers."""
+        limits = (self._head_since, HEADER_SECONDS), (self._unread_since, READ_SECONDS)
+        now = self._loop.time()
+        if any(since is not None and now - since > seconds for since, seconds in limits):
+            # Reset: otherwise the kernel keeps megabytes that the client does not read.
+            raw = self._transport.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._transport.abort()
+        else:
+            self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
