@@ -15,7 +15,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.foreign import contests
-from touche_rad.contests.foreign.sites import winner
+from touche_rad.contests.foreign.debateart import winner
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 
@@ -40,29 +40,6 @@ ART = {
         },
     ],
 }
-ORG = {
-    "title": "Tea beats coffee",
-    "participant_1_name": "cup",
-    "participant_1_position": "Con",
-    "participant_2_name": "leaf",
-    "participant_2_position": "Pro",
-    "rounds": [[{"side": "Pro", "text": "Calm."}, {"side": "Con", "text": "Dull."}]],
-    "votes": [
-        {
-            "votes_map": {
-                "cup": {"Made better conduct": True, "Agreed with before the debate": True},
-                "leaf": {
-                    "Made more convincing arguments": True,
-                    "Used the most reliable sources": False,
-                },
-                "Tied": {
-                    "Used the most reliable sources": True,
-                    "Had better spelling and grammar": True,
-                },
-            }
-        }
-    ],
-}
 
 
 def read(path: Path, value: Any) -> list[Contest]:
@@ -80,15 +57,6 @@ def test_votes_of_debateart_give_a_winner_per_dimension(tmp_path: Path) -> None:
     assert one.gold["language"] == TIE, "one for con, one for nobody, one for pro"
     assert one.gold["general"] == "Ben", "points of the first two, the third one says con"
     assert one.gold["votes"]["source"] == {"tie": 2, "Ben": 1}
-
-
-def test_ticks_of_debate_org_give_a_winner_per_dimension(tmp_path: Path) -> None:
-    (one,) = read(tmp_path / "org.json", {"tea-1": ORG})
-    assert (one.id, one.motion) == ("tea-1", "Tea beats coffee")
-    assert one.sides == {"leaf": "pro", "cup": "con"}
-    assert [speech.speaker for speech in one.speeches] == ["leaf", "cup"]
-    gold = {name: won for name, won in one.gold.items() if name != "votes"}
-    assert gold == {"general": "leaf", "argument": "leaf", "source": TIE, "language": "cup"}
 
 
 def panelbench(folder: Path, **change: Any) -> Path:
@@ -135,12 +103,9 @@ def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("votes", [{"votes": None}, {"votes": []}, {}])
-@pytest.mark.parametrize("whole", [ART, ORG])
-def test_a_debate_without_votes_has_no_winner(
-    tmp_path: Path, whole: dict[str, Any], votes: dict[str, Any]
-) -> None:
+def test_a_debate_without_votes_has_no_winner(tmp_path: Path, votes: dict[str, Any]) -> None:
     source, out = tmp_path / "x.json", tmp_path / "contests.jsonl"
-    bare = {key: value for key, value in whole.items() if key != "votes"}
+    bare = {key: value for key, value in ART.items() if key != "votes"}
     source.write_text(json.dumps([bare | votes]), "utf-8")
     ended = touche_rad("contests", source, "-o", out)
     assert ended.code == 0, ended.err
@@ -159,14 +124,12 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
     [
         ([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments.0.side"),
         ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes.0.arguments"),
-        ({"t": {**ORG, "participant_2_position": "Con"}}, "one Pro and one Con"),
-        ({"t": {**ORG, "rounds": [[{"side": "Pro"}]]}}, "rounds.0.0.text"),
+        ([{**ART, "arguments": [[{"side": "Pro"}]]}], "arguments.0.0.text"),
         ([ART, 5], "expected a debate"),
         ([{**ART, "con": "Ann"}], "another name than that of pro"),
         ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),
         ([{**ART, "id": [1]}], "expected text or a number"),
         ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is not unique"),
-        ({"t": {**ORG, "participant_2_name": "cup"}}, "names of their own"),
     ],
 )
 def test_an_invalid_record_is_reported_and_can_be_skipped(

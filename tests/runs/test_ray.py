@@ -57,26 +57,6 @@ def test_what_cannot_have_workers(
     assert message in ended.err
 
 
-def test_a_tournament_runs_on_one_machine(tmp_path: Path) -> None:
-    ended = touche_rad(
-        "tournament",
-        DEMO / "claims.tsv",
-        "-d",
-        "verbatim",
-        "-d",
-        "grounded",
-        "-i",
-        "demo",
-        "-o",
-        tmp_path / "out",
-        "--engine",
-        "ray",
-    )
-    assert ended.code == 2
-    assert "simulate --both-sides and judge have --engine ray" in ended.err
-    assert len(ended.err.splitlines()) == 1
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write_world(tmp_path, 150)

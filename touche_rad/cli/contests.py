@@ -22,9 +22,9 @@ def contests_command(
 ) -> None:
     """Convert whole debates to contests, which panels judge and touche-rad score reads.
 
-    SOURCE is a JSON or JSONL file in the format of DebateArt or Debate.org (speeches by side,
-    votes), a folder in the format of PanelBench (motion/, speech/, gold.json), or a file of debates
-    of the shared task. The winner is the side with the higher mean of the votes.
+    SOURCE is a JSON or JSONL file in the format of DebateArt (speeches by side, votes), a folder in
+    the format of PanelBench (motion/, speech/, gold.json), or a file of debates of the shared task.
+    The winner is the side with the higher mean of the votes.
     """
     from touche_rad import files
     from touche_rad.contests.foreign import contests

@@ -14,7 +14,6 @@ from touche_rad.cli.console import next_step, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.cli.tournament_run import (
     JUDGE_PANEL,
-    Games,
     Judging,
     make_entrants,
     play_debates,
@@ -80,7 +79,6 @@ from touche_rad.errors import OptionError, UserError
     opt.RESTART,
     opt.JSON,
     opt.QUIET,
-    click.option("--engine", hidden=True),
 )
 def tournament_command(claims: Path, **given: Any) -> int:
     """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
@@ -93,11 +91,6 @@ def tournament_command(claims: Path, **given: Any) -> int:
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
 
-    if given["engine"] not in (None, "local"):
-        raise OptionError(
-            "a tournament runs on one machine; for two debaters, simulate --both-sides and judge "
-            "have --engine ray"
-        )
     if "debater" in given["options"]:
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     debaters = _select_debaters(given["debaters"])
@@ -119,7 +112,6 @@ def tournament_command(claims: Path, **given: Any) -> int:
         one.tag: prepare.identify(unlimited, services, one.plugin, words=given["words"])
         for one in debaters
     }
-    game = Games(given, folder, settings_of)
     model = services.model
     settings = {
         "judge": judging.identity["judge"],
@@ -128,7 +120,9 @@ def tournament_command(claims: Path, **given: Any) -> int:
         **{key: given[key] for key in ("rounds", "words", "max_calls", "max_tokens")},
     }
     with folder.alone():
-        code = play_debates(claims, given, folder, entrants, services, identity, budgets, game)
+        code = play_debates(
+            claims, given, folder, entrants, services, identity, budgets, settings_of
+        )
         code = max(code, judging.run())
         names = [one.name for one in entrants]
         result = result_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +21,7 @@ from touche_rad.runs.work import RunOptions
 if TYPE_CHECKING:
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import Folder
-    from touche_rad.contests.two_sides import Entrant, Game, Stage
+    from touche_rad.contests.two_sides import Entrant, Game
     from touche_rad.models import Model
     from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.journal import Done
@@ -73,23 +72,6 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
     return options
 
 
-def panel_of(given: prepare.Given) -> tuple[Selected, prepare.Given]:
-    """Return the panel of a tournament, and the values of the options for judging."""
-    spec: opt.PluginSpec = given["judge"]
-    if not prepare.is_panel(spec.name):
-        prepare.select("judge", spec)
-        spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-    panel = prepare.select("panel", spec, given["options"].get("judge"))
-    settings = {
-        **given,
-        "model": given["judge_model"] or given["model"],
-        "max_calls": None,
-        "max_tokens": None,
-        "deadline": None,
-    }
-    return panel, settings
-
-
 def play_debates(
     claims: Path,
     given: prepare.Given,
@@ -98,20 +80,36 @@ def play_debates(
     services: Services,
     identity: Mapping[str, Any],
     budgets: Budgets,
-    recorded: Games,
+    settings_of: Mapping[str, Mapping[str, Any]],
 ) -> int:
-    """Play the debates that no earlier call played; return the exit code."""
+    """Play the debates that no earlier call played; return the exit code.
+
+    `settings_of` has what decides the speeches of each debater.
+    """
     from touche_rad.contests import two_sides
     from touche_rad.contests.two_sides import Stage
 
     stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
     limits = {"max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
+
+    async def play(game: Game) -> Done:
+        """Play a debate, or return the recorded one with the same settings."""
+        key = {
+            "id": game.id,
+            "claim": game.claim.claim,
+            "description": game.claim.description,
+            "debaters": [[name, settings_of[name]] for name in (game.pro, game.con)],
+            "rounds": given["rounds"],
+            **limits,
+        }
+        return await folder.recorded(key, stage.play, game)
+
     work = two_sides.work(
         claims,
         stage,
         identity={**identity, **limits},
         verb="tournament",
-        play=partial(recorded.play, stage),
+        play=play,
     )
     is_done = folder.is_done(work, folder.contests, replace=given["replace"])
     if given["restart"]:
@@ -157,37 +155,18 @@ def _run(
     return run_files.end_of_run(status, out)
 
 
-class Games:
-    """Plays the debates that the folder's record does not contain."""
-
-    def __init__(
-        self,
-        given: prepare.Given,
-        folder: Folder,
-        settings_of: Mapping[str, Mapping[str, Any]],
-    ) -> None:
-        self.given, self.folder = given, folder
-        self.settings_of = settings_of
-
-    async def play(self, stage: Stage, game: Game) -> Done:
-        """Play a debate, or return the recorded one with the same settings."""
-        names = (game.pro, game.con)
-        key = {
-            "id": game.id,
-            "claim": game.claim.claim,
-            "description": game.claim.description,
-            "debaters": [[name, self.settings_of[name]] for name in names],
-            **{key: self.given[key] for key in ("rounds", "max_calls", "max_tokens")},
-        }
-        return await self.folder.recorded(key, stage.play, game)
-
-
 class Judging:
     """The panel of a tournament. It is made before the debates, so that errors come early."""
 
     def __init__(self, given: prepare.Given, folder: Folder) -> None:
         self.given, self.folder = given, folder
-        panel, settings = panel_of(given)
+        spec: opt.PluginSpec = given["judge"]
+        if not prepare.is_panel(spec.name):
+            prepare.select("judge", spec)
+            spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
+        panel = prepare.select("panel", spec, given["options"].get("judge"))
+        unlimited = dict.fromkeys(("max_calls", "max_tokens", "deadline"))
+        settings = {**given, **unlimited, "model": given["judge_model"] or given["model"]}
         services = prepare.open_services(settings, panel.plugin, out=folder.outcomes)
         self.model = services.model
         self.panel = panel.make(services)

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import Contest
-from touche_rad.contests.foreign import panelbench, sites
+from touche_rad.contests.foreign import debateart, panelbench
 from touche_rad.errors import InputError
 from touche_rad.files.records import BadLines, FieldError, parse, read_whole, short_repr
 
-FORMS: Final = "DebateArt, Debate.org, PanelBench, contests, or debates of the shared task"
+FORMS: Final = "DebateArt, PanelBench, contests, or debates of the shared task"
 
-Record = tuple[str, str, Any]
-"""A record's name, its place in the file, and the record or the error in its place."""
+Record = tuple[str, int | None, Any]
+"""A record's name, its line in a JSONL file, and the record or the error in its place."""
 
 
 def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
@@ -46,43 +46,34 @@ def _foreign_records(source: Path) -> list[Record] | None:
     except FieldError:
         records = list(_by_line(text))
     else:
-        if sites.is_debate(whole):
-            return [(source.stem, "", whole)]
-        if isinstance(whole, list):
-            records = [(str(n), f"number {n}", one) for n, one in enumerate(whole, 1)]
-        else:
-            items = whole.items() if isinstance(whole, dict) else ()
-            records = [(name, name, one) for name, one in items]
-    return records if any(sites.is_debate(one) for _, _, one in records) else None
+        several = whole if isinstance(whole, list) else [whole]
+        records = [(str(number), None, one) for number, one in enumerate(several, 1)]
+    return records if any(debateart.is_debate(one) for _, _, one in records) else None
 
 
 def _by_line(text: str) -> Iterator[Record]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                yield str(number), f"line {number}", parse(line)
+                yield str(number), number, parse(line)
             except FieldError as miss:
-                yield str(number), f"line {number}", miss
+                yield str(number), number, miss
 
 
 def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator[Contest]:
     seen: set[str] = set()
-    for name, place, record in records:
+    for name, line, record in records:
         try:
             if isinstance(record, FieldError):
                 raise record
-            if not sites.is_debate(record):
+            if not debateart.is_debate(record):
                 raise FieldError("", f"expected a debate ({FORMS})")
-            contest = sites.contest_of(record, name)
+            contest = debateart.contest_of(record, name)
             if contest.id in seen:
                 raise FieldError("id", f"the debate {short_repr(contest.id)} is not unique")
             seen.add(contest.id)
             yield contest
         except FieldError as miss:
-            bad.report(_located(source, place, miss))
-
-
-def _located(source: Path, place: str, miss: FieldError) -> InputError:
-    line = int(place.removeprefix("line ")) if place.startswith("line ") else None
-    where = f"{place}: " if place and line is None else ""
-    return InputError(source, f"{where}{miss.expected}", line=line, field=miss.field or None)
+            where = "" if line else f"number {name}: "
+            field = miss.field or None
+            bad.report(InputError(source, f"{where}{miss.expected}", line=line, field=field))

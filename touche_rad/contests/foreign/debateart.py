@@ -1,11 +1,8 @@
-"""Debates of DebateArt and Debate.org: speeches by side, and votes on several criteria.
+"""Debates of DebateArt: speeches by side, and votes on several criteria.
 
 A record of DebateArt has `title` (or `topic`, `motion`), `description`, the names `pro` and `con`,
 `arguments` (or `speeches`, `rounds`) with `side` and `text`, and `votes`: for each criterion
 `arguments`, `sources`, `legibility`, `conduct` and `winner` a side, `tie` or nothing.
-
-A record of Debate.org has `participant_1_name` and `_position`, `participant_2_...`, `title`,
-`rounds` and `votes`, each with a `votes_map`: the criteria by participant and for `Tied`.
 """
 
 from __future__ import annotations
@@ -29,21 +26,11 @@ _SIDES: Final[Mapping[str, Side]] = {
     "con": "con",
     "for": "pro",
     "against": "con",
-    "instigator": "pro",
-    "contender": "con",
 }
 _TIES: Final = (TIE, "tied", "draw")
 _SPEECHES: Final = ("arguments", "speeches", "rounds")
 _POINTS: Final = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
-"""The points of a voter by criterion, the same on both sites."""
-_TICKED: Final = {
-    "mademoreconvincingarguments": "arguments",
-    "usedthemostreliablesources": "sources",
-    "hadbetterspellingandgrammar": "legibility",
-    "madebetterconduct": "conduct",
-    "hadbetterconduct": "conduct",
-}
-"""Debate.org's criteria, as letters without spaces."""
+"""The points of a voter by criterion."""
 _VALUES: Final[Mapping[str, float]] = {"pro": 0.0, TIE: 0.5, "con": 1.0}
 
 Vote = Mapping[str, str | None]
@@ -51,17 +38,11 @@ Vote = Mapping[str, str | None]
 
 
 def is_debate(record: Any) -> bool:
-    """Whether a record has the format of one of the sites."""
+    """Whether a record has the format of the site."""
     if not isinstance(record, dict):
         return False
-    if _of_debate_org(record):
-        return "rounds" in record
     speeches = [record[name] for name in _SPEECHES if name in record]
     return bool(speeches) and ("votes" in record or _has_sides(speeches[0]))
-
-
-def _of_debate_org(record: Mapping[str, Any]) -> bool:
-    return "participant_1_position" in record
 
 
 def _has_sides(speeches: Any) -> bool:
@@ -86,13 +67,13 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
         for place, speech in _speeches(record)
     )
     votes = [
-        _by_dimension(_vote(require_object(vote, f"votes.{number}"), speakers, f"votes.{number}"))
+        _by_dimension(_vote(require_object(vote, f"votes.{number}"), f"votes.{number}"))
         for number, vote in enumerate(require_list(record.get("votes") or [], "votes"))
     ]
     return validate_record(
         Contest,
         {
-            "id": name if _of_debate_org(record) else _id(record) or name,
+            "id": _id(record) or name,
             "motion": next(filter(None, motions), name),
             "info": optional_text(record, "description"),
             "sides": {speakers["pro"]: "pro", speakers["con"]: "con"},
@@ -112,22 +93,10 @@ def _id(record: Mapping[str, Any]) -> str:
 
 def _speakers(record: dict[str, Any]) -> dict[Side, str]:
     """Return the speaker of each side."""
-    if not _of_debate_org(record):
-        pro, con = (optional_text(record, side) or side for side in ("pro", "con"))
-        if pro == con:
-            raise FieldError("con", f"expected another name than that of pro, {short_repr(con)}")
-        return {"pro": pro, "con": con}
-    speakers = {
-        _side(record, f"participant_{number}_position"): (
-            optional_text(record, f"participant_{number}_name") or f"participant {number}"
-        )
-        for number in (1, 2)
-    }
-    if len(set(speakers.values())) < 2:
-        raise FieldError(
-            "participant_2_position", "expected one Pro and one Con with names of their own"
-        )
-    return speakers
+    pro, con = (optional_text(record, side) or side for side in ("pro", "con"))
+    if pro == con:
+        raise FieldError("con", f"expected another name than that of pro, {short_repr(con)}")
+    return {"pro": pro, "con": con}
 
 
 def _speeches(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -150,21 +119,12 @@ def _side(record: Mapping[str, Any], key: str, place: str = "") -> Side:
     return side
 
 
-def _vote(vote: dict[str, Any], speakers: Mapping[Side, str], place: str) -> Vote:
+def _vote(vote: Mapping[str, Any], place: str) -> Vote:
     """Return a voter's side by criterion."""
-    if "votes_map" not in vote:
-        return {name: _voted(vote, name, place) for name in (*_POINTS, "winner")}
-    sides = {**{who: side for side, who in speakers.items()}, "Tied": TIE}
-    voted = {}
-    for who, ticks in require_object(vote["votes_map"], f"{place}.votes_map").items():
-        for text, yes in require_object(ticks, f"{place}.votes_map.{who}").items():
-            criterion = _TICKED.get("".join(filter(str.isalpha, text)).lower())
-            if yes is True and criterion and who in sides:
-                voted[criterion] = sides[who]
-    return voted
+    return {name: _voted(vote, name, place) for name in (*_POINTS, "winner")}
 
 
-def _voted(vote: dict[str, Any], criterion: str, place: str) -> str | None:
+def _voted(vote: Mapping[str, Any], criterion: str, place: str) -> str | None:
     text = str(vote.get(criterion) or "").strip().lower()
     if not text or text in _TIES:
         return TIE if text else None
