@@ -161,13 +161,6 @@ def test_a_run_that_was_stopped_goes_on_without_a_word(tmp_path: Path, respond: 
     assert "of another run" not in out.read_text()
 
 
-def test_a_run_whose_output_was_deleted_is_made_again(tmp_path: Path, respond: Call) -> None:
-    assert respond().code == 0
-    before = (tmp_path / "run.jsonl").read_bytes()
-    (tmp_path / "run.jsonl").unlink()
-    assert (respond().code, (tmp_path / "run.jsonl").read_bytes()) == (0, before)
-
-
 def test_a_wrong_input_leaves_the_status_of_the_finished_run(tmp_path: Path, respond: Call) -> None:
     assert respond().code == 0
     status = (tmp_path / "run.jsonl.status.json").read_bytes()
@@ -321,15 +314,6 @@ def test_an_output_without_a_name_is_refused(tmp_path: Path, call: tuple[str | P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_default_page_is_not_replaced_either(tmp_path: Path) -> None:
-    for _ in range(2):
-        assert touche_rad("report", DEBATES, cwd=tmp_path).code == 0
-    other = ("report", DEBATES, "--title", "Mine")
-    ended = touche_rad(*other, cwd=tmp_path)
-    assert (ended.code, "report.html exists already" in ended.err) == (2, True)
-    assert touche_rad(*other, "--replace", cwd=tmp_path).code == 0
-
-
 def test_a_command_that_cannot_write_its_status_leaves_no_output(tmp_path: Path) -> None:
     out, status = tmp_path / "few.jsonl", tmp_path / "few.jsonl.status.json"
     status.mkdir()  # stands for a disk on which only the output fits
@@ -339,17 +323,6 @@ def test_a_command_that_cannot_write_its_status_leaves_no_output(tmp_path: Path)
     status.rmdir()
     assert touche_rad(*command, "-o", out).code == 0
     assert out.is_file()
-
-
-def test_a_repeated_command_removes_what_a_killed_one_left(tmp_path: Path) -> None:
-    out = tmp_path / "examples.jsonl"
-    left = [tmp_path / f".{one}.0123456789ab.new" for one in (out.name, f"{out.name}.status.json")]
-    other = tmp_path / ".another.jsonl.0123456789ab.new"
-    for path in (*left, other):
-        path.write_text("half a li")
-    assert touche_rad(*EXAMPLES, "-o", out).code == 0
-    assert not any(path.exists() for path in left)
-    assert other.exists()
 
 
 def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:

@@ -485,7 +485,6 @@ def test_without_a_model_a_model_user_says_how_to_give_one(
         (b"character = 'c'\nmoves = 'a'", "moves: Input should be a valid tuple"),
         (b"character = 7", "character: Input should be a valid string"),
         (b"character = '" + b"c" * 5_000 + b"'", "at most 4000 characters"),
-        (b"# " + b"c" * 70_000, "at most 65536 bytes"),
     ],
 )
 def test_a_wrong_persona_file_is_told_with_its_field(

@@ -85,7 +85,6 @@ def _status_beside(
         status_beside,
         write_status,
     )
-    from touche_rad.files.records import remove_unfinished_of
     from touche_rad.runs.journal import as_written
 
     identity = as_written(
@@ -130,5 +129,3 @@ def _status_beside(
         if out.is_file():
             out.unlink()  # without its status, the repeated command would not know it as its own
         raise
-    for path in (out, status_beside(out)):
-        remove_unfinished_of(path)

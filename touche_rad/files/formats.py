@@ -198,17 +198,9 @@ def _numbered(
                 raise FieldError("", EMPTY_RECORD)
             one = read(line)
         except FieldError as miss:
-            bad.report(at_line(path, line.number, _unmixed(miss, file.kind, line.value)))
+            bad.report(at_line(path, line.number, miss))
             continue
         yield line.number, one
-
-
-def _unmixed(miss: FieldError, kind: Kind, value: Any) -> FieldError:
-    """Add the kind of the line to the error, if it is another kind than the file's."""
-    other = kind_of(value)
-    if other in (None, kind):
-        return miss
-    return FieldError(miss.field, f"{miss.expected} (a line of {other} among {kind})")
 
 
 def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:

@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
@@ -326,12 +325,6 @@ def _open_for_writing(target: Path, flags: int) -> IO[str]:
     """Open a file; a lone surrogate, also one of a file name, is written as JSON escapes it."""
     file = os.open(target, flags, 0o666)
     return os.fdopen(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
-
-
-def remove_unfinished_of(path: Path) -> None:
-    """Remove the temporary files that killed processes left for one file; nobody may write it."""
-    for one in path.parent.glob(f".{escape(path.name[:60])}.{'?' * 12}.new"):
-        one.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -22,8 +22,6 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.locks import open_locked
-from touche_rad.files.outputs import status_beside
-from touche_rad.files.records import remove_unfinished_of
 from touche_rad.runs.fallbacks import ANSWERS, Fallback, grouped, warnings_of
 from touche_rad.text import printable, redact_data, redact_line
 
@@ -162,8 +160,6 @@ class Journal:
         self._offsets: dict[int, int] = {}
         """Where the line of each finished unit begins."""
         self._file = _open_locked(out)
-        for path in (out, status_beside(out)):
-            remove_unfinished_of(path)
         try:
             self._resume(restart)
         except BaseException:

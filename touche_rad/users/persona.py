@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from touche_rad.errors import InputError, OptionError, UserError, nearest
 
 DEFAULT: Final = "curious"
-_MAX_BYTES: Final = 64 * 1024
 
 Move = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400)]
 
@@ -65,14 +64,10 @@ def load_persona(name_or_path: str) -> Persona:
 
 def _load(place: Traversable | Path, name: str) -> Persona:
     try:
-        with place.open("rb") as stream:
-            content = stream.read(_MAX_BYTES + 1)
+        content = place.read_bytes()
+        values = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         raise UserError(f"{place}: cannot be read: {error.strerror or error}") from None
-    if len(content) > _MAX_BYTES:
-        raise InputError(str(place), f"expected a persona of at most {_MAX_BYTES} bytes")
-    try:
-        values = tomllib.loads(content.decode("utf-8"))
     except ValueError as error:
         raise InputError(str(place), f"expected TOML: {error}") from None
     try:
