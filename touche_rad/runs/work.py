@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from touche_rad import files
 from touche_rad.errors import InputError
@@ -14,10 +14,23 @@ from touche_rad.runs.journal import Done
 
 if TYPE_CHECKING:
     from touche_rad.runs.parts import Part
-    from touche_rad.runs.ray import RayEngine
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
+
+
+class Engine(Protocol):
+    """Processes the units of a run in other processes."""
+
+    async def process(
+        self,
+        units: Iterator[tuple[int, Any]],
+        total: int,
+        options: RunOptions,
+        keep: Callable[[int, Done], None],
+    ) -> list[str]:
+        """Process units, hand each record to `keep`, and return a line for each that failed."""
+        ...
 
 
 @dataclass
@@ -96,7 +109,7 @@ class RunOptions:
     """File for the first traceback of each kind of failure."""
     part: Part | None = None
     """The part of the input to process; the output is then this part of the run's output."""
-    engine: RayEngine | None = None
+    engine: Engine | None = None
     """Processes the units in other processes."""
 
 
