@@ -58,8 +58,6 @@ class Board:
     warnings: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
     """Other pages: address and text."""
-    reference: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
-    """Folded tables for the end of the page: figures that were not measured here."""
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -235,13 +235,6 @@ def contest_board(report: ContestReport) -> Board:
         found = [_panel_dot(row) for row in runs if row.accuracy is not None]
         board.plots.append(Plot(caption, dots(caption, found, marked)))
     board.details += _further_panel_tables(report)
-    if report.published:
-        board.reference.append(
-            (
-                "For reference: scores that papers report for their own data and models",
-                [_records("Published scores", "system", report.published)],
-            )
-        )
     board.warnings = [
         f"{run}: {len(lost)} of {report.debates} debates have no verdict, the first is {lost[0]}"
         for run, lost in report.missing.items()

@@ -223,7 +223,6 @@ class _Content:
         return ReportSummary(self.debates, self.turns, out / INDEX)
 
     def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
-        reference = [one for board in self.boards for one in board.reference]
         links = [
             *([("scores", "Scores")] if self.boards else []),
             *((name, heading) for name, heading, _ in self.browsers),
@@ -239,7 +238,6 @@ class _Content:
             boards=self.boards,
             browsers=self.browsers,
             sources=self.files,
-            reference=reference,
             seed=self.seed,
             islands=[*shown, *data],
             scripts=[read_asset(SCRIPT)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -40,13 +40,7 @@ def _sample(
     """Return a random sample of turns in their order; the same for the same seed."""
     if most is None or len(views) <= most:
         return list(views)
-
-    def rank(place: int) -> bytes:
-        key, view = views[place]
-        said = f"{seed} {key} {len(view.turns)} {view.last.utterance}"
-        return hashlib.sha256(said.encode("utf-8", "replace")).digest()
-
-    chosen = sorted(sorted(range(len(views)), key=rank)[:most])
+    chosen = sorted(random.Random(seed).sample(range(len(views)), most))
     return [views[place] for place in chosen]
 
 
