@@ -45,17 +45,15 @@ def _open(folder: Path) -> Cache:
 @_FOLDER
 @opt.JSON
 def show(folder: Path, as_json: bool) -> None:
-    """Show the number of answers per model, their age and their size."""
+    """Show the number of answers per model, their age, and the size of the file."""
     from touche_rad.models.cache import CACHE_FILE, VERSION
 
     models: Counter[str] = Counter()
-    lengths: Counter[str] = Counter()
     damaged = outdated = 0
     oldest, newest = float("inf"), 0.0
     cache = _open(folder)
     for row in cache.rows():
         models[row.model] += 1
-        lengths[row.model] += len(row.answer)
         damaged += not row.whole
         outdated += row.version != VERSION
         oldest, newest = min(oldest, row.kept), max(newest, row.kept)
@@ -73,8 +71,7 @@ def show(folder: Path, as_json: bool) -> None:
         return
     click.echo("{answers} answers, {bytes} bytes, {oldest} to {newest}".format(**summary))
     for model, count in models.most_common():
-        length = lengths[model] / count
-        click.echo(f"  {model}: {count} answers of {length:.0f} characters on average")
+        click.echo(f"  {model}: {count} answers")
     if damaged or outdated:
         click.echo(f"  {damaged} damaged, {outdated} of another version (touche-rad cache prune)")
 

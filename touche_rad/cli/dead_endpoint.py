@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from touche_rad.cli.console import say
-from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.errors import UserError, WorkError
 from touche_rad.models import ModelError
 from touche_rad.models.errors import Unreachable
 
@@ -43,7 +43,9 @@ def wait_or_stop(
     cache = given.get("cache")
     has_cache = cache is not None and cache.is_dir() and any(cache.iterdir())
     if must_answer and not has_cache:
-        raise _error(left, line)
+        if isinstance(left, Unreachable):
+            raise WorkError(f"{line}; or wait for it with --wait SECONDS")
+        raise UserError(line)
     instead = "only cached answers are used" if has_cache else "plugins work without the model"
     model.set_down(left, f"{line}; {instead}")
 
@@ -94,9 +96,3 @@ def _wait(
 
 def _line(problem: ModelError) -> str:
     return f"{problem.problem}: {problem}"
-
-
-def _error(problem: ModelError, line: str) -> ToucheRadError:
-    if isinstance(problem, Unreachable):
-        return WorkError(f"{line}; or wait for it with --wait SECONDS")
-    return UserError(line)

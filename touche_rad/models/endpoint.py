@@ -124,26 +124,15 @@ class Endpoint:
 
     def __init__(self, at: Address) -> None:
         self.at = at
+        self.model = at.model
+        self.place = at.url.partition("?")[0]  # the query may contain a key
         self._client = Client()
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-        return self.at.model
-
-    @property
-    def place(self) -> str:
-        """The address without its query, which may contain a key."""
-        return self.at.url.partition("?")[0]
 
     async def ready(self) -> float:
         """Make the client, whose start is not the server's time; the server itself is not ours."""
         begun = time.monotonic()
         self._client.prepare()
         return time.monotonic() - begun
-
-    def __repr__(self) -> str:
-        return f"Endpoint({self.at.url!r}, {self.at.model!r})"
 
     async def close(self) -> None:
         """Close the connections of this event loop."""

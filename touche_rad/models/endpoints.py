@@ -54,20 +54,12 @@ class Endpoints:
     """Several servers with the same model, used in turn; one that fails is skipped for a while."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self.model = endpoints[0].model
+        self.place = ",".join(endpoint.place for endpoint in endpoints)
         self._servers = [_Server(endpoint) for endpoint in endpoints]
         self._turn = 0
         self.warnings: list[str] = []
         """The first failure of each server."""
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-        return self._servers[0].endpoint.model
-
-    @property
-    def place(self) -> str:
-        """The addresses."""
-        return ",".join(server.endpoint.place for server in self._servers)
 
     async def ready(self) -> float:
         """The servers are not ours: nothing to wait for."""

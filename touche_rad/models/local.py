@@ -23,16 +23,11 @@ class Local:
 
     def __init__(self, model: str) -> None:
         """Check the name; the model is loaded with the first call."""
-        self.model = model
+        self.model, self.place = model, f"hf:{model}"
         if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
             raise UserError(f"hf:{model}: this folder does not exist")
         self._loaded: Any = None
         self._lock = threading.Lock()
-
-    @property
-    def place(self) -> str:
-        """Value of `-m`."""
-        return f"hf:{self.model}"
 
     async def ready(self) -> float:
         """Load the model if it is not loaded."""

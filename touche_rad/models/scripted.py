@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from touche_rad.errors import InputError, UserError, why
+from touche_rad.errors import InputError
+from touche_rad.files.records import numbered_lines
 from touche_rad.models.errors import BadRequest
 
 
@@ -32,21 +33,12 @@ class Scripted:
     def __init__(self, path: Path) -> None:
         """Read the file; an error names the line."""
         self.path = path
+        self.model, self.place = f"scripted:{path.name}", f"scripted:{path}"
         self._lines: dict[str, list[str]] = {}
         self._lock = threading.Lock()
         for line in _read(path):
             said = line.answer if isinstance(line.answer, str) else json.dumps(line.answer)
             self._lines.setdefault(line.when, []).append(said)
-
-    @property
-    def model(self) -> str:
-        """Name of the file."""
-        return f"scripted:{self.path.name}"
-
-    @property
-    def place(self) -> str:
-        """Path of the file."""
-        return f"scripted:{self.path}"
 
     async def ready(self) -> float:
         """A file is always ready."""
@@ -71,14 +63,8 @@ class Scripted:
 
 
 def _read(path: Path) -> list[_Line]:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"scripted:{path}: cannot be read: {why(error)}") from None
     lines = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         try:
             lines.append(_Line.model_validate_json(line))
         except ValidationError as error:

@@ -180,23 +180,18 @@ class Trace:
         begun: float | None = None,
     ) -> None:
         """Append a request and its answer or error; without `begun` the cache answered."""
-        seconds = None if begun is None else round(time.monotonic() - begun, 4)
-        self._append(
-            {
-                "format": self.FORMAT,
-                **call.context.record(),
-                "step": call.step,
-                "cached": begun is None,
-                "seconds": seconds,
-                "asked": body,
-                "answer": answer,
-                "fault": fault,
-            }
-        )
-
-    def _append(self, record: Mapping[str, Any]) -> None:
         if self.path is None:
             return
+        record = {
+            "format": self.FORMAT,
+            **call.context.record(),
+            "step": call.step,
+            "cached": begun is None,
+            "seconds": None if begun is None else round(time.monotonic() - begun, 4),
+            "asked": body,
+            "answer": answer,
+            "fault": fault,
+        }
         line = redact(json.dumps(record, ensure_ascii=True)) + "\n"
         try:
             with self._lock, self.path.open("a", encoding="ascii") as out:

@@ -81,7 +81,7 @@ class Vllm:
             report: Called with each step of the start.
             log_file: File for the server's output.
         """
-        self.model = model
+        self.model, self.place = model, f"vllm:{model}"
         self._options = {**_DEFAULTS, "seed": str(seed), **(options or {})}
         self._report = report or log.info
         self._log = log_file
@@ -93,11 +93,6 @@ class Vllm:
         self._server: subprocess.Popen[bytes] | None = None
         self._failed_starts = 0
         _check_installed(model)
-
-    @property
-    def place(self) -> str:
-        """The value of `-m`."""
-        return f"vllm:{self.model}"
 
     @property
     def url(self) -> str | None:
