@@ -1,19 +1,40 @@
-"""`ir_measures` and `touche-rad score` agree."""
+"""The `ir_measures` command and `touche-rad score` agree."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_measures import Qrel, ScoredDoc, SetF, SetP, SetR, iter_calc
+from ir_measures import SetF, SetP, SetR, iter_calc
 
 from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
+from touche_rad.errors import UserError
 from touche_rad.score import export, score_judgements
+from touche_rad.score.export import qrels as as_qrels
+from touche_rad.score.export import run as as_run
 from touche_rad.score.figures import per_debate
 from touche_rad.score.measures import Counts, f1, precision, recall
+
+MEASURES = "SetP SetR SetF"
+
+
+def ir_measures(qrels: Path, run: Path) -> dict[tuple[str, str], float]:
+    """Run the command and read what it prints, to the last digit."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ir_measures", "-q", "-p", "-1", qrels, run, MEASURES],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = (line.split("\t") for line in done.stdout.splitlines())
+    return {(query, measure): float(value) for query, measure, value in rows}
+
 
 LABELS = [[(1, 0, 1, 1), (0, 1, None, 0)], [(1, 1, 0, None), (1, None, 1, 0), (0, 1, 1, 1)]]
 SCORES = {
@@ -21,8 +42,25 @@ SCORES = {
         [(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)],
         [(0.4, 0.7, 0.9, 1), (1, 1, 0.3, 0), (0, 0.51, 0.5, 0.499)],
     ],
+    "never": [[(0, 0, 0, 0)] * 2, [(0, 0, 0, 0)] * 3],
+    "sparing": [[(1, 0, 0, 0)] * 2, [(0, 0, 0, 0)] * 3],
     "always": [[(1, 1, 1, 1)] * 2, [(1, 1, 1, 1)] * 3],
 }
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_command_prints_the_rows_of_the_report(name: str, tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", LABELS)
+    run = run_file(tmp_path / "my run.jsonl", [evaluation(turns) for turns in SCORES[name]])
+    report = score_judgements([run], truth, samples=100)
+    printed = ir_measures(*export(report, tmp_path / "out")[:2])
+    assert len(printed) == 15
+    for row in report.rows:
+        if row.run != "always-yes":
+            query = "all" if row.maxim == "mean" else row.maxim
+            wanted = (row.precision, row.recall, row.f1)
+            found = tuple(printed[query, measure] for measure in MEASURES.split())
+            assert found == (pytest.approx(wanted) if query == "all" else wanted)
 
 
 def test_a_report_is_exported_for_each_of_its_runs(tmp_path: Path) -> None:
@@ -34,9 +72,13 @@ def test_a_report_is_exported_for_each_of_its_runs(tmp_path: Path) -> None:
     out = tmp_path / "out"
     written = export(score_judgements(runs, truth, samples=100), out)
     assert [path.relative_to(out).as_posix() for path in written] == [
+        "labels.qrels",
+        "mixed.run",
         "mixed/evaluation.prototext",
+        "always.run",
         "always/evaluation.prototext",
     ]
+    assert ir_measures(written[0], written[3])["quantity", "SetR"] == 1.0
 
 
 def test_names_that_make_the_same_file_name_overwrite_nothing(tmp_path: Path) -> None:
@@ -46,7 +88,29 @@ def test_names_that_make_the_same_file_name_overwrite_nothing(tmp_path: Path) ->
         for name in ("a b", "a&b")
     ]
     written = export(score_judgements(runs, truth, samples=100), tmp_path / "out")
-    assert len(set(written)) == 2
+    assert len(set(written)) == 5
+
+
+def test_files_hold_labelled_turns_only(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", LABELS)
+    run = run_file(tmp_path / "a b.jsonl", [evaluation(turns) for turns in SCORES["mixed"]])
+    qrels, trec, _ = export(score_judgements([run], truth, samples=100), tmp_path)
+    assert qrels.read_text().splitlines()[:6] == [
+        "quantity 0 1.1 1",
+        "quantity 0 1.2 0",
+        "quantity 0 2.1 1",
+        "quantity 0 2.2 1",
+        "quantity 0 2.3 0",
+        "quality 0 1.1 0",
+    ]
+    assert "quality 0 2.2" not in qrels.read_text()
+    assert trec.read_text().splitlines()[:5] == [
+        "quantity Q0 2.2 1 1.0 a_b",
+        "quantity Q0 1.1 2 0.9 a_b",
+        "quantity Q0 1.2 3 0.6 a_b",
+        "quality Q0 1.2 1 0.8 a_b",
+        "quality Q0 2.1 2 0.7 a_b",
+    ]
 
 
 four_labels = st.tuples(*[st.sampled_from([0, 1, None])] * 4)
@@ -64,17 +128,9 @@ def test_ir_measures_gives_the_official_figures_to_the_last_digit(
     labels = [[dict(zip(Maxim, label, strict=True)) for label, _ in debate] for debate in turns]
     scores = [[dict(zip(Maxim, score, strict=True)) for _, score in debate] for debate in turns]
     counts = {maxim: sum(per_debate(labels, scores, maxim), Counts()) for maxim in Maxim}
-    qrels, hits = [], []
-    for number, debate in enumerate(turns):
-        for turn, (known, scored) in enumerate(debate):
-            for maxim, label, score in zip(Maxim, known, scored, strict=True):
-                if label is not None:
-                    qrels.append(Qrel(maxim.value, f"{number}.{turn}", label))
-                    if score is not None and score >= 0.5:
-                        hits.append(ScoredDoc(maxim.value, f"{number}.{turn}", score))
     found = {
         (one.query_id, str(one.measure)): one.value
-        for one in iter_calc([SetP, SetR, SetF], qrels, hits)
+        for one in iter_calc([SetP, SetR, SetF], list(as_qrels(labels)), as_run(labels, scores))
     }
     assert found == {
         (maxim.value, measure): value
@@ -82,3 +138,13 @@ def test_ir_measures_gives_the_official_figures_to_the_last_digit(
         if one.labelled
         for measure, value in (("SetP", precision(one)), ("SetR", recall(one)), ("SetF", f1(one)))
     }
+
+
+def test_retrieval_runs_need_no_export(tmp_path: Path) -> None:
+    from touche_rad.score import RetrievalReport
+
+    report = RetrievalReport(
+        truth="q", runs=("a",), samples=1, seed=0, measures=(), queries=0, rows=()
+    )
+    with pytest.raises(UserError, match="already"):
+        export(report, tmp_path)

@@ -113,3 +113,38 @@ def autojudge(runs: tuple[Path, ...], **given: Any) -> None:
         f"--rag-topics {out}/topics.jsonl --out-dir {out}/out (pip install autojudge-base)",
         quiet=given["quiet"],
     )
+
+
+@export_command.command(
+    "simulations",
+    cls=Command,
+    examples=(
+        "export simulations autojudge/runs/debates.jsonl -o of-reports.jsonl",
+        "export simulations autojudge/runs/debates.jsonl --topics autojudge/topics.jsonl "
+        "-o of-topics.jsonl",
+        "export simulations autojudge-team/runs/debates.jsonl --quiet -o of-team.jsonl",
+    ),
+)
+@opt.path_argument("reports", "REPORTS")
+@opt.options(
+    opt.output("File for the simulations.", required=True, checked=True),
+    opt.REPLACE,
+    opt.file(
+        "--topics",
+        "Topics whose titles are the user's messages of reports that have no conversation.",
+    ),
+    opt.QUIET,
+)
+def simulations(reports: Path, **given: Any) -> None:
+    """Write the REPORTS of TREC AutoJudge as simulations, which judges of touche-rad read.
+
+    A report of another track has no conversation: its topic's title is the user's message.
+    """
+    from touche_rad import files
+    from touche_rad.exchange.reports import read_reports, read_titles
+
+    titles = read_titles(given["topics"]) if given["topics"] else {}
+    debates = read_reports(reports, titles)
+    with files.atomic_write(given["output"]) as stream:
+        stream.writelines(f"{files.simulation_line(debate)}\n" for debate in debates)
+    say(f"written: {given['output']} ({len(debates)} debates)", quiet=given["quiet"])

@@ -44,7 +44,9 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
 )
 @opt.path_argument("paths", "RUN... TRUTH", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for evaluation.prototext, the official scores.", "DIR", checked=True),
+    opt.output(
+        "Folder for evaluation.prototext and the files of ir_measures.", "DIR", checked=True
+    ),
     opt.REPLACE,
     opt.flag("--pairs", "Compare each run with the best one and with the baselines."),
     opt.flag("--all-pairs", "Compare all runs with each other."),
@@ -55,7 +57,7 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
         multiple=True,
         help="Mark this run as a baseline, without a rank; repeatable.",
     ),
-    opt.flag("--details", "With several runs: print all measures of each run."),
+    opt.flag("--details", "With several runs: print all measures and problems of each run."),
     click.option(
         "--missing",
         type=click.Choice(["no", "skip", "error"]),

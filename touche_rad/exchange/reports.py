@@ -17,6 +17,7 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.errors import InputError
 from touche_rad.evidence.findings import read_sentences
+from touche_rad.files.records import numbered_lines, parse
 
 WORDS: Final = 60
 _CONVERSATION: Final = "conversation"
@@ -150,6 +151,54 @@ def _cited(sentences: Sequence[Mapping[str, Any]], references: Sequence[str]) ->
             else:
                 found[str(name)] = None
     return list(found)
+
+
+def read_reports(path: Path, topics: Mapping[str, str]) -> list[Debate]:
+    """Read reports as debates; a report whose conversation goes on from the one before joins it.
+
+    Args:
+        path: The reports.
+        topics: The titles of the topics.
+    """
+    debates: list[Debate] = []
+    for number, line in numbered_lines(path):
+        try:
+            report = parse(line)
+            view = view_of(report, topics.get(_topic_of(report), ""))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            wrong = "expected a report of TREC AutoJudge: metadata with topic_id, and answer"
+            raise InputError(path, wrong, line=number) from None
+        if debates and _said(view)[:-2] == _said(debates[-1]):
+            debates[-1] = view.model_copy(update={"id": debates[-1].id})
+        else:
+            debates.append(view)
+    return debates
+
+
+def _said(debate: Debate) -> list[str]:
+    """Return all that was said in a debate."""
+    texts = []
+    for turn in debate.turns:
+        texts += [turn.utterance, turn.response.content if turn.response else ""]
+    return texts
+
+
+def _topic_of(report: Mapping[str, Any]) -> str:
+    about = report["metadata"]
+    return str(about.get("topic_id") or about.get("narrative_id") or about.get("request_id"))
+
+
+def read_titles(path: Path) -> dict[str, str]:
+    """Read the titles of topics by their ids."""
+    titles = {}
+    for number, line in numbered_lines(path):
+        try:
+            record = parse(line)
+            titles[str(record["request_id"])] = str(record["title"])
+        except (ValueError, KeyError, TypeError):
+            wrong = "expected a topic of TREC AutoJudge: request_id and title"
+            raise InputError(path, wrong, line=number) from None
+    return titles
 
 
 def workflow(judge: str) -> str:

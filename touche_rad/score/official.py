@@ -1,6 +1,7 @@
 """TIRA's file of the official scores: precision, recall and F1 of "yes" for each maxim.
 
-ir-measures gives the same values (SetP, SetR and SetF); a test compares them.
+ir-measures gives the same values (SetP, SetR and SetF) for the files that `export` writes; a test
+compares them.
 """
 
 from __future__ import annotations

@@ -118,17 +118,21 @@ class Table:
 def shorten(names: Sequence[str], room: int) -> list[str]:
     """Cut long names in the middle; different names stay different."""
     distinct = dict.fromkeys(names)
-    half = (room - 1) // 2
-    short = {
-        name: name if len(name) <= room else f"{name[: room - 1 - half]}…{name[-half:]}"
-        for name in distinct
+    for tail in (*range((room - 1) // 2, room - 1), *range((room - 1) // 2)):
+        short = {name: _cut(name, room, tail) for name in distinct}
+        if len(set(short.values())) == len(distinct):
+            return [short[name] for name in names]
+    numbered = {
+        name: f"{name[: room - 1 - len(str(number))]}…{number}"
+        for number, name in enumerate(distinct, 1)
     }
-    if len(set(short.values())) < len(distinct):
-        short = {
-            name: f"{name[: room - 1 - len(str(number))]}…{number}"
-            for number, name in enumerate(distinct, 1)
-        }
-    return [short[name] for name in names]
+    return [numbered[name] for name in names]
+
+
+def _cut(name: str, room: int, tail: int) -> str:
+    if len(name) <= room:
+        return name
+    return f"{name[: room - 1 - tail]}…{name[len(name) - tail :]}"
 
 
 def _markdown_cell(text: str) -> str:
