@@ -96,7 +96,10 @@ def content(path: Path) -> dict[str, bytes]:
     return {
         str(one.relative_to(path)): one.read_bytes()
         for one in several
-        if one.is_file() and ".status." not in one.name and one.name != "manifest.json"
+        if one.is_file()
+        and ".status." not in one.name
+        and one.name != "manifest.json"
+        and one.suffix != ".new"  # a file that a killed command had not written completely
     }
 
 
