@@ -55,28 +55,6 @@ def test_the_next_step_of_responses_is_to_judge_them(claims: Path) -> None:
     assert (touche_rad(*judge).code, index[0]) == (0, "index")
 
 
-def test_the_next_step_works_for_a_file_whose_name_begins_with_a_dash(claims: Path) -> None:
-    folder = claims.parent
-    lines = demo_file("debates.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (folder / "-debates.jsonl").write_text(lines[0])
-    made = touche_rad(
-        "respond",
-        "./-debates.jsonl",
-        "-i",
-        "demo",
-        "--last-only",
-        "-d",
-        "verbatim",
-        "-o",
-        "-run.jsonl",
-        cwd=folder,
-    )
-    judge, _ = _next(made.err)
-    judged = touche_rad(*judge, cwd=folder)
-    assert judged.code == 0, judged.err
-    assert (folder / "-run.evaluations.jsonl").is_file()
-
-
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:
     arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "arguments.jsonl").write_text("".join(arguments[:-1]))

@@ -153,28 +153,6 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert (done.stdout, done.stderr) == ("[", "")
 
 
-def test_without_a_folder_for_the_demo_index_one_line_says_how_to_name_one(tmp_path: Path) -> None:
-    (tmp_path / "cache").touch()
-    ended = touche_rad("doctor", env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
-    assert (ended.code, "set XDG_CACHE_HOME to a folder" in " ".join(ended.out.split())) == (
-        1,
-        True,
-    )
-    ended = touche_rad(
-        "retrieve", "--say", "zoos", "-i", "demo", env={"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    )
-    told = "cannot be built there: Not a directory; set XDG_CACHE_HOME to a folder that you can write to\n"
-    assert (ended.code, ended.err.endswith(told)) == (2, True), ended.err
-
-
-def test_an_unknown_width_of_the_terminal_hides_nothing() -> None:
-    debates = Path(__file__).parents[2] / "touche_rad/demo/debates.jsonl"
-    one = ("judge", debates, "-j", "length", "--explain", "--debate", "1")
-    unknown, known = (touche_rad(*one, env={"COLUMNS": width}) for width in ("0", "80"))
-    assert (unknown.code, unknown.out) == (0, known.out)
-    assert "quantity" in unknown.out.lower()
-
-
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     well = touche_rad("doctor", "--json")
     assert well.code == 0, well.out
@@ -185,11 +163,6 @@ def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     ill = touche_rad("doctor", "-i", tmp_path / "no-index")
     assert ill.code == 1
     assert "fix: build it with: touche-rad index" in ill.out
-
-
-def test_shell_completion_is_there() -> None:
-    done = touche_rad(env={"_TOUCHE_RAD_COMPLETE": "bash_source"})
-    assert "_touche_rad_completion" in done.out
 
 
 def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
@@ -243,15 +216,3 @@ def test_commands_that_only_show_run_no_code_of_the_current_folder(
     assert not (tmp_path / "ran").exists()
     assert touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path).code == 0
     assert (tmp_path / "ran").exists()
-
-
-def test_a_run_names_the_plugins_that_it_loads_from_the_current_folder(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("")
-    (tmp_path / "touche-rad.toml").write_text('plugins = ["mine.py"]\n')
-    ended = touche_rad("judge", "no.jsonl", cwd=tmp_path)
-    assert "plugins of touche-rad.toml are loaded: mine.py" in ended.err
-
-
-def test_doctor_prints_no_control_characters(tmp_path: Path) -> None:
-    ended = touche_rad("doctor", "-i", "no\x1b]0;title\x07\x1b[2J\x9b31m", cwd=tmp_path)
-    assert not set("\x1b\x07\x9b") & set(ended.out + ended.err)

@@ -151,16 +151,6 @@ def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
     assert max(map(len, listed)) <= 80
 
 
-def test_the_list_says_whose_user_speaks_to_a_debater() -> None:
-    listed = {
-        line.split()[0]: line for line in touche_rad("submit", "--file", FILE).out.splitlines()
-    }
-    assert listed["entry"].split() == ["entry", "sub-task", "user", "command"]
-    assert listed["grounded"].split()[1:3] == ["1", "own"]
-    assert listed["official-debater"].split()[1:3] == ["1", "official"]
-    assert listed["judge-grounded"].split()[1:3] == ["2", "touche-rad"]
-
-
 def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     (repository / "docker" / "collection").mkdir(parents=True)

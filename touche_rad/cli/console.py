@@ -219,11 +219,5 @@ def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
     if not _NEXT_STEPS.get():
         return
     for number, words in enumerate(commands):
-        line = shlex.join(["touche-rad", *map(_operand, words)])
+        line = shlex.join(["touche-rad", *map(str, words)])
         say(f"{'     ' if number else 'next:'} {line}", quiet=quiet)
-
-
-def _operand(word: object) -> str:
-    """Return a word of a command line; a path that begins with `-` would be read as an option."""
-    text = str(word)
-    return f"./{text}" if isinstance(word, Path) and text.startswith("-") else text

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import click
+from io import StringIO
 
 from touche_rad.cli.console import terminal_width
-
-GAP: Final = "  "
-MIN_TEXT: Final = 24
-"""A wrapped column that would be narrower stands on lines of its own, below the row."""
 
 
 @dataclass(frozen=True)
@@ -27,44 +20,41 @@ class Column:
 
 
 def render_table(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: str = "", width: int = 0
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: str = ""
 ) -> list[str]:
     """Return the lines of a table.
 
     Args:
-        columns: The columns; only the last one may wrap. Without any title, there is no head.
+        columns: The columns. Without any title, there is no head.
         rows: The cells, which may be coloured with `click.style`.
         indent: Text before every line.
-        width: Columns of the terminal. Default: those of this terminal.
     """
-    width = width or terminal_width()
-    titles = [column.title for column in columns]
-    head = [titles] if any(titles) else []
-    fixed = [column for column in columns if not column.wrap]
-    widths = [max((cells(row[i]) for row in [*head, *rows]), default=0) for i in range(len(fixed))]
-    room = width - cells(indent) - sum(widths) - len(GAP) * len(fixed)
-    lines: list[str] = []
-    for number, row in enumerate([*head, *rows]):
-        first = indent + GAP.join(map(_align, row, widths, fixed))
-        wrapped = row[len(fixed)] if len(columns) > len(fixed) else ""
-        if number < len(head):
-            first = click.style(f"{first}{GAP if wrapped else ''}{wrapped}".rstrip(), bold=True)
-            lines.append(first)
-            continue
-        lines.extend(_with_text(first, wrapped, indent, room, width))
-    return lines
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-
-def _with_text(first: str, text: str, indent: str, room: int, width: int) -> list[str]:
-    """Return a row: the text beside its fixed columns, or below them if there is no room."""
-    if not text:
-        return [first.rstrip()]
-    if room >= MIN_TEXT:
-        start = " " * (cells(first) + len(GAP))
-        inside = wrap(text, room)
-        return [f"{first}{GAP}{inside[0]}", *(start + line for line in inside[1:])]
-    start = f"{indent}    "
-    return [first.rstrip(), *(start + line for line in wrap(text, width - cells(start)))]
+    table = Table(
+        box=None,
+        show_header=any(column.title for column in columns),
+        header_style="bold",
+        padding=(0, 2, 0, 0),
+        pad_edge=False,
+    )
+    for column in columns:
+        align = "right" if column.right else "left"
+        table.add_column(column.title, justify=align, no_wrap=not column.wrap)  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*map(Text.from_ansi, row))
+    # The commands print the lines with click, which removes colours that are not wanted.
+    console = Console(
+        file=StringIO(),
+        width=terminal_width() - len(indent),
+        force_terminal=True,
+        color_system="standard",
+    )
+    with console.capture() as printed:
+        console.print(table)
+    return [f"{indent}{line.rstrip()}" for line in printed.get().splitlines()]
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -72,16 +62,3 @@ def wrap(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False) or [
         ""
     ]
-
-
-def _align(cell: str, width: int, column: Column) -> str:
-    space = " " * (width - cells(cell))
-    return space + cell if column.right else cell + space
-
-
-def cells(text: str) -> int:
-    """Return the columns that a text takes in a terminal, without colours."""
-    return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
-        for one in click.unstyle(text)
-    )

@@ -24,7 +24,7 @@ import hashlib
 import inspect
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -266,14 +266,9 @@ def digest(folder: Path) -> str:
 
 def use_prompts(plugin: object, folder: Path) -> None:
     """Let every public method of a plugin find the prompts of a folder first."""
-    for name, method in list(_methods(plugin)):
-        object.__setattr__(plugin, name, _inside(method, folder))
-
-
-def _methods(plugin: object) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name, method in inspect.getmembers(plugin, inspect.ismethod):
         if not name.startswith("_"):
-            yield name, method
+            object.__setattr__(plugin, name, _inside(method, folder))
 
 
 def _inside(method: Callable[..., Any], folder: Path) -> Callable[..., Any]:

@@ -6,7 +6,6 @@ import functools
 import importlib
 import importlib.util
 import inspect
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -358,14 +357,14 @@ def index_backend(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
 
 def registered(kind: Kind) -> dict[str, Plugin]:
     """Return all plugins of a kind by name; decorated plugins replace installed ones."""
-    found = dict(_installed(kind, tuple((place, _changed(place)) for place in sys.path)))
+    found = dict(_installed(kind, tuple(sys.path)))
     found |= {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
     return dict(sorted(found.items()))
 
 
 @functools.lru_cache(maxsize=32)
-def _installed(kind: Kind, path: tuple[tuple[str, int], ...]) -> dict[str, Plugin]:
-    """Read the entry points of a kind again only when something was installed."""
+def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin]:
+    """Read the entry points of a kind again only when the import path has changed."""
     group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
     return {
         point.name: Plugin(
@@ -373,14 +372,6 @@ def _installed(kind: Kind, path: tuple[tuple[str, int], ...]) -> dict[str, Plugi
         )
         for point in entry_points(group=group)
     }
-
-
-def _changed(place: str) -> int:
-    """Return when a folder of the import path was last changed, or 0."""
-    try:
-        return os.stat(place or ".").st_mtime_ns
-    except OSError:
-        return 0
 
 
 def find(kind: Kind, name: str) -> Plugin:

@@ -32,16 +32,13 @@ from touche_rad.serve.bodies import (
     Health,
     JudgeRequest,
     Message,
+    RequestFault,
     Score,
 )
 from touche_rad.serve.debate_page import add_debate_page, page_response
 from touche_rad.serve.limits import SMALL, Access, Gate, Limits
 from touche_rad.serve.offer import Made, Offer
 from touche_rad.text import redact
-
-
-class RequestFault(ValueError):
-    """A request with a wrong value."""
 
 
 def to_debate(request: ChatRequest) -> Debate:

@@ -28,6 +28,10 @@ def _to_text(value: object) -> str:
 Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=Any)]
 
 
+class RequestFault(ValueError):
+    """A request with a wrong value."""
+
+
 class Body(BaseModel):
     """Base: unknown fields are ignored."""
 

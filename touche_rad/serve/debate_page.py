@@ -28,7 +28,7 @@ from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset
 from touche_rad.plugins import Explains, Judge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
-from touche_rad.serve.bodies import MAX_TURNS, Body
+from touche_rad.serve.bodies import MAX_TURNS, Body, RequestFault
 from touche_rad.serve.offer import Offer
 from touche_rad.serve.steps import watch
 from touche_rad.text import redact
@@ -54,10 +54,6 @@ class PageRequest(Body):
     debater: str
     judges: list[str] = Field(default_factory=list)
     debate: dict[str, Any]
-
-
-class PageFault(ValueError):
-    """A request of the page with a wrong value."""
 
 
 @dataclass
@@ -113,10 +109,7 @@ def add_debate_page(
 
     @app.post("/debate/answer", include_in_schema=False)
     async def answer(request: PageRequest) -> Response:
-        try:
-            debate = _debate_of(request, offer)
-        except PageFault as error:
-            return Response(json.dumps({"detail": str(error)}), 422, _HEADERS, "application/json")
+        debate = _debate_of(request, offer)
         lines = _Lines()
         work = _answer(request, debate, offer, deadline, lines, count)
         return StreamingResponse(
@@ -128,19 +121,21 @@ def add_debate_page(
 
 def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     if request.debater not in offer.debaters:
-        raise PageFault(f"debater {request.debater!r} is not offered by this server")
+        raise RequestFault(f"debater {request.debater!r} is not offered by this server")
     for name in request.judges:
         if name not in offer.judges:
-            raise PageFault(f"judge {name!r} is not offered by this server")
+            raise RequestFault(f"judge {name!r} is not offered by this server")
     try:
         check_depth(request.debate)
         debate = parse_simulation(whole_characters(request.debate), lenient=True)
     except FieldError as error:
-        raise PageFault(str(error)) from None
+        raise RequestFault(str(error)) from None
     if not 0 < len(debate.turns) <= MAX_TURNS:
-        raise PageFault(f"simulation.userTurns: expected 1 to {MAX_TURNS} turns")
+        raise RequestFault(f"simulation.userTurns: expected 1 to {MAX_TURNS} turns")
     if debate.last.response is not None or not debate.last.utterance.strip():
-        raise PageFault("simulation.userTurns: expected a last turn with a message and no response")
+        raise RequestFault(
+            "simulation.userTurns: expected a last turn with a message and no response"
+        )
     return debate
 
 
