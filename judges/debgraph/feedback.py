@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -14,7 +13,7 @@ from judges.debgraph.options import Options
 from judges.debgraph.scores import Points, Scorecard
 from judges.debgraph.verdicts import Clash, Fact
 from touche_rad.contest import Side
-from touche_rad.models import Message, Model, Prompt
+from touche_rad.models import Model, Prompt
 from touche_rad.text import clean, cut_to_words
 
 SUMMARY_WORDS: Final = 500
@@ -117,50 +116,30 @@ async def condensed(
 ) -> str:
     """Ask for a summary of the findings; without findings no call is made."""
     lines = _lines(graph, found)
-    if not any(lines):
+    if not lines:
         return ""
-    prompt = Prompt.load(__package__, "condensed")
-    values = {
-        "words": SUMMARY_WORDS,
-        "motion": quoted(graph.motion),
-        "scores": _scores(card, result),
-        "close": close,
-    }
-
-    def shorten(_: Sequence[Message]) -> Sequence[Message] | None:
-        """Remove every second finding of each group that has more than half of the most."""
-        nonlocal lines
-        most = max(map(len, lines))
-        limit = (most + 1) // 2
-        if limit == most:
-            return None
-        lines = [group[::2] if len(group) > limit else group for group in lines]
-        return prompt.messages(**values, lines=[*chain(*lines)])
-
-    answer = await model.ask(
-        prompt.messages(**values, lines=[*chain(*lines)]),
-        Condensed,
-        step="debgraph.condensed",
-        shorten=shorten,
-        max_tokens=MAX_TOKENS,
+    messages = Prompt.load(__package__, "condensed").messages(
+        words=SUMMARY_WORDS,
+        motion=quoted(graph.motion),
+        scores=_scores(card, result),
+        close=close,
+        lines=lines,
     )
+    answer = await model.ask(messages, Condensed, step="debgraph.condensed", max_tokens=MAX_TOKENS)
     return cut_to_words(clean(answer.summary), SUMMARY_WORDS)
 
 
-def _lines(graph: SceneGraph, found: Detailed) -> list[list[str]]:
+def _lines(graph: SceneGraph, found: Detailed) -> list[str]:
     """Return the findings for both sides, for pro, and for con, each with its arguments' texts."""
     pro, con = found["pro"], found["con"]
     shared = {(one.arguments, one.text) for one in pro if one.about == "persuasion"}
     shared &= {(one.arguments, one.text) for one in con if one.about == "persuasion"}
     both = [one for one in pro if (one.arguments, one.text) in shared]
-    rest = {
-        side: [one for one in found[side] if (one.arguments, one.text) not in shared]
-        for side in SIDES
-    }
-    return [
-        [_line(graph, "both", "pro", one) for one in both],
-        *([_line(graph, side, side, one) for one in rest[side]] for side in SIDES),
-    ]
+    lines = [_line(graph, "both", "pro", one) for one in both]
+    for side in SIDES:
+        rest = [one for one in found[side] if (one.arguments, one.text) not in shared]
+        lines += [_line(graph, side, side, one) for one in rest]
+    return lines
 
 
 def _line(graph: SceneGraph, to: str, side: Side, finding: Finding) -> str:

@@ -243,31 +243,6 @@ def findings_in(prompt: str) -> list[str]:
     return re.findall(r"^- To (pro|con) ", prompt, re.MULTILINE)
 
 
-def test_findings_that_do_not_fit_are_cut_on_both_sides_alike(server: Scripted) -> None:
-    false = {"label": "false", "confidence": 0.9, "feedback": "wrong " * 5}
-    given = {"FactVerdict": false, "Condensed": {"summary": "IN-SHORT"}}
-    whole = judged(server, ask="each", answers=given)
-    (told,) = prompts(server, "Condensed")
-    sides = findings_in(told)
-    assert min(sides.count("pro"), sides.count("con")) > 3
-    answers = server.always
-    assert answers is not None
-
-    def limited(handler: scripted.Handler) -> None:
-        if len(findings_in(prompt_of(handler.body))) > 4:
-            handler.say(400, b'{"error": {"message": "maximum context length is 10 tokens"}}')
-        else:
-            answers(handler)
-
-    server.asked.clear()
-    outcome = judged(
-        server, ask="each", answers=given, then=lambda: setattr(server, "always", limited)
-    )
-    assert outcome.comment == whole.comment == "IN-SHORT"
-    kept = findings_in(prompts(server, "Condensed")[-1])
-    assert kept.count("pro") == kept.count("con") > 1
-
-
 def test_the_summary_names_the_winner_that_was_decided(server: Scripted) -> None:
     ahead = {
         "Timeline": {

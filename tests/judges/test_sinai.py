@@ -286,33 +286,6 @@ def test_a_debate_cannot_give_orders(server: Scripted) -> None:
     assert schema_of(body) == "Answer"
 
 
-def shown_in(text: str) -> list[str]:
-    """The examples that a prompt shows, in order, each as often as it is shown."""
-    places = [
-        (at, one.system) for one in examples() if (at := text.find(f"System: {one.system}")) >= 0
-    ]
-    assert all(text.count(f"System: {said}") == 1 for _, said in places), (
-        "an example is shown several times"
-    )
-    return [said for _, said in sorted(places)]
-
-
-def test_the_lean_profile_shows_each_example_once_and_the_order_of_fsl1_and_fsl2_differs(
-    server: Scripted,
-) -> None:
-    for name in ("fsl1", "fsl2"):
-        judged(server, name, [SECOND])
-    first, second = prompts(server, "Answer")
-    assert shown_in(first) == shown_in(second)[::-1]
-    for maxim in Maxim:
-        lines = [
-            next(line for line in text.splitlines() if line.startswith(f"- {maxim}: example"))
-            for text in (first, second)
-        ]
-        assert [line.split()[-1] for line in lines] == ["no", "yes"]
-        assert [line.split(",")[0].split()[-1] for line in lines] == ["yes", "no"]
-
-
 def test_a_prompt_on_one_maxim_that_is_too_long_loses_its_oldest_messages(
     server: Scripted,
 ) -> None:
@@ -392,17 +365,6 @@ def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
     assert list(found["properties"]) == keys
     with pytest.raises(OptionError, match="evidence needs per=turn or per=debate"):
         find("judge", "zsl").parse({"profile": "evidence", "per": "maxim"})
-
-
-def test_a_response_without_arguments_says_so_in_every_prompt(server: Scripted) -> None:
-    third = DEBATE.view(2)
-    judged(server, "fsl1", [third])
-    for name in ("zsl", "fsl1", "analysis1"):
-        judged(server, name, [third], profile="paper")
-    told = [prompt_of(body) for body in server.asked if schema_of(body) != "Reasons"]
-    assert len(told) == 13
-    assert all("THIRD-SYSTEM" in one for one in told)
-    assert all("last response:\n(none)" in one or "this response:\n(none)" in one for one in told)
 
 
 def test_our_twenty_examples_are_half_yes_and_half_no_on_each_maxim() -> None:
