@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from touche_rad.training.metrics import Metrics
+from touche_rad.training.loop import Metrics
 
 
 def dies_after(last: int) -> None:

@@ -7,13 +7,15 @@ extra `dense`.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from touche_rad import files
 from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
-from touche_rad.training.metrics import Metrics
 from touche_rad.training.recipe import Recipe
 
 Batch = TypeVar("Batch")
@@ -21,6 +23,22 @@ Batch = TypeVar("Batch")
 _STATE: Final = "state.pt"
 _WARMUP: Final = 0.1
 """Share of the steps over which the learning rate grows."""
+
+
+class Metrics:
+    """A file with the loss of each step: each once, also after a kill."""
+
+    def __init__(self, path: Path, *, from_step: int) -> None:
+        """Drop the rows after `from_step`: a resumed training writes them again."""
+        self.path = path
+        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+        with files.atomic_write(path) as stream:
+            stream.writelines(f"{line}\n" for line in lines[:from_step])
+
+    def note(self, step: int, loss: float) -> None:
+        """Append the loss of a step."""
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"loss": loss, "step": step}) + "\n")
 
 
 def trainable(model: Any, layers: int) -> list[Any]:
