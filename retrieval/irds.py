@@ -12,8 +12,8 @@ debates are `touche-rad/demo/claims`. In PyTerrier the names start with `irds:`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from ir_datasets.datasets.base import Dataset
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericQuery, TrecQrel
 from ir_datasets.indices import Docstore
 
-from retrieval.tasks import Task, Topic, every, topics
+from retrieval.tasks import Task, every, topics
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
@@ -49,173 +49,12 @@ class ArgumentDoc(NamedTuple):
         return f"{self.topic} {self.text}".strip()
 
 
-class _Store(Docstore):
-    def __init__(self, docs: ArgumentDocs) -> None:
-        super().__init__(ArgumentDoc, "doc_id")
-        self._docs = docs
-
-    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[ArgumentDoc]:
-        known = self._docs.by_id()
-        return (known[doc_id] for doc_id in doc_ids if doc_id in known)
-
-
-class _Docs(Iterator[ArgumentDoc]):
-    """The documents in order; slices are read without loading all documents."""
-
-    def __init__(self, arguments: Callable[[], Iterator[Argument]]) -> None:
-        self._read = arguments
-        self._left = map(_doc, arguments())
-
-    def __next__(self) -> ArgumentDoc:
-        return next(self._left)
-
-    def __getitem__(self, wanted: int | slice) -> ArgumentDoc | Iterator[ArgumentDoc]:
-        docs = map(_doc, self._read())
-        if isinstance(wanted, slice):
-            bounds = (wanted.start, wanted.stop, wanted.step)
-            if any(bound is not None and bound < 0 for bound in bounds):
-                return iter(list(docs)[wanted])
-            return islice(docs, *bounds)
-        return list(docs)[wanted]
-
-
-class ArgumentDocs(BaseDocs):
-    """A collection's arguments."""
-
-    def __init__(self, source: Callable[[], Path]) -> None:
-        self._source = source
-        self._known: tuple[Path, dict[str, ArgumentDoc]] | None = None
-
-    def arguments(self) -> Iterator[Argument]:
-        """Read the collection."""
-        return files.read_arguments(self._source())
-
-    def docs_iter(self) -> Iterator[ArgumentDoc]:
-        """Yield each argument; slices such as `docs_iter()[10:20]` work too."""
-        return _Docs(self.arguments)
-
-    def by_id(self) -> dict[str, ArgumentDoc]:
-        """Return all arguments by id; the file is read once."""
-        place = self._source()
-        if self._known is None or self._known[0] != place:
-            self._known = place, {doc.doc_id: doc for doc in self.docs_iter()}
-        return self._known[1]
-
-    def docs_cls(self) -> type[ArgumentDoc]:
-        """Return the documents' type."""
-        return ArgumentDoc
-
-    def docs_store(self, **_: Any) -> _Store:
-        """Return the documents by id."""
-        return _Store(self)
-
-    def docs_count(self) -> int:
-        """Count the documents."""
-        return len(self.by_id())
-
-    def docs_namespace(self) -> str:
-        """Name the collection's ids."""
-        return "touche-rad"
-
-    def docs_lang(self) -> str:
-        """Return the language."""
-        return "en"
-
-
-class ClaimQueries(BaseQueries):
-    """Queries with their ids."""
-
-    def __init__(self, read: Callable[[], Iterator[tuple[str, str]]]) -> None:
-        self._read = read
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        """Yield each query."""
-        return (GenericQuery(qid, text) for qid, text in self._read())
-
-    def queries_cls(self) -> type[GenericQuery]:
-        """Return the queries' type."""
-        return GenericQuery
-
-    def queries_namespace(self) -> str:
-        """Name the queries' ids."""
-        return "touche-rad"
-
-    def queries_lang(self) -> str:
-        """Return the language."""
-        return "en"
-
-
-class TaskQrels(BaseQrels):
-    """The relevance judgements of a test collection derived from the collection."""
-
-    def __init__(self, docs: ArgumentDocs, of: Task) -> None:
-        self._docs = docs
-        self._task = of
-
-    def queries(self) -> Iterator[tuple[str, str]]:
-        """Yield the queries."""
-        return ((topic.qid, topic.query) for topic in self._topics())
-
-    def qrels_iter(self) -> Iterator[TrecQrel]:
-        """Yield each judgement."""
-        for topic in self._topics():
-            for name in topic.relevant:
-                yield TrecQrel(topic.qid, name, 1, "0")
-
-    def qrels_cls(self) -> type[TrecQrel]:
-        """Return the judgements' type."""
-        return TrecQrel
-
-    def qrels_defs(self) -> dict[int, str]:
-        """Describe the relevance levels."""
-        return {1: f"relevant by the fields of the collection ({self._task.kind})"}
-
-    def _topics(self) -> list[Topic]:
-        return topics(self._docs.arguments(), self._task)
-
-
-AGAINST, FOR = 2, 1
-"""Relevance of an argument that attacks the claim, and of one that supports it."""
-
-
-class ClaimQrels(BaseQrels):
-    """All claims of a collection, and the arguments that attack or support them."""
-
-    def __init__(self, docs: ArgumentDocs) -> None:
-        self._docs = docs
-
-    def queries(self) -> Iterator[tuple[str, str]]:
-        """Yield each claim once."""
-        return ((qid, claim) for qid, claim, _ in self._claims())
-
-    def qrels_iter(self) -> Iterator[TrecQrel]:
-        """Yield each judgement."""
-        for qid, _, levels in self._claims():
-            for name, level in levels.items():
-                yield TrecQrel(qid, name, level, "0")
-
-    def qrels_cls(self) -> type[TrecQrel]:
-        """Return the judgements' type."""
-        return TrecQrel
-
-    def qrels_defs(self) -> dict[int, str]:
-        """Describe the relevance levels."""
-        return {AGAINST: "attacks the claim", FOR: "supports the claim"}
-
-    def _claims(self) -> Iterator[tuple[str, str, Mapping[str, int]]]:
-        """Return id, text and relevant arguments of each claim, in the collection's order."""
-        found: dict[str, tuple[str, dict[str, int]]] = {}
-        for argument in self._docs.arguments():
-            for field, level in (("attacks", AGAINST), ("supports", FOR)):
-                claim = getattr(argument, field)
-                if claim.strip():
-                    _, levels = found.setdefault(claim, (f"{field}-{argument.id}", {}))
-                    levels[argument.id] = level
-        return ((qid, claim, levels) for claim, (qid, levels) in found.items())
+Judged = tuple[str, str, Mapping[str, int]]
+"""ID and text of a query, and its relevant documents with their levels."""
 
 
 class ClaimDoc(NamedTuple):
-    """One of the two claims of an argument."""
+    """One of the two claims of an argument: `ID:attacks` or `ID:supports`."""
 
     doc_id: str
     text: str
@@ -225,33 +64,97 @@ class ClaimDoc(NamedTuple):
         return self.text
 
 
-class ClaimDocs(BaseDocs):
-    """The claims that arguments attack and support: `ID:attacks` and `ID:supports`."""
+class _Sliced(Iterator[Any]):
+    """Documents in order; slices such as `docs_iter()[10:20]` work too."""
 
-    def __init__(self, docs: ArgumentDocs) -> None:
+    def __init__(self, docs: Sequence[Any]) -> None:
         self._docs = docs
+        self._left = iter(docs)
 
-    def docs_iter(self) -> Iterator[ClaimDoc]:
-        """Yield both claims of each argument."""
-        for argument in self._docs.arguments():
-            for name in ("attacks", "supports"):
-                yield ClaimDoc(f"{argument.id}:{name}", getattr(argument, name))
+    def __next__(self) -> Any:
+        return next(self._left)
 
-    def docs_cls(self) -> type[ClaimDoc]:
-        """Return the documents' type."""
-        return ClaimDoc
+    def __getitem__(self, wanted: int | slice) -> Any:
+        docs = self._docs[wanted]
+        return iter(docs) if isinstance(wanted, slice) else docs
+
+
+class _Store(Docstore):
+    def __init__(self, cls: type, docs: Iterable[Any]) -> None:
+        super().__init__(cls, "doc_id")
+        self._known = {doc.doc_id: doc for doc in docs}
+
+    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[Any]:
+        return (self._known[doc_id] for doc_id in doc_ids if doc_id in self._known)
+
+
+class _Docs(BaseDocs):
+    """The arguments of a collection, or their claims."""
+
+    def __init__(self, cls: type, read: Callable[[], Iterable[Any]]) -> None:
+        self._cls = cls
+        self._read = read
+
+    def docs_iter(self) -> _Sliced:
+        return _Sliced(list(self._read()))
+
+    def docs_cls(self) -> type:
+        return self._cls
+
+    def docs_store(self, **_: Any) -> _Store:
+        return _Store(self._cls, self._read())
 
     def docs_count(self) -> int:
-        """Count the documents."""
-        return 2 * self._docs.docs_count()
+        return sum(1 for _ in self._read())
 
     def docs_namespace(self) -> str:
-        """Name the claims' ids."""
-        return "touche-rad-claims"
+        return "touche-rad-claims" if self._cls is ClaimDoc else "touche-rad"
 
     def docs_lang(self) -> str:
-        """Return the language."""
         return "en"
+
+
+class _Queries(BaseQueries):
+    def __init__(self, read: Callable[[], Iterable[Judged]]) -> None:
+        self._read = read
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        return (GenericQuery(qid, text) for qid, text, _ in self._read())
+
+    def queries_cls(self) -> type[GenericQuery]:
+        return GenericQuery
+
+    def queries_namespace(self) -> str:
+        return "touche-rad"
+
+    def queries_lang(self) -> str:
+        return "en"
+
+
+class _Qrels(BaseQrels):
+    def __init__(self, read: Callable[[], Iterable[Judged]], levels: dict[int, str]) -> None:
+        self._read = read
+        self._levels = levels
+
+    def qrels_iter(self) -> Iterator[TrecQrel]:
+        for qid, _, relevant in self._read():
+            for name, level in relevant.items():
+                yield TrecQrel(qid, name, level, "0")
+
+    def qrels_cls(self) -> type[TrecQrel]:
+        return TrecQrel
+
+    def qrels_defs(self) -> dict[int, str]:
+        return self._levels
+
+
+AGAINST, FOR = 2, 1
+"""Relevance of an argument that attacks the claim, and of one that supports it."""
+
+
+@lru_cache(2)
+def _arguments(path: Path) -> list[Argument]:
+    return list(files.read_arguments(path))
 
 
 def _doc(argument: Argument) -> ArgumentDoc:
@@ -267,17 +170,44 @@ def _doc(argument: Argument) -> ArgumentDoc:
     )
 
 
+def _claim_docs(arguments: Iterable[Argument]) -> Iterator[ClaimDoc]:
+    for argument in arguments:
+        for name in ("attacks", "supports"):
+            yield ClaimDoc(f"{argument.id}:{name}", getattr(argument, name))
+
+
+def _claims(arguments: Iterable[Argument]) -> Iterator[Judged]:
+    """Return all claims, and the arguments that attack or support them."""
+    found: dict[str, tuple[str, dict[str, int]]] = {}
+    for argument in arguments:
+        for field, level in (("attacks", AGAINST), ("supports", FOR)):
+            claim = getattr(argument, field)
+            if claim.strip():
+                _, levels = found.setdefault(claim, (f"{field}-{argument.id}", {}))
+                levels[argument.id] = level
+    return ((qid, claim, levels) for claim, (qid, levels) in found.items())
+
+
+def _topics(source: Callable[[], Path], task: Task) -> Iterator[Judged]:
+    for one in topics(_arguments(source()), task):
+        yield one.qid, one.query, dict.fromkeys(one.relevant, 1)
+
+
 def register(name: str, source: Callable[[], Path]) -> None:
     """Register a collection as `touche-rad/NAME`, with its test collections."""
-    docs = ArgumentDocs(source)
-    whole = ClaimQrels(docs)
-    _register(f"touche-rad/{name}", Dataset(docs, ClaimQueries(whole.queries), whole))
-    claims = ClaimDocs(docs)
+    docs = _Docs(ArgumentDoc, lambda: map(_doc, _arguments(source())))
+    claim_docs = _Docs(ClaimDoc, lambda: _claim_docs(_arguments(source())))
+
+    def add(path: str, shown: _Docs, read: Callable[[], Iterable[Judged]], levels: Any) -> None:
+        _register(path, Dataset(shown, _Queries(read), _Qrels(read, levels)))
+
+    levels = {AGAINST: "attacks the claim", FOR: "supports the claim"}
+    add(f"touche-rad/{name}", docs, lambda: _claims(_arguments(source())), levels)
     for one in every():
-        qrels = TaskQrels(docs, one)
-        shown = claims if one.kind == "stance" else docs
-        dataset = Dataset(shown, ClaimQueries(qrels.queries), qrels)
-        _register(f"touche-rad/{name}/{one.name}", dataset)
+        shown = claim_docs if one.kind == "stance" else docs
+        levels = {1: f"relevant by the fields of the collection ({one.kind})"}
+        read = partial(_topics, source, one)
+        add(f"touche-rad/{name}/{one.name}", shown, read, levels)
 
 
 def _register(name: str, dataset: Any) -> None:
@@ -303,13 +233,13 @@ def _claimrev() -> Path:
     return Path(place)
 
 
-def _demo_claims() -> Iterator[tuple[str, str]]:
-    return ((one.id, one.claim) for one in files.read_claims(demo_file("claims.tsv")))
+def _demo_claims() -> Iterator[Judged]:
+    return ((one.id, one.claim, {}) for one in files.read_claims(demo_file("claims.tsv")))
 
 
 register("demo", lambda: demo_file("arguments.jsonl"))
 register("claimrev", _claimrev)
-_register("touche-rad/demo/claims", Dataset(ClaimQueries(_demo_claims)))
+_register("touche-rad/demo/claims", Dataset(_Queries(_demo_claims)))
 
 
 class ArgumentDatasets(pt.datasets.DatasetProvider):

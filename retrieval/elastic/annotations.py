@@ -1,8 +1,8 @@
 """Annotations on Elasticsearch: in the documents of an index that touche-rad made.
 
-Each document says which annotator annotated it, so that a killed run is resumed; the index says
-when all documents are annotated. Texts of one call are always asked together, so that the answers
-do not depend on where a run was killed.
+A killed run is resumed: annotated documents have the field `annotated_NAME`. The index says when
+all documents are annotated. Texts of one call are always asked together, so that the answers do not
+depend on where a run was killed.
 """
 
 from __future__ import annotations
@@ -17,40 +17,17 @@ from retrieval.elastic import shape
 from retrieval.elastic.arguments import PAGE, ElasticArguments
 from retrieval.elastic.connection import Connection, may_be_id, place
 from retrieval.elastic.loading import send, settle, update_description
-from retrieval.index.annotations import CALLS, plain, report_part
+from retrieval.index.annotations import CALLS, check_annotator, plain, report_part
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Report
 
 ANNOTATIONS: Final = "annotations"
-
-
-class _Fields:
-    """The fields of a document that belong to annotations of one name."""
-
-    def __init__(self, name: str) -> None:
-        self.by = f"annotated_by_{name}"
-        """The annotator, as a digest."""
-        self.known = f"annotated_{name}"
-        """Whether the model had a valid annotation."""
-        self.text = f"annotation_{name}"
-        """The annotation as JSON; not searchable."""
-
-
-def left_to_annotate(location: str, annotator: Annotator) -> tuple[int, int]:
-    """Return the number of arguments without annotation, and about how many letters they have."""
-    index = _ours(location)
-    about = _about(index, annotator)
-    query = {"term": {_Fields(annotator.name).by: _slug(annotator)}}
-    connection = Connection(place(location))
-    # A killed run did not refresh the index.
-    connection.ask(lambda es: es.indices.refresh(index=index.concrete))
-    done = connection.ask(lambda es: int(es.count(index=index.concrete, query=query)["count"]))
-    left = 0 if about.get("complete") else len(index) - done
-    sample = next((page for _, page in index.pages()), [])
-    letters = sum(len(one.text) for one in sample)
-    return left, letters * left // max(1, len(sample))
+VALID: Final = "annotated_{}"
+"""The field that says whether the model had a valid annotation."""
+TEXT: Final = "annotation_{}"
+"""The field of the annotation as JSON; not searchable."""
 
 
 async def annotate(location: str, annotator: Annotator, report: Report | None) -> int:
@@ -62,21 +39,21 @@ async def annotate(location: str, annotator: Annotator, report: Report | None) -
         UserError: There are annotations of this name by another annotator.
         WorkError: The model cannot be reached; finished blocks are kept.
     """
-    index = _ours(location)
-    about = _about(index, annotator)
-    if about and about["by"] != plain(annotator):
-        raise UserError(
-            f"{location} was annotated by another annotator: build the index again with --replace"
-        )
-    if about.get("complete"):
-        return 0
+    index = ElasticArguments(location)
+    if index.ours is None:
+        raise UserError(f"{location} was not made by touche-rad: it cannot be annotated")
+    about = (index.ours.get(ANNOTATIONS) or {}).get(annotator.name)
+    if about:
+        check_annotator(about["by"], annotator, "build the index again with --replace")
+        if about.get("complete"):
+            return 0
     connection = Connection(place(location))
-    fields = _Fields(annotator.name)
-    mapping = {fields.by: {"type": "keyword"}, fields.known: {"type": "boolean"}}
+    valid = VALID.format(annotator.name)
+    mapping = {valid: {"type": "boolean"}}
     connection.ask(lambda es: es.indices.put_mapping(index=index.concrete, properties=mapping))
     _tell(connection, index.concrete, annotator, {"complete": False})
     total, before = len(index), 0
-    for _, page in index.pages():
+    for page in index.pages():
         size = CALLS * annotator.per_call
         for start in range(0, len(page), size):
             done = partial(report_part, report, before + start, total)
@@ -85,7 +62,7 @@ async def annotate(location: str, annotator: Annotator, report: Report | None) -
             )
         before += len(page)
     settle(connection, index.concrete)
-    known = {"term": {fields.known: True}}
+    known = {"term": {valid: True}}
     count = connection.ask(lambda es: int(es.count(index=index.concrete, query=known)["count"]))
     _tell(connection, index.concrete, annotator, {"complete": True, "annotated": count})
     return count
@@ -99,10 +76,10 @@ async def _annotate_block(
     report: Callable[[int], None],
 ) -> None:
     """Annotate the calls of a block in which an argument is not annotated."""
-    fields, slug, step = _Fields(annotator.name), _slug(annotator), annotator.per_call
+    valid, step = VALID.format(annotator.name), annotator.per_call
     ids = [shape.sendable(one.id) for one in part]
-    sources = connection.ask(partial(_sources, index=concrete, ids=ids, fields=[fields.by]))
-    done = [(source or {}).get(fields.by) == slug for source in sources]
+    sources = connection.ask(partial(_sources, index=concrete, ids=ids, fields=[valid]))
+    done = [valid in (source or {}) for source in sources]
     missing = [
         one
         for start in range(0, len(part), step)
@@ -110,21 +87,16 @@ async def _annotate_block(
         for one in part[start : start + step]
     ]
     if missing:
-        found = await annotator.annotate_all([one.text for one in missing], lambda _: None)
+        annotations = await annotator.annotate_all([one.text for one in missing], lambda _: None)
+        text = TEXT.format(annotator.name)
         send(
             connection,
             [
                 (
                     {"update": {"_index": concrete, "_id": shape.sendable(argument.id)}},
-                    {
-                        "doc": {
-                            fields.by: slug,
-                            fields.known: annotation is not None,
-                            fields.text: json.dumps(annotation),
-                        }
-                    },
+                    {"doc": {valid: annotation is not None, text: json.dumps(annotation)}},
                 )
-                for argument, annotation in zip(missing, found, strict=True)
+                for argument, annotation in zip(missing, annotations, strict=True)
             ],
         )
     report(len(part))
@@ -136,7 +108,7 @@ class ElasticAnnotations:
     def __init__(self, location: str, name: str, about: Mapping[str, Any]) -> None:
         """Keep what the index says about them; no request is sent yet."""
         self._connection = Connection(place(location))
-        self._field = _Fields(name).text
+        self._field = TEXT.format(name)
         self._about = about
 
     @property
@@ -165,23 +137,6 @@ def _sources(
 ) -> list[Mapping[str, Any] | None]:
     found = es.mget(index=index, ids=list(ids), source_includes=list(fields))["docs"]
     return [one.get("_source") for one in found]
-
-
-def _ours(location: str) -> ElasticArguments:
-    index = ElasticArguments(location)
-    if index.ours is None:
-        raise UserError(f"{location} was not made by touche-rad: it cannot be annotated")
-    return index
-
-
-def _about(index: ElasticArguments, annotator: Annotator) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = ((index.ours or {}).get(ANNOTATIONS) or {}).get(annotator.name) or {}
-    return found
-
-
-def _slug(annotator: Annotator) -> str:
-    identity = json.dumps(plain(annotator), sort_keys=True)
-    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def _tell(

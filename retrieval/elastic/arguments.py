@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval.elastic import shape
@@ -35,10 +36,7 @@ class ElasticArguments:
         self.location = location
         self._connection = Connection(place(location))
         self._index = self._connection.where.index
-        wait = self._connection.master_timeout
-        described = self._connection.ask(
-            lambda es: es.indices.get(index=self._index, master_timeout=wait)
-        ).body
+        described = self._connection.ask(lambda es: es.indices.get(index=self._index)).body
         if len(described) != 1:
             raise OptionError(f"{location}: is a name of {len(described)} indexes; expected one")
         ((self.concrete, about),) = described.items()
@@ -112,39 +110,33 @@ class ElasticArguments:
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument of a snapshot, in a fixed order."""
-        for _, source in self.pages():
-            yield from source
+        for page in self.pages():
+            yield from page
 
-    def pages(
-        self, after: Sequence[Any] | None = None
-    ) -> Iterator[tuple[list[Any], list[Argument]]]:
-        """Yield pages of arguments, each with the mark from which a later call continues."""
+    def pages(self) -> Iterator[list[Argument]]:
+        """Yield pages of all arguments of a snapshot."""
         ask = self._connection.ask
         snapshot = ask(lambda es: es.open_point_in_time(index=self._index, keep_alive=ALIVE))["id"]
+        order = "order" if self.ours is not None else self._id_field or "_doc"
+        after: dict[str, Any] = {}
         try:
             while True:
                 body: dict[str, Any] = {
                     "size": PAGE,
                     "pit": {"id": snapshot, "keep_alive": ALIVE},
-                    "sort": [{self.order: "asc"}],
+                    "sort": [{order: "asc"}],
                     "track_total_hits": False,
                     **self._source,
+                    **after,
                 }
-                if after is not None:
-                    body["search_after"] = after
                 answer = ask(partial(_search, body=body))
                 hits = answer["hits"]["hits"]
                 if not hits:
                     return
-                snapshot, after = answer["pit_id"], list(hits[-1]["sort"])
-                yield after[:1], [shape.argument(hit["_source"], hit["_id"]) for hit in hits]
+                snapshot, after = answer["pit_id"], {"search_after": hits[-1]["sort"]}
+                yield [shape.argument(hit["_source"], hit["_id"]) for hit in hits]
         finally:
             ask(lambda es: es.close_point_in_time(id=snapshot))
-
-    @property
-    def order(self) -> str:
-        """The field that sorts all arguments, or `_doc` if there is no stable order."""
-        return "order" if self.ours is not None else self._id_field or "_doc"
 
     @cached_property
     def _id_field(self) -> str:
@@ -318,20 +310,16 @@ def _searching(lines: Sequence[Mapping[str, Any]]) -> Callable[[Any], list[list[
         answers = es.msearch(searches=lines)["responses"]
         for answer in answers:
             if answer.get("status", 200) != 200:
-                raise _failed(es, answer)
+                raise _failed(answer)
         return [answer["hits"]["hits"] for answer in answers]
 
     return searched
 
 
-def _failed(es: Any, answer: Mapping[str, Any]) -> Exception:
+def _failed(answer: Mapping[str, Any]) -> Exception:
     """Return the error of one search of several as the client would raise it."""
-    import elasticsearch
-    from elastic_transport import ApiResponseMeta, HttpHeaders, NodeConfig
+    from elasticsearch import ApiError
 
-    node = NodeConfig("http", "localhost", 80)
-    meta = ApiResponseMeta(int(answer["status"]), "1.1", HttpHeaders(), 0.0, node)
-    kinds = elasticsearch.exceptions.HTTP_EXCEPTIONS
-    kind = kinds.get(meta.status, elasticsearch.ApiError)
-    fault: Exception = kind(message="a search failed", meta=meta, body=dict(answer))
+    meta: Any = SimpleNamespace(status=int(answer["status"]))
+    fault: Exception = ApiError("a search failed", meta=meta, body=dict(answer))
     return fault

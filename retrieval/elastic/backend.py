@@ -1,12 +1,9 @@
-"""Elasticsearch as an index backend: open, build, dump, annotate, and add vectors."""
+"""Elasticsearch as an index backend: open, build, annotate, and add vectors."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -16,7 +13,6 @@ from retrieval.elastic.annotations import (
     ANNOTATIONS,
     ElasticAnnotations,
     annotate,
-    left_to_annotate,
 )
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
@@ -24,7 +20,7 @@ from retrieval.elastic.loading import load
 from retrieval.index.statements import ROLES
 from retrieval.index.store import digest
 from retrieval.links import Link, alike
-from touche_rad import files, plugins
+from touche_rad import plugins
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -167,20 +163,12 @@ class ElasticIndexes(IndexBackend):
             replace=replace,
         )
 
-    def dump(self, location: str, path: Path, report: Report | None = None) -> int:
-        """Write all arguments of an index to a file; a killed dump is resumed."""
-        return _dump(ElasticArguments(location), path, report)
-
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Annotate the arguments of an index of ours; a killed run is resumed."""
         _check_content(location, of)
         return run_sync(annotate(location, annotator, report))
-
-    def left_to_annotate(self, location: str, annotator: Annotator) -> tuple[int, int]:
-        """Return the number of arguments without annotation, and an estimate of their letters."""
-        return left_to_annotate(location, annotator)
 
     def check_vectors(self, wanted: VectorsWanted) -> None:
         """Load the encoder, which may need an extra."""
@@ -204,49 +192,3 @@ def _check_content(location: str, of: Of) -> None:
     ours = ElasticArguments(location).ours or {}
     if of is not None and digest(of) != ours.get("collection"):
         raise UserError(f"{location} contains other arguments: build it again with --replace")
-
-
-def _dump(index: ElasticArguments, path: Path, report: Report | None = None) -> int:
-    """Write all arguments of an index to a JSONL file and return how many there are.
-
-    Until the file is complete, `.part` beside it holds the arguments so far, and `.mark` the
-    position in the index. An index without a stable order is dumped from the start again.
-    """
-    part, mark = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.mark")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    start = _read_mark(mark, index)
-    total, done = len(index), int(start["done"])
-    with part.open("ab") as out:
-        out.truncate(int(start["bytes"]))
-        for after, arguments in index.pages(start["after"]):
-            lines = "".join(files.argument_line(one) + "\n" for one in arguments)
-            out.write(lines.encode("utf-8", "surrogatepass"))
-            out.flush()
-            os.fsync(out.fileno())
-            done += len(arguments)
-            _write_mark(mark, index, {"after": list(after), "bytes": out.tell(), "done": done})
-            if report is not None:
-                report(done, total)
-    part.rename(path)
-    mark.unlink(missing_ok=True)
-    return done
-
-
-def _read_mark(path: Path, index: ElasticArguments) -> dict[str, Any]:
-    """Return how far a killed dump of the same index came."""
-    begin = {"after": None, "bytes": 0, "done": 0}
-    if index.order == "_doc":
-        return begin
-    try:
-        mark = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return begin
-    if mark.get("of") != [index.location, index.fingerprint]:
-        return begin
-    return {key: mark[key] for key in begin}
-
-
-def _write_mark(path: Path, index: ElasticArguments, mark: dict[str, Any]) -> None:
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(json.dumps({"of": [index.location, index.fingerprint], **mark}), "utf-8")
-    fresh.replace(path)

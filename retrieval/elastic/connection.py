@@ -6,17 +6,14 @@ import logging
 import os
 import random
 import re
-import ssl
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 
-LONGEST_NAME: Final = 200
-"""Bytes. The server allows 255; the names of our indexes are longer than their aliases."""
 LONGEST_ID: Final = 512
 _FORBIDDEN: Final = frozenset('\\/*?"<>|,#: ')
 
@@ -27,24 +24,13 @@ def check_name(name: str) -> None:
         not name.isprintable()
         or not _FORBIDDEN.isdisjoint(name)
         or name != name.lower()
-        or name[0] in "-_+"
-        or name in (".", "..")
+        or name[0] in "-_+."
     ):
-        raise _invalid_name(name)
-
-
-def check_new_name(name: str) -> None:
-    """Reject also names of hidden indexes, and names to which no digest can be added."""
-    if name[0] == "." or len(name.encode()) > LONGEST_NAME:
-        raise _invalid_name(name)
-
-
-def _invalid_name(name: str) -> UserError:
-    shown = repr(name if len(name) <= 40 else name[:40] + "…")
-    return UserError(
-        f"{shown} is not a valid index name: expected lower-case letters, digits, '-' and '_', "
-        f"starting with a letter or digit, at most {LONGEST_NAME} bytes"
-    )
+        shown = repr(name if len(name) <= 40 else name[:40] + "…")
+        raise UserError(
+            f"{shown} is not a valid index name: expected lower-case letters, digits, '-' and '_', "
+            "starting with a letter or digit"
+        )
 
 
 def may_be_id(name: str) -> bool:
@@ -78,27 +64,15 @@ SECONDS: Final = 30.0
 """Default timeout of a call in seconds, including retries."""
 ONE_TRY: Final = 10.0
 """Maximum seconds of a try: then another node may answer."""
-LONGEST_TRY: Final = 60.0
+WRITING_TRY: Final = 60.0
 """Maximum seconds of a try that writes: a busy server needs long, and repeated work delays it."""
-HEALTH: Final = 2.0
 CONNECTIONS: Final = 64
 """Connections to a node: more than debaters search at a time. Threads that wait for a connection of
 the client's pool get it in no order, so some would wait a hundred times as long as others."""
 log = logging.getLogger("touche_rad")
 
-_SHORTEST_TRY: Final = 0.1
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 _LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
-
-_OF_PARTS: Final = frozenset(
-    (
-        "search_phase_execution_exception",
-        "no_shard_available_action_exception",
-        "node_not_connected_exception",
-        "node_disconnected_exception",
-    )
-)
-"""Errors that, if they persist, mean that a shard of the index is not available."""
 
 T = TypeVar("T")
 
@@ -153,29 +127,21 @@ def _invalid_place(location: str) -> UserError:
     )
 
 
-class TooLarge(UserError):
-    """The request is too large for the server."""
-
-
 class Connection:
     """A server, asked with retries; if it has several nodes, a retry asks another one."""
 
     def __init__(self, where: Place) -> None:
         self.where = where
         self._seconds = _seconds()
-        self.writing_try = max(ONE_TRY, min(LONGEST_TRY, self._seconds / 3))
         self._client: Any = _client(where, min(ONE_TRY, self._seconds))
 
     def __repr__(self) -> str:
         return f"Connection({str(self.where)!r})"
 
-    @property
-    def master_timeout(self) -> str:
-        """Timeout for finding the master node: shorter than a try, so the node can answer."""
-        return f"{int(400 * min(ONE_TRY, self._seconds))}ms"
-
     def ask(self, call: Callable[[Any], T], one_try: float | None = None) -> T:
         """Make a call with the client; retry temporary errors, and raise others as one-line errors.
+
+        The client's own retries do not wait, and do not see the errors of single searches.
 
         Args:
             call: Makes the call with the client that it gets.
@@ -185,77 +151,48 @@ class Connection:
             UserError: The request, index, user, password or certificate is wrong.
             WorkError: The server cannot be reached, or fails.
         """
-        start = time.monotonic()
-        end = start + self._seconds
-        wait, tries = FIRST_WAIT, 0
+        client = self._client.options(request_timeout=one_try) if one_try else self._client
+        end, wait = time.monotonic() + self._seconds, FIRST_WAIT
         while True:
-            tried = time.monotonic()
-            tries += 1
             try:
-                return call(self._within(one_try, end - tried if tries > 1 else self._seconds))
+                return call(client)
             except Exception as error:
-                now = time.monotonic()
-                pause = wait * random.uniform(0.5, 1.5)
-                over = now + pause > end
-                waited = _shown(now - tried)
-                if over and tries > 1:
-                    waited = f"{_shown(now - start)} ({tries} tries)"
-                fault, temporary = self._fault(error, waited)
+                fault, temporary = self._fault(error)
                 if fault is None:
                     raise
-                if not temporary or over:
-                    raise self._for_red(error) or fault from None
-                if tries == 1:
-                    log.warning("%s; trying again for %s", fault, _shown(end - now))
-                time.sleep(pause)
-                wait = min(2 * wait, LONGEST_WAIT)
+                pause = wait * random.uniform(0.5, 1.5)
+                if not temporary or time.monotonic() + pause > end:
+                    raise fault from None
+                if wait == FIRST_WAIT:
+                    log.warning("%s; trying again", fault)
+            time.sleep(pause)
+            wait = min(2 * wait, LONGEST_WAIT)
 
-    def _within(self, one_try: float | None, left: float) -> Any:
-        """Return the client with the time limit of a try, at most what is left."""
-        if one_try is None and left >= min(ONE_TRY, self._seconds):
-            return self._client
-        return self._client.options(
-            request_timeout=min(one_try or ONE_TRY, max(left, _SHORTEST_TRY))
-        )
-
-    def _fault(self, error: Exception, waited: str) -> tuple[ToucheRadError | None, bool]:
+    def _fault(self, error: Exception) -> tuple[ToucheRadError | None, bool]:
         """Return our error for a client's exception, and whether it may be temporary."""
         import elastic_transport
         import elasticsearch
 
         where = self.where
         if isinstance(error, elastic_transport.TlsError):
-            message = " ".join(map(str, (error.message, *error.errors)))
-            return UserError(f"{where}: {_tls(message)}"), False
+            reason = _short(str(error.message))
+            return UserError(f"{where}: no secure connection: {reason} (CA: {CA})"), False
         if isinstance(error, elastic_transport.ConnectionTimeout):
-            return WorkError(f"{where}: no answer within {waited}"), True
+            return WorkError(f"{where}: no answer in time (set {TIMEOUT})"), True
         if isinstance(error, elastic_transport.ConnectionError):
             return WorkError(f"{where}: the server cannot be reached"), True
         if isinstance(error, elasticsearch.UnsupportedProductError):
             return UserError(f"{where}: the server is not Elasticsearch"), False
         if isinstance(error, elasticsearch.ApiError):
             status = error.meta.status
-            return self._refused(status, _reason(error), _kinds(error)), status in _LATER
+            return self._refused(status, _reason(error)), status in _LATER
         if isinstance(error, elastic_transport.TransportError):
             return WorkError(f"{where}: {_short(str(error))}"), False
         if isinstance(error, KeyError):
             return WorkError(f"{where}: the answer has no field {error}"), False
         return None, False
 
-    def _for_red(self, error: Exception) -> ToucheRadError | None:
-        """Return the error for a timeout if the cluster reports that the index is red."""
-        import elastic_transport
-
-        if not isinstance(error, elastic_transport.ConnectionTimeout):
-            return None
-        quick = self._client.options(request_timeout=HEALTH)
-        try:
-            health = quick.cluster.health(index=self.where.index, local=True, timeout="1s")
-        except Exception:
-            return None
-        return self._refused(503, "") if health["status"] == "red" else None
-
-    def _refused(self, status: int, reason: str, kinds: Collection[str] = ()) -> ToucheRadError:
+    def _refused(self, status: int, reason: str) -> ToucheRadError:
         where = self.where
         if status == 401:
             return UserError(f"{where}: wrong user, password or key ({USER}, {PASSWORD}, {KEY})")
@@ -266,17 +203,15 @@ class Connection:
         if status == 404:
             return UserError(f"{where}: there is no index {where.index!r}")
         if status == 413:
-            return TooLarge(f"{where}: the request is larger than the server allows")
-        if status == 503 or (status in _LATER and not _OF_PARTS.isdisjoint(kinds)):
+            return UserError(
+                f"{where}: an argument is larger than the server allows (http.max_content_length)"
+            )
+        if status == 503:
             return WorkError(
                 f"{where}: a shard of {where.index!r} is not available (red): see _cluster/health"
             )
         kind: type[ToucheRadError] = WorkError if status >= 500 or status in _LATER else UserError
         return kind(f"{where}: error {status}: {reason}")
-
-
-def _shown(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1g} s"
 
 
 def _seconds() -> float:
@@ -310,29 +245,12 @@ def _client(where: Place, seconds: float) -> Any:
     elif user:
         settings["basic_auth"] = (user, os.environ.get(PASSWORD, ""))
     if ca:
-        if not os.path.isfile(ca):
-            raise UserError(f"{CA}: there is no file {ca}")
-        try:
-            ssl.create_default_context(cafile=ca)
-        except (ssl.SSLError, OSError):
-            raise UserError(f"{CA}: {ca} contains no PEM certificate") from None
         settings["ca_certs"] = ca
     try:
         return Elasticsearch(list(where.urls), **settings)
     except Exception as error:
-        raise UserError(f"{where}: {_short(str(error))}") from None
-
-
-def _tls(message: str) -> str:
-    if "expired" in message:
-        return "the server's certificate has expired"
-    if any(words in message for words in ("doesn't match", "ismatch", "not valid for")):
-        return "the server's certificate is for another host"
-    if "CERTIFICATE_VERIFY_FAILED" in message or "verify failed" in message:
-        return f"the server's certificate is not from a known CA: set {CA} to the CA's certificate"
-    if "WRONG_VERSION_NUMBER" in message or "wrong version" in message:
-        return "the server does not speak TLS: use http://"
-    return f"no secure connection: {_short(message)}"
+        about_ca = f" ({CA}={ca})" if ca else ""
+        raise UserError(f"{where}: {_short(str(error))}{about_ca}") from None
 
 
 def _reason(error: Any) -> str:
@@ -344,14 +262,6 @@ def _reason(error: Any) -> str:
             about = {**about, **{key: one for key, one in causes[0].items() if one}}
             return _short(str(about.get("reason") or about.get("type") or about))
     return _short(str(body))
-
-
-def _kinds(error: Any) -> set[str]:
-    """Return the types of an error and of its causes."""
-    about = error.body.get("error") if isinstance(error.body, dict) else None
-    if not isinstance(about, dict):
-        return set()
-    return {str(one.get("type")) for one in (about, *(about.get("root_cause") or ()))}
 
 
 def _short(message: str) -> str:

@@ -14,10 +14,9 @@ from typing import IO, Any, Final
 
 from retrieval.elastic import shape
 from retrieval.elastic.connection import (
+    WRITING_TRY,
     Connection,
-    TooLarge,
     check_id,
-    check_new_name,
     log,
     place,
 )
@@ -103,15 +102,7 @@ def send(connection: Connection, pairs: Iterable[Pair]) -> None:
     """Send bulk actions with their documents; what the server did not answer is sent again."""
     iterator = iter(pairs)
     while batch := list(islice(iterator, BATCH)):
-        try:
-            failures = connection.ask(partial(_failures, batch), one_try=connection.writing_try)
-        except TooLarge:
-            action, document = max(batch, key=lambda pair: len(_json(pair[1])))
-            name = next(iter(action.values()))["_id"]
-            raise UserError(
-                f"{connection.where}: the argument {name!r} has {len(_json(document))} bytes, "
-                "more than the server accepts in a request (http.max_content_length)"
-            ) from None
+        failures = connection.ask(partial(_failures, batch), one_try=WRITING_TRY)
         for fault in filter(None, map(_fault, failures)):
             raise WorkError(f"{connection.where}: {fault}")
 
@@ -130,10 +121,6 @@ def _failures(batch: Sequence[Pair], es: Any) -> list[Mapping[str, Any]]:
         raise_on_error=False,
     )
     return [item for done, item in results if not done]
-
-
-def _json(document: Any) -> bytes:
-    return document if isinstance(document, bytes) else json.dumps(document).encode()
 
 
 def _fault(item: Mapping[str, Any]) -> str:
@@ -156,7 +143,6 @@ def load(
 ) -> int:
     """Build an index and return the number of its arguments."""
     connection = Connection(place(location))
-    check_new_name(connection.where.index)
     before = _standing(connection, replace=replace)
     with spooled(arguments) as spool:
         body = {
@@ -217,7 +203,7 @@ def settle(connection: Connection, concrete: str) -> None:
     the scores of a copy until it merges its segments, and each copy does so at another time. A user
     who may not merge gets a warning.
     """
-    connection.ask(lambda es: es.indices.refresh(index=concrete), one_try=connection.writing_try)
+    connection.ask(lambda es: es.indices.refresh(index=concrete), one_try=WRITING_TRY)
     connection.ask(partial(_await_copies, index=concrete))
     if not connection.ask(partial(_merge, index=concrete)):
         log.warning(

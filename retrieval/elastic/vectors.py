@@ -80,7 +80,7 @@ def _with(
 
 
 def _batches(index: ElasticArguments) -> Iterator[list[Argument]]:
-    for _, page in index.pages():
+    for page in index.pages():
         for start in range(0, len(page), BATCH):
             yield page[start : start + BATCH]
 

@@ -1,40 +1,36 @@
 """Annotations beside an index folder: one JSON object per argument, made by a language model.
 
-`annotations/NAME/` contains `records.jsonl` (one line per argument, in the order of the index;
-`null` if the model had no valid answer), `places.npy` (where each line begins) and `about.json`.
-While they are made, the lines are in `annotations/.NAME.making/`, so that a killed run is resumed.
-The finished folder appears at once, with the same bytes however often the run was interrupted.
+`annotations/NAME/records.jsonl` has one line per argument, in the order of the index; `null` if the
+model had no valid answer. `about.json` says who annotated, and whether all lines are there. A
+killed run is resumed after its last complete block.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mmap
 import os
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from retrieval.index.store import Store
 from touche_rad.errors import UserError, WorkError, refuse_newer
-from touche_rad.files.locks import open_locked
+from touche_rad.files import atomic_write
+from touche_rad.files.locks import locked
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Report
 
 ANNOTATIONS: Final = "annotations"
-ABOUT, RECORDS, PLACES = "about.json", "records.jsonl", "places.npy"
+ABOUT, RECORDS = "about.json", "records.jsonl"
 FORMAT: Final = 2
 CALLS: Final = 64
 """Calls per block; annotations are saved after each block."""
-SAMPLE: Final = 500
-"""Arguments whose mean length is the estimate for all."""
 
 
 class About(BaseModel):
@@ -45,36 +41,38 @@ class About(BaseModel):
     format: int
     collection: str
     arguments: int
-    annotated: int
+    annotated: int | None = None
+    """Number of annotations; None until all arguments have a line."""
     by: Mapping[str, Any]
     """The annotator's identity: model, prompts, options."""
+
+    def write(self, folder: Path) -> None:
+        """Write the file."""
+        with atomic_write(folder / ABOUT) as stream:
+            stream.write(self.model_dump_json(indent=2) + "\n")
 
 
 class StoredAnnotations:
     """Opened annotations; any number of threads and processes can read them."""
 
     def __init__(self, folder: Path, about: About, number: Callable[[str], int | None]) -> None:
-        """Map the files; `number` returns the position of an argument by its id."""
+        """Map the file; `number` returns the position of an argument by its id."""
         self.about = about
         self._folder = folder
         self._number = number
-        self._places: Any = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
         with (folder / RECORDS).open("rb") as file:
             self._records = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if len(self._places) != about.arguments + 1 or int(self._places[-1]) != len(self._records):
-            raise ValueError(f"{RECORDS} has {len(self._records)} bytes")
+            self._places = [0, *accumulate(map(len, file))]
+        if len(self._places) != about.arguments + 1:
+            raise ValueError(f"{RECORDS} has {len(self._places) - 1} lines")
 
     def __len__(self) -> int:
-        return self.about.annotated
+        return self.about.annotated or 0
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the content."""
-        digest = hashlib.sha256()
-        for name in (ABOUT, RECORDS):
-            with (self._folder / name).open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-        return digest.hexdigest()[:16]
+        return sha256(self.about.model_dump_json().encode() + self._records).hexdigest()[:16]
 
     def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """Return the annotation of each argument, or None if there is none."""
@@ -83,7 +81,7 @@ class StoredAnnotations:
     def _get(self, number: int | None) -> Mapping[str, Any] | None:
         if number is None:
             return None
-        begin, end = self._places[number : number + 2].tolist()
+        begin, end = self._places[number : number + 2]
         try:
             record: Mapping[str, Any] | None = json.loads(self._records[begin:end])
         except ValueError:
@@ -94,31 +92,19 @@ class StoredAnnotations:
 def open_annotations(
     index: Path, collection: str, number: Callable[[str], int | None]
 ) -> dict[str, StoredAnnotations]:
-    """Open all annotations of an index, by name."""
-    found: dict[str, StoredAnnotations] = {}
-    for folder in sorted((index / ANNOTATIONS).glob("[!.]*")):
-        about = _read_about(folder)
-        if about is None:
-            continue
+    """Open all complete annotations of an index, by name."""
+    opened: dict[str, StoredAnnotations] = {}
+    for path in sorted((index / ANNOTATIONS).glob(f"*/{ABOUT}")):
+        folder, about = path.parent, _read_about(path.parent)
         if (about.format, about.collection) != (FORMAT, collection):
             raise UserError(f"{folder} annotates another collection; {_again(folder)}")
+        if about.annotated is None:
+            continue
         try:
-            found[folder.name] = StoredAnnotations(folder, about, number)
+            opened[folder.name] = StoredAnnotations(folder, about, number)
         except (OSError, ValueError) as error:
             raise UserError(f"{folder} is damaged ({error}); {_again(folder)}") from None
-    return found
-
-
-def left_to_annotate(index: Path, annotator: Annotator) -> tuple[int, int]:
-    """Return the number of arguments that are not annotated yet, and about how many letters."""
-    store = Store(index)
-    making = _making_folder(index, annotator.name)
-    done = _lines(making / RECORDS) if _identity(making).get("by") == plain(annotator) else 0
-    finished = _read_about(index / ANNOTATIONS / annotator.name) is not None
-    left = 0 if finished else len(store) - done
-    places = range(0, len(store), max(1, len(store) // SAMPLE))
-    letters = sum(len(store.at(place).text) for place in places)
-    return left, letters * left // max(1, len(places))
+    return opened
 
 
 async def annotate(
@@ -132,65 +118,48 @@ async def annotate(
         UserError: There are annotations of this name by another annotator.
         WorkError: The model cannot be reached; finished blocks are kept.
     """
-    target = index / ANNOTATIONS / annotator.name
-    with _locked(index):
-        making = _making_folder(index, annotator.name)
-        before = _read_about(target)
-        if before is not None:
-            if dict(before.by) != plain(annotator):
-                raise UserError(
-                    f"{target} was made by another annotator "
-                    f"({_difference(before.by, annotator)}): remove the folder to annotate again"
-                )
-            shutil.rmtree(making, ignore_errors=True)
-            return 0
-        _begin(making, {"collection": collection, "by": plain(annotator)})
-        store = Store(index)
-        await _record(making / RECORDS, store, annotator, report)
-        made = making / annotator.name
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir()
-        shutil.copyfile(making / RECORDS, made / RECORDS)
-        annotated = finish(made, collection, plain(annotator))
-        made.rename(target)
-        shutil.rmtree(making)
-    return annotated
-
-
-def finish(folder: Path, collection: str, by: Mapping[str, Any]) -> int:
-    """Complete a folder that has `records.jsonl`; return the number of annotations."""
-    places, annotated = [0], 0
-    with (folder / RECORDS).open("rb") as lines:
-        for line in lines:
-            places.append(places[-1] + len(line))
-            annotated += line != b"null\n"
-    np.save(folder / PLACES, np.array(places, dtype=np.uint64))
-    about = About(
-        format=FORMAT, collection=collection, arguments=len(places) - 1, annotated=annotated, by=by
-    )
-    (folder / ABOUT).write_text(about.model_dump_json(indent=2) + "\n", "utf-8")
-    return annotated
+    folder, by = index / ANNOTATIONS / annotator.name, plain(annotator)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(folder):
+            store = Store(index)
+            if (folder / ABOUT).exists():
+                about = _read_about(folder)
+                check_annotator(about.by, annotator, f"remove {folder} to annotate again")
+            else:
+                about = About(format=FORMAT, collection=collection, arguments=len(store), by=by)
+                (folder / RECORDS).unlink(missing_ok=True)
+                about.write(folder)
+            if about.annotated is not None:
+                return 0
+            await _record(folder / RECORDS, store, annotator, report)
+            with (folder / RECORDS).open("rb") as lines:
+                annotated = sum(line != b"null\n" for line in lines)
+            about.model_copy(update={"annotated": annotated}).write(folder)
+            return annotated
+    except BlockingIOError:
+        raise UserError(f"{folder}: another process is annotating this index") from None
 
 
 async def _record(path: Path, store: Store, annotator: Annotator, report: Report | None) -> None:
     """Annotate the arguments that have no line yet, one block at a time."""
     size = CALLS * annotator.per_call
-    with path.open("ab") as out:
-        done = _lines(path)
-        done -= done % size if done < len(store) else 0
-        out.truncate(_end(path, done))
+    with path.open("a+b") as out:
+        out.seek(0)
+        lines = [len(line) for line in out if line.endswith(b"\n")]
+        done = len(lines) - (len(lines) % size if len(lines) < len(store) else 0)
+        out.truncate(sum(lines[:done]))
         while done < len(store):
             last = min(done + size, len(store))
             texts = [store.at(number).text for number in range(done, last)]
-            found = await annotator.annotate_all(
+            annotations = await annotator.annotate_all(
                 texts, partial(report_part, report, done, len(store))
             )
-            try:
-                out.write(b"".join(map(line_of, found)))
-                out.flush()
-                os.fsync(out.fileno())
-            except OSError as error:
-                raise WorkError(f"{path}: cannot be written: {error.strerror}") from error
+            for one in annotations:
+                line = json.dumps(one, ensure_ascii=False) + "\n"
+                out.write(line.encode("utf-8", "replace"))
+            out.flush()
+            os.fsync(out.fileno())
             done = last
 
 
@@ -200,66 +169,24 @@ def report_part(report: Report | None, before: int, total: int, done: int) -> No
         report(min(before + done, total), total)
 
 
-def line_of(annotation: Mapping[str, Any] | None) -> bytes:
-    """Return an annotation as a line of `records.jsonl`."""
-    return json.dumps(annotation, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
 def plain(annotator: Annotator) -> dict[str, Any]:
     """Return an annotator's identity as JSON returns it, to compare it with a stored one."""
     identity: dict[str, Any] = json.loads(json.dumps(annotator.identity, default=str))
     return identity
 
 
-@contextmanager
-def _locked(index: Path) -> Iterator[None]:
-    """Allow one process at a time to annotate an index."""
-    try:
-        held = open_locked(index, folder=True)
-    except BlockingIOError:
-        raise UserError(f"{index}: another process is changing this index") from None
-    try:
-        yield
-    finally:
-        os.close(held)
-
-
-def _making_folder(index: Path, name: str) -> Path:
-    return index / ANNOTATIONS / f".{name}.making"
-
-
-def _begin(making: Path, identity: Mapping[str, Any]) -> None:
-    """Create the folder, or check that a killed run left it with the same annotator."""
-    making.mkdir(parents=True, exist_ok=True)
-    note = making / "of.json"
-    if note.is_file() and _identity(making) != identity:
-        raise UserError(
-            f"{making} has annotations by another model or with other settings: use the same as "
-            "before, or remove the folder"
-        )
-    if not note.is_file():
-        (making / RECORDS).unlink(missing_ok=True)
-        fresh = making / "of.json.new"
-        fresh.write_text(json.dumps(identity, indent=2) + "\n", "utf-8")
-        fresh.rename(note)
-
-
-def _identity(making: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads((making / "of.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found
-
-
-def _difference(by: Mapping[str, Any], annotator: Annotator) -> str:
+def check_annotator(by: Mapping[str, Any], annotator: Annotator, fix: str) -> None:
+    """Reject annotations by another annotator."""
     now = plain(annotator)
-    return ", ".join(f"{key} {by.get(key)}" for key in now if by.get(key) != now[key])
+    if dict(by) != now:
+        different = ", ".join(f"{key} {by.get(key)}" for key in now if by.get(key) != now[key])
+        raise UserError(
+            f"annotations {annotator.name} are by another model or with other settings "
+            f"({different}): {fix}"
+        )
 
 
-def _read_about(folder: Path) -> About | None:
-    if not folder.exists():
-        return None
+def _read_about(folder: Path) -> About:
     try:
         record = json.loads((folder / ABOUT).read_bytes())
         refuse_newer(folder, record, FORMAT)
@@ -270,17 +197,3 @@ def _read_about(folder: Path) -> About | None:
 
 def _again(folder: Path) -> str:
     return f"remove the folder and run: touche-rad index --annotate {folder.name}"
-
-
-def _lines(path: Path) -> int:
-    """Return the number of complete lines."""
-    if not path.is_file():
-        return 0
-    with path.open("rb") as lines:
-        return sum(line.endswith(b"\n") for line in lines)
-
-
-def _end(path: Path, count: int) -> int:
-    """Return the position after this many lines."""
-    with path.open("rb") as lines:
-        return sum(len(line) for line, _ in zip(lines, range(count), strict=False))

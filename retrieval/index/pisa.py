@@ -94,18 +94,11 @@ class PisaIndexes(IndexBackend):
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
     ) -> int:
-        """Annotate what an index holds; a killed run is gone on with."""
+        """Annotate the arguments of an index; a killed run is resumed."""
         from retrieval.index.annotations import annotate
 
         collection = _collection(location, of)
         return run_sync(annotate(Path(location), collection, annotator, report=report))
-
-    def left_to_annotate(self, location: str, annotator: Annotator) -> tuple[int, int]:
-        """Return the number of arguments without annotation, and an estimate of their letters."""
-        from retrieval.index.annotations import left_to_annotate
-
-        read_manifest(Path(location))
-        return left_to_annotate(Path(location), annotator)
 
 
 class PisaArguments:

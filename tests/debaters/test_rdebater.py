@@ -13,13 +13,12 @@ from typing import Any
 import anyio
 import pytest
 
-from retrieval.index.annotations import RECORDS, finish, line_of
 from retrieval.index.pisa import PisaArguments
 from tests.debaters.world import ARGUMENTS, WORTHLESS, BothSides, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
-from tests.retrieval.small import opened
+from tests.retrieval.small import annotate_by_hand, opened
 from tests.schemes import ANSWERS
 from touche_rad import cli
 from touche_rad.debate import Debate, Response
@@ -630,19 +629,16 @@ def test_repeated_texts_are_shown_once(server: Scripted) -> None:
 def annotated(place: Path, marks: dict[str, dict[Scheme, Level]]) -> PisaArguments:
     """An index with a memory in which arguments use schemes at one level in all dimensions."""
     index = opened(ARGUMENTS, place)
-    folder = place / "annotations" / SCHEMES
-    folder.mkdir(parents=True)
-    with (folder / RECORDS).open("wb") as records:
-        for one in sorted(ARGUMENTS, key=lambda one: one.id.encode()):
-            levels = marks.get(one.id, {})
-            annotation = Annotation(
-                marks={
-                    scheme: Mark(levels=dict.fromkeys(Dimension, level), reason="REMEMBERED")
-                    for scheme, level in levels.items()
-                }
-            )
-            records.write(line_of(annotation.model_dump(mode="json")))
-    finish(folder, index.manifest.collection, {"model": "by hand"})
+    annotations = [
+        Annotation(
+            marks={
+                scheme: Mark(levels=dict.fromkeys(Dimension, level), reason="REMEMBERED")
+                for scheme, level in marks.get(one.id, {}).items()
+            }
+        )
+        for one in sorted(ARGUMENTS, key=lambda one: one.id.encode())
+    ]
+    annotate_by_hand(index, SCHEMES, [one.model_dump(mode="json") for one in annotations])
     return index
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from retrieval.index.pisa import PisaArguments
 from touche_rad.debate import Argument
@@ -60,6 +63,17 @@ def opened(arguments: list[Argument] | tuple[Argument, ...], place: Path) -> Pis
     index = open_index(str(place))
     assert isinstance(index, PisaArguments)
     return index
+
+
+def annotate_by_hand(index: PisaArguments, name: str, annotations: Sequence[Any]) -> None:
+    """Store annotations of the arguments, in the order of their ids."""
+    folder = index.folder / "annotations" / name
+    folder.mkdir(parents=True)
+    lines = [json.dumps(one) + "\n" for one in annotations]
+    (folder / "records.jsonl").write_text("".join(lines))
+    about = {"format": 2, "collection": index.manifest.collection, "by": {"model": "by hand"}}
+    counts = {"arguments": len(lines), "annotated": len(lines)}
+    (folder / "about.json").write_text(json.dumps(about | counts))
 
 
 def texts(*words: str) -> list[Argument]:

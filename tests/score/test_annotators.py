@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from retrieval.index.annotations import RECORDS, finish, line_of
-from tests.retrieval.small import opened
+from tests.retrieval.small import annotate_by_hand, opened
 from touche_rad import cli
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
@@ -98,13 +97,9 @@ def test_the_annotations_of_an_index_are_an_annotator(
 ) -> None:
     arguments = [Argument(id=key, text=f"Text {key}.") for key in ("u1", "u2")]
     index = opened(arguments, tmp_path / "ix")
-    folder = tmp_path / "ix" / "annotations" / SCHEMES
-    folder.mkdir(parents=True)
     good = Mark(levels=dict.fromkeys(Dimension, Level.GOOD))
-    with (folder / RECORDS).open("wb") as records:
-        for marks in ({Scheme.CAUSAL: good}, {}):
-            records.write(line_of(Annotation(marks=marks).model_dump(mode="json")))
-    finish(folder, index.manifest.collection, {"model": "by hand"})
+    annotations = [Annotation(marks=marks) for marks in ({Scheme.CAUSAL: good}, {})]
+    annotate_by_hand(index, SCHEMES, [one.model_dump(mode="json") for one in annotations])
     expert = {"u1": {Scheme.CAUSAL.value: 3}, "u2": [Scheme.VALUE.value], "u9": []}
     (row,) = scored(capsys, tmp_path / "ix", written(tmp_path / "expert.jsonl", expert))["rows"]
     assert (row["texts"], row["jaccard"]) == (2, 0.5)

@@ -112,10 +112,6 @@ class Annotator(Protocol):
         """
         ...
 
-    def estimate(self, texts: int, letters: int) -> str:
-        """Describe in one line what annotating this many texts and letters costs."""
-        ...
-
 
 @dataclass(frozen=True)
 class VectorsWanted:
@@ -148,14 +144,6 @@ class IndexBackend:
         """Whether there is an index of this version with exactly these arguments."""
         return False
 
-    def dump(self, location: str, path: Path, report: Report | None = None) -> int | None:
-        """Write all arguments of an index on a server to a JSONL file, resuming a killed dump.
-
-        Returns:
-            The number of arguments, or None if the index is not on a server.
-        """
-        return None
-
     def check_vectors(self, wanted: VectorsWanted) -> None:
         """Raise an error if the encoder cannot be loaded; called before an index is built."""
 
@@ -173,10 +161,6 @@ class IndexBackend:
         Returns:
             The number of annotated arguments; 0 if all were annotated before.
         """
-        raise UserError(f"{location}: this index cannot store annotations")
-
-    def left_to_annotate(self, location: str, annotator: Annotator) -> tuple[int, int]:
-        """Return the number of arguments without annotation, and an estimate of their letters."""
         raise UserError(f"{location}: this index cannot store annotations")
 
 

@@ -151,11 +151,8 @@ MAX_LETTERS: Final = 4_000
 """Longer texts are cut in prompts."""
 MAX_SCHEMES: Final = 3
 """Maximum schemes per argument if several arguments are annotated in one call."""
-_LETTERS_PER_TOKEN: Final = 4
 _TOKENS_PER_TEXT: Final = 400
 """Limit of a merged answer: three schemes with a reason and four labels each."""
-_ANSWER_TOKENS: Final = {"merged": 90, "separate": 150}
-"""Estimated tokens of the answers for one text."""
 
 ERRORS_OF_TEXT: Final = (InvalidAnswer, Refusal, Truncated, EmptyReply, PromptTooLong)
 """Errors that concern one text; after any other error the next call would fail too."""
@@ -205,20 +202,6 @@ class SchemeAnnotator:
             "exemplars": self.options.exemplars,
             "prompts": hashlib.sha256(content.encode()).hexdigest()[:16],
         }
-
-    def estimate(self, texts: int, letters: int) -> str:
-        """Describe the cost in one line; the number of calls is exact but for repairs."""
-        merged = self.options.calls == "merged"
-        calls = -(-texts // self.per_call) if merged else 2 * texts
-        whole = self._together([""]) if merged else (*self._asked(""), *self._scored("", {}))
-        shared = sum(len(part.content) for part in whole if part.role == "system")
-        shared *= calls if merged else texts
-        prompts = (shared + (letters if merged else 2 * letters)) // _LETTERS_PER_TOKEN
-        return (
-            f"{texts} arguments: {calls} calls, about {prompts:,} prompt tokens "
-            f"({shared // _LETTERS_PER_TOKEN:,} of them in a shared prefix) and "
-            f"{_ANSWER_TOKENS[self.options.calls] * texts:,} completion tokens"
-        )
 
     async def annotate_all(
         self, texts: Sequence[str], report: Callable[[int], None]
