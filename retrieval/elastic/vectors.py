@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
 from retrieval.elastic.loading import send, settle, update_description
 from retrieval.index.analyser import content
-from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted
 from touche_rad.plugins.contracts import Report
@@ -21,7 +20,6 @@ from touche_rad.plugins.contracts import Report
 BATCH: Final = 256
 CACHED: Final = 50_000
 """Maximum number of vectors in memory."""
-DONE: Final = "complete"
 
 
 class _CachedEncoder:
@@ -44,28 +42,36 @@ class _CachedEncoder:
 def add_vectors(
     location: str, encoder: Encoder, wanted: VectorsWanted, report: Report | None
 ) -> int:
-    """Encode the arguments that have no vectors yet; return the number of vectors of the fields."""
+    """Encode the fields that have no vectors yet; return the number of vectors.
+
+    A killed run is resumed after its last complete field.
+    """
     index = ElasticArguments(location)
     if index.ours is None:
         raise UserError(f"{location} was not built by touche-rad: it is not changed")
-    kept = index.encoded_fields(encoder.name)
-    wanted_fields = [field for field in wanted.fields if field not in kept]
-    if not wanted_fields:
+    known = list(index.encoded_fields(encoder.name))
+    fields = [field for field in wanted.fields if field not in known]
+    if not fields:
         return 0
     connection = Connection(place(location))
     joined = slug(encoder.name, "_")
-    fields = {field: shape.vector_field(field, joined) for field in wanted_fields}
-    total, done = len(index), 0
     cached = _CachedEncoder(encoder)
-    for batch in _batches(index):
-        _encode(connection, index.concrete, batch, cached, fields, wanted)
-        done += len(batch)
-        if report is not None:
-            report(done, total)
+    total, done = len(index) * len(fields), 0
+    for field in fields:
+        name = shape.vector_field(field, joined)
+        for page in index.pages():
+            for start in range(0, len(page), BATCH):
+                batch = page[start : start + BATCH]
+                texts = {one.id: content(one, field) for one in batch}
+                _encode(connection, index.concrete, texts, cached, name, wanted)
+                done += len(batch)
+                if report is not None:
+                    report(done, total)
+        known.append(field)
+        change = partial(_with, encoder=encoder.name, slug=joined, fields=known)
+        update_description(connection, index.concrete, change)
     settle(connection, index.concrete)
-    change = partial(_with, encoder=encoder.name, slug=joined, fields=[*kept, *wanted_fields])
-    update_description(connection, index.concrete, change)
-    return total * len(fields)
+    return total
 
 
 def _with(
@@ -79,56 +85,28 @@ def _with(
     }
 
 
-def _batches(index: ElasticArguments) -> Iterator[list[Argument]]:
-    for page in index.pages():
-        for start in range(0, len(page), BATCH):
-            yield page[start : start + BATCH]
-
-
-def _marks(
-    connection: Connection, concrete: str, batch: Sequence[Argument], fields: Sequence[str]
-) -> list[set[str]]:
-    """Return the fields of each argument that are marked as encoded."""
-    ids = [shape.sendable(one.id) for one in batch]
-    asked = partial(_marked, index=concrete, ids=ids, fields=[f"{one}_{DONE}" for one in fields])
-    return connection.ask(asked)
-
-
-def _marked(es: Any, index: str, ids: Sequence[str], fields: Sequence[str]) -> list[set[str]]:
-    found = es.mget(index=index, ids=list(ids), source_includes=list(fields))["docs"]
-    return [{key.removesuffix(f"_{DONE}") for key in one.get("_source") or {}} for one in found]
-
-
 def _encode(
     connection: Connection,
     concrete: str,
-    batch: Sequence[Argument],
+    texts: Mapping[str, str],
     encoder: _CachedEncoder,
-    fields: Mapping[str, str],
+    name: str,
     wanted: VectorsWanted,
 ) -> None:
-    """Encode the arguments of a batch that are not marked."""
-    marks = _marks(connection, concrete, batch, list(fields.values()))
-    documents: list[dict[str, Any]] = [{} for _ in batch]
-    for field, name in fields.items():
-        lacking = [at for at in range(len(batch)) if name not in marks[at]]
-        for at in lacking:
-            documents[at][f"{name}_{DONE}"] = True
-        held = [at for at in lacking if content(batch[at], field).strip()]
-        if held:
-            vectors = encoder.passages([content(batch[at], field) for at in held])
-            _declare(connection, concrete, name, len(vectors[0]), wanted)
-            for at, vector in zip(held, vectors, strict=True):
-                documents[at][name] = vector.tolist()
+    """Encode the texts of arguments, by their ids, and send them; blank ones have no vector."""
+    ids = [one for one, text in texts.items() if text.strip()]
+    if not ids:
+        return
+    vectors = encoder.passages([texts[one] for one in ids])
+    _declare(connection, concrete, name, len(vectors[0]), wanted)
     send(
         connection,
         [
             (
-                {"update": {"_index": concrete, "_id": shape.sendable(argument.id)}},
-                {"doc": document},
+                {"update": {"_index": concrete, "_id": shape.sendable(one)}},
+                {"doc": {name: vector.tolist()}},
             )
-            for argument, document in zip(batch, documents, strict=True)
-            if document
+            for one, vector in zip(ids, vectors, strict=True)
         ],
     )
 

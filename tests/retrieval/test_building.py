@@ -64,21 +64,6 @@ def test_a_killed_maker_leaves_the_index_that_was_there(tmp_path: Path) -> None:
     assert index.search("text", "beehives", 1)
 
 
-@pytest.mark.long
-def test_a_living_maker_is_not_swept_away(tmp_path: Path) -> None:
-    place = tmp_path / "index"
-    maker = subprocess.Popen([sys.executable, "-c", SLOW, place], stdout=subprocess.PIPE)
-    assert maker.stdout is not None
-    maker.stdout.readline()
-    try:
-        build_index(BEES, str(place))
-        assert len(os.listdir(tmp_path)) == 2
-    finally:
-        maker.kill()
-        maker.wait(60)
-        maker.stdout.close()
-
-
 HOSTILE = st.text(st.characters(), min_size=1, max_size=12).filter(lambda text: "\0" not in text)
 
 

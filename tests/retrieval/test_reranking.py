@@ -8,7 +8,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 
-from retrieval.fusion import TopicAgreement
+from benchmarks.quality_pipelines import TopicAgreement
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument

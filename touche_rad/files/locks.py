@@ -1,15 +1,14 @@
 """Locks between processes, on a file or a folder; a lock ends with its process, also by a kill.
 
 On a file system without locks (for example Lustre without the mount option `flock`) work goes on
-without them; only `remove_if_unlocked` does nothing then.
+without them.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import lock_descriptor
@@ -63,14 +62,3 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
         yield
     finally:
         os.close(opened)
-
-
-def remove_if_unlocked(folder: Path) -> None:
-    """Remove a temporary folder if its process has ended; one of another user is left."""
-    with suppress(OSError):
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            if lock(opened):
-                shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(opened)
