@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -12,7 +12,6 @@ import pyterrier as pt
 from pydantic import Field
 
 from retrieval.dense.encoders import Encoder, Vectors, encoder
-from retrieval.dense.vectors import DenseVectors
 from retrieval.searching import Searcher, ranking
 from touche_rad import plugins
 from touche_rad.debate import Hit
@@ -35,6 +34,12 @@ class DenseIndex(Protocol):
         self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return the ids of the nearest arguments of each query, with cosines."""
+        ...
+
+    def likeness(
+        self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
+    ) -> list[list[float]]:
+        """Return the cosine of each query with each argument."""
         ...
 
 
@@ -156,32 +161,15 @@ def usable(encoded_fields: Mapping[str, Sequence[str]]) -> str | None:
 class VectorMeaning:
     """Similarity by the cosines of an encoder's vectors; 0 for blank fields."""
 
-    def __init__(
-        self,
-        vectors: DenseVectors,
-        number: Callable[[str], int | None],
-        id_at: Callable[[int], str],
-    ) -> None:
-        self._vectors = vectors
-        self._number = number
-        self._id_at = id_at
-        self._name = vectors.about.encoder
+    def __init__(self, index: DenseIndex, encoder: str) -> None:
+        self._index = index
+        self._encoder = encoder
 
     def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
         """Return the ids of the arguments nearest to each text, nearest first."""
-        if field not in self._vectors.about.fields:
-            return [[] for _ in texts]
-        found = self._vectors.nearest(field, encoded(self._name, texts), k)
-        return [[self._id_at(number) for _, number in hits] for hits in found]
+        found = self._index.nearest(self._encoder, field, encoded(self._encoder, texts), k)
+        return [[one for one, _ in hits] for hits in found]
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
         """Return the cosine of each text with each argument's field."""
-        numbers = [number for one in ids if (number := self._number(one)) is not None]
-        if len(numbers) != len(ids):
-            raise KeyError("an argument is not in the index")
-        if field not in self._vectors.about.fields:
-            return [[0.0] * len(ids) for _ in texts]
-        found: list[list[float]] = self._vectors.likeness(
-            field, encoded(self._name, texts), numbers
-        ).tolist()
-        return found
+        return self._index.likeness(self._encoder, field, encoded(self._encoder, texts), ids)

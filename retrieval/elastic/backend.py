@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -34,32 +34,7 @@ from touche_rad.plugins import (
 )
 from touche_rad.plugins.contracts import Of, Report
 
-if TYPE_CHECKING:
-    from retrieval.dense.encoders import Vectors
-
 _SOURCE = [*shape.SOURCE, shape.GROUPS]
-
-
-class ElasticMeaning:
-    """Similarity by an encoder's vectors, computed by the server."""
-
-    def __init__(self, index: ElasticArguments, encoder: str) -> None:
-        self._index = index
-        self._encoder = encoder
-
-    def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
-        """Return the ids of the arguments nearest to each text, nearest first."""
-        found = self._index.nearest(self._encoder, field, self._vectors(texts), k)
-        return [[one for one, _ in hits] for hits in found]
-
-    def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
-        """Return the cosine of each text with each argument's field."""
-        return self._index.likeness(self._encoder, field, self._vectors(texts), ids)
-
-    def _vectors(self, texts: Sequence[str]) -> Vectors:
-        from retrieval.dense.search import encoded
-
-        return encoded(self._encoder, texts)
 
 
 class ElasticIndex(ElasticArguments):
@@ -70,10 +45,10 @@ class ElasticIndex(ElasticArguments):
         """Similarity by vectors, if the index is ours, has vectors and their encoder loads."""
         if self.ours is None:
             return None  # the official index: its encoder is large, and was not asked for
-        from retrieval.dense.search import usable
+        from retrieval.dense.search import VectorMeaning, usable
 
         name = usable({one: self.encoded_fields(one) for one in self.encoders})
-        return None if name is None else ElasticMeaning(self, name)
+        return None if name is None else VectorMeaning(self, name)
 
     @cached_property
     def annotations(self) -> Mapping[str, Annotations]:

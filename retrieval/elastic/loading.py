@@ -20,7 +20,7 @@ from retrieval.elastic.connection import (
     log,
     place,
 )
-from retrieval.index.analyser import PARTS, CollectionAnalyser
+from retrieval.index.analyser import PARTS, tokens
 from retrieval.index.statements import ROLES, StatementGroups
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -67,11 +67,11 @@ class Spool:
 def spooled(arguments: Iterable[Argument]) -> Iterator[Spool]:
     """Write the arguments' documents to a temporary file and check their ids."""
     digest, gathering = sha256(), StatementGroups()
-    tokens = lru_cache(BATCH)(CollectionAnalyser().tokens)  # arguments of a topic share texts
+    analysed = lru_cache(BATCH)(tokens)  # arguments of a topic share texts
     with tempfile.TemporaryFile() as file:
         for line in _lines(arguments, digest):
             record = json.loads(line)
-            stems = {part: tokens(record.get(part) or "") for part in PARTS}
+            stems = {part: analysed(record.get(part) or "") for part in PARTS}
             gathering.add(stems[role] for role in ROLES)
             name = json.dumps(shape.sendable(record["id"]))
             file.write(f"{name}\n{shape.begin(record, line, stems)}\n".encode())
@@ -150,7 +150,7 @@ def load(
             "mappings": shape.mapping(spool.digest, spool.count),
         }
         concrete = f"{connection.where.index}-{_short_digest(body)}-{shape.FORMAT}"
-        _make(connection, concrete, body)
+        connection.ask(partial(_create, index=concrete, body=body))
         send(connection, spool.pairs(concrete))
         _finish(connection, concrete, spool.count)
     _rename(connection, concrete, before)
@@ -179,14 +179,8 @@ def _standing(connection: Connection, *, replace: bool) -> list[str]:
     return list(found)
 
 
-def _make(connection: Connection, concrete: str, body: Mapping[str, Any]) -> None:
-    """Create the index unless a killed load has."""
-    if not connection.ask(lambda es: bool(es.indices.exists(index=concrete))):
-        connection.ask(partial(_create, index=concrete, body=body))
-
-
 def _create(es: Any, index: str, body: Mapping[str, Any]) -> None:
-    """Create an index unless another load has just created it."""
+    """Create an index unless a killed load has."""
     import elasticsearch
 
     try:
@@ -234,14 +228,10 @@ def _finish(connection: Connection, concrete: str, count: int) -> None:
     settle(connection, concrete)
     _end_load(connection, concrete)
     there = int(connection.ask(lambda es: es.count(index=concrete))["count"])
-    if there > count:
-        raise UserError(
-            f"{connection.where}: another program wrote into {concrete}: it has {there} arguments "
-            f"instead of {count}; delete it and repeat the command"
-        )
-    if there < count:
+    if there != count:
         raise WorkError(
-            f"{connection.where}: {there} of {count} arguments are loaded; repeat the command"
+            f"{connection.where}: {concrete} has {there} arguments instead of {count}: repeat the "
+            "command, or delete it"
         )
     update_description(connection, concrete, lambda about: {**about, "complete": True})
 

@@ -40,9 +40,7 @@ NAME = "folded-words/stopwords/snowball-english/2"
 LONGEST_QUERY = 512
 """Maximum number of words of a query; the rest is ignored."""
 REMEMBERED = 50_000
-"""Words whose stems are cached for queries."""
-OF_COLLECTION = 500_000
-"""Words whose stems are cached while a collection is analysed: about 100 MB."""
+"""Words whose stems are cached."""
 
 # Snowball, not the stemmer of touche_rad.evidence.words: indexes on disk are built with it.
 _STEMMER = Stemmer.Stemmer("english", 0)  # without a cache of its own
@@ -59,20 +57,6 @@ def analyse(text: str) -> str:
 def tokens(text: str) -> list[str]:
     """Return the stems of a text's content words, in order."""
     return list(filter(None, map(_stemmed, _WORD.findall(_folded(text)))))
-
-
-class CollectionAnalyser(dict[str, str]):
-    """Analyses the texts of a collection: each word of it is stemmed once."""
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= OF_COLLECTION:
-            self.clear()
-        stem = self[word] = _stem(word)
-        return stem
-
-    def tokens(self, text: str) -> list[str]:
-        """Return what `tokens` returns."""
-        return list(filter(None, map(self.__getitem__, _WORD.findall(_folded(text)))))
 
 
 def _folded(text: str) -> str:

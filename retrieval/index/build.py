@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
-from retrieval.index.analyser import ALL, FIELDS, PARTS, CollectionAnalyser, content
+from retrieval.index.analyser import ALL, FIELDS, PARTS, content, tokens
 from retrieval.index.engine import build_engine
 from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
-from retrieval.index.store import FILE, check_path, write_manifest, write_store
+from retrieval.index.store import FILE, write_manifest, write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
@@ -22,7 +22,6 @@ from touche_rad.errors import UserError
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
     """Build an index folder and return the number of its arguments."""
     target = Path(os.path.realpath(location))
-    check_path(target)
     _check_target(target, replace)
     target.parent.mkdir(parents=True, exist_ok=True)
     folder, old = (target.with_name(f".{target.name}.{state}") for state in ("making", "old"))
@@ -53,10 +52,7 @@ def _check_target(target: Path, replace: bool) -> None:
 def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
     with ExitStack() as opened:
         words = {field: opened.enter_context(_scratch(folder)) for field in FIELDS}
-
         groups = StatementGroups()
-
-        tokens = CollectionAnalyser().tokens
 
         def take(argument: Argument) -> None:
             stems = {part: tokens(content(argument, part)) for part in PARTS}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from array import array
 from collections import Counter
@@ -102,7 +101,7 @@ def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
     `documents` is called several times.
     """
     repeats = Repeats(documents())
-    with _alone(), _temporary(folder.parent):
+    with _alone():
         if not repeats.many:
             _indexed(folder, documents())
         else:
@@ -296,21 +295,6 @@ def _unlock_all() -> None:
 
 
 os.register_at_fork(after_in_child=_unlock_all)
-
-
-@contextmanager
-def _temporary(place: Path) -> Iterator[None]:
-    """Let the engine write its temporary files here: it ends the process where it cannot."""
-    tempfile.gettempdir()  # Python remembers the first answer, which must outlive this folder
-    earlier = os.environ.get("TMPDIR")
-    with tempfile.TemporaryDirectory(dir=place) as folder:
-        os.environ["TMPDIR"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["TMPDIR"]
-            if earlier is not None:
-                os.environ["TMPDIR"] = earlier
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
 from retrieval.index.build import build
 from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
-from retrieval.index.store import DENSE, FILE, Store, digest, read_manifest
+from retrieval.index.store import DENSE, Store, digest, read_manifest
 from retrieval.links import Link, alike
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument, Hit
@@ -45,14 +45,7 @@ class PisaIndexes(IndexBackend):
 
     def open(self, location: str) -> ArgumentIndex:
         """Open the index in a folder, or the demo collection."""
-        if location != DEMO:
-            return PisaArguments(Path(location))
-        if Path(DEMO, FILE).is_file():
-            raise UserError(
-                f"{DEMO} is the name of the demo collection, and there is an index in the folder "
-                f"{DEMO}: write ./{DEMO} for the folder, or rename it"
-            )
-        return open_demo()
+        return open_demo() if location == DEMO else PisaArguments(Path(location))
 
     def exists(self, location: str) -> bool:
         """Whether there is a folder."""
@@ -207,11 +200,11 @@ class PisaArguments:
         name = usable({one: self._encoded(vectors) for one, vectors in self._vectors.items()})
         if name is None:
             return None
-        return VectorMeaning(self._vectors[name], self._store.number, self._store.id_at)
+        return VectorMeaning(self, name)
 
     def _encoded(self, vectors: DenseVectors) -> list[str]:
         """Return the encoded fields, including fields that are empty in all arguments."""
-        blank = [field for field in FIELDS if not self.manifest.fields.get(field)]
+        blank = [field for field in FIELDS if self._is_blank(vectors, field)]
         return [*vectors.about.fields, *blank]
 
     @cached_property
@@ -225,11 +218,33 @@ class PisaArguments:
         self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return each query's nearest arguments' ids with the cosines."""
+        vectors = self._vectors_by(encoder)
+        if self._is_blank(vectors, field):
+            return [[] for _ in queries]
+        id_at = self._store.id_at
+        found = vectors.nearest(field, queries, k)
+        return [[(id_at(number), score) for score, number in hits] for hits in found]
+
+    def likeness(
+        self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
+    ) -> list[list[float]]:
+        """Return the cosine of each query with each argument; 0 if it has no such text."""
+        vectors = self._vectors_by(encoder)
+        numbers = [number for one in ids if (number := self._store.number(one)) is not None]
+        if len(numbers) != len(ids):
+            raise KeyError("an argument is not in the index")
+        if self._is_blank(vectors, field):
+            return [[0.0] * len(ids) for _ in queries]
+        cosines: list[list[float]] = vectors.likeness(field, queries, numbers).tolist()
+        return cosines
+
+    def _vectors_by(self, encoder: str) -> DenseVectors:
         if encoder not in self._vectors:
             raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self._vectors)}")
-        found = self._vectors[encoder].nearest(field, queries, k)
-        id_at = self._store.id_at
-        return [[(id_at(number), score) for score, number in hits] for hits in found]
+        return self._vectors[encoder]
+
+    def _is_blank(self, vectors: DenseVectors, field: str) -> bool:
+        return field not in vectors.about.fields and not self.manifest.fields.get(field)
 
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""

@@ -61,22 +61,11 @@ def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[s
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
 
 
-def check_path(folder: Path) -> None:
-    """Raise an error if the engine cannot open files at this path."""
-    try:
-        str(folder).encode("utf-8")
-    except UnicodeEncodeError:
-        raise UserError(
-            f"{folder}: the path has bytes that are not UTF-8: rename the folder"
-        ) from None
-
-
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of an index folder, and check that each file has its size.
 
     A truncated file would crash the engine, which maps files into memory.
     """
-    check_path(folder)
     again = "build it again: touche-rad index SOURCE -o DIR --replace"
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")

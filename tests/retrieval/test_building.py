@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import BEES, opened
-from tests.terminal import touche_rad_process
 from touche_rad.debate import Argument
-from touche_rad.demo import demo_file
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import build_index, open_index
 
@@ -118,26 +116,6 @@ def test_an_index_that_is_replaced_meanwhile_is_read_to_its_end(tmp_path: Path) 
     old = opened(BEES, tmp_path / "index")
     opened(BEES[:1], tmp_path / "index")
     assert [hit.argument.id for hit in old.search("text", "night trains", 3)] == ["6"]
-
-
-def test_a_temporary_folder_that_is_gone_is_not_used(tmp_path: Path) -> None:
-    place = tmp_path / "index"
-    ended = touche_rad_process(
-        "index", demo_file("arguments.jsonl"), "-o", place, env={"TMPDIR": str(tmp_path / "gone")}
-    )
-    assert (ended.code, len(open_index(str(place)))) == (0, 435), ended.err
-    assert os.listdir(tmp_path) == ["index"]
-
-
-def test_a_path_that_the_engine_cannot_open_is_refused_before_any_work(tmp_path: Path) -> None:
-    place = tmp_path / os.fsdecode(b"\xff")
-    with pytest.raises(UserError, match="bytes that are not UTF-8: rename the folder"):
-        build_index(BEES, str(place))
-    assert os.listdir(tmp_path) == []
-    opened(BEES, tmp_path / "index")
-    (tmp_path / "index").rename(place)
-    with pytest.raises(UserError, match="bytes that are not UTF-8: rename the folder"):
-        open_index(str(place))
 
 
 @pytest.mark.parametrize("made", ["nothing", "file", "folder"])

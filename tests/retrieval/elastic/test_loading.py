@@ -143,17 +143,6 @@ def test_half_an_index_is_not_opened_by_either_of_its_names_and_goes_on(
     assert list(asked(server, name)) == [concrete]
 
 
-def test_an_index_that_somebody_else_wrote_into_is_told(server: Server, location: str) -> None:
-    name = location.rpartition("/")[2]
-    build_index(BEES, location)
-    (concrete,) = asked(server, name)
-    asked(server, f"{concrete}/_doc/strange", {"text": "strange"}, "PUT")
-    with pytest.raises(
-        UserError, match=f"another program wrote into {concrete}: it has 7 .* instead of 6"
-    ):
-        build_index(BEES, location, replace=True)
-
-
 def _of_size(number: str, size: int) -> Argument:
     word = f"number{number} "
     return Argument(id=number, text=word * (size // len(word)))
