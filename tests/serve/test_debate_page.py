@@ -28,7 +28,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find, open_index
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
-from touche_rad.serve.offer import Made, Offer
+from touche_rad.serve.offer import Offer
 
 ZOOS = "Zoos should be closed because captivity harms animals."
 HOSTILE = (
@@ -77,13 +77,13 @@ def _app() -> FastAPI:
     judge = find("judge", "grounded").make(services)
     chain = [("failing", Failing()), ("verbatim", demo("verbatim").chain[0][1])]
     debaters = {
-        "grounded": Made(lambda: grounded),
-        "verbatim": Made(lambda: demo("verbatim")),
-        "slow": Made(lambda: Answerer([("slow", Slow())])),
-        "hostile": Made(lambda: Answerer([("hostile", Hostile())])),
-        "failing": Made(lambda: Answerer(chain, services.index)),
+        "grounded": lambda: grounded,
+        "verbatim": lambda: demo("verbatim"),
+        "slow": lambda: Answerer([("slow", Slow())]),
+        "hostile": lambda: Answerer([("hostile", Hostile())]),
+        "failing": lambda: Answerer(chain, services.index),
     }
-    judges = {"grounded": Made(lambda: judge), "hostile": Made(Hostile)}
+    judges = {"grounded": lambda: judge, "hostile": Hostile}
     return create_app(grounded, judge, offer=Offer(debaters, judges))
 
 
@@ -294,7 +294,7 @@ def _with_a_model(answer: scripted.Answer, deadline: float = 4) -> Iterator[str]
         quick = Answerer(make_chain("composed", {}, services), services.index, deadline=deadline)
         demo = Answerer(make_chain("verbatim", {}, services), services.index)
         judge = find("judge", "length").make(services)
-        offer = Offer({"composed": Made(lambda: quick)}, {"length": Made(lambda: judge)})
+        offer = Offer({"composed": lambda: quick}, {"length": lambda: judge})
         with serving(create_app(demo, judge, offer=offer)) as (address, _):
             yield address
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final
 
 from touche_rad.cli import prepare
 from touche_rad.cli.options import PluginSpec
 from touche_rad.cli.prepare import Given, Selected
 from touche_rad.errors import UserError
 from touche_rad.plugins.registry import registered
-from touche_rad.serve.offer import Made, Offer
+from touche_rad.serve.offer import Offer
 
 DEMO_NOTICE: Final = "The arguments are the demo collection, on 18 topics only."
 _EXAMPLES: Final = 3
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from touche_rad.plugins import Judge, Plugin, Services
     from touche_rad.runs.answering import Answerer
 
@@ -57,13 +59,13 @@ class Also:
 
     def offer(self, answerer: Answerer, judge: Judge, services: Services) -> Offer:
         """Return the offer; the further plugins are made when the page first uses them."""
-        debaters: dict[str, Made[Answerer]] = {self._debater.tag: Made(lambda: answerer)}
+        debaters: dict[str, Callable[[], Answerer]] = {self._debater.tag: lambda: answerer}
         for one in self._debaters:
             make = partial(prepare.make_answerer, self._given, one, services)
-            debaters.setdefault(one.tag, Made(make))
-        judges: dict[str, Made[Any]] = {self._judge.tag: Made(lambda: judge)}
+            debaters.setdefault(one.tag, cache(make))
+        judges: dict[str, Callable[[], Judge]] = {self._judge.tag: lambda: judge}
         for other in self._judges:
-            judges.setdefault(other.tag, Made(partial(other.make, services)))
+            judges.setdefault(other.tag, cache(partial(other.make, services)))
         is_demo, examples = _demo(services)
         return Offer(debaters, judges, [DEMO_NOTICE] if is_demo else [], examples)
 

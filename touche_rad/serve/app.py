@@ -37,7 +37,7 @@ from touche_rad.serve.bodies import (
 )
 from touche_rad.serve.debate_page import add_debate_page, page_response
 from touche_rad.serve.limits import SMALL, Access, Gate, Limits
-from touche_rad.serve.offer import Made, Offer
+from touche_rad.serve.offer import Offer
 from touche_rad.text import redact
 
 
@@ -140,9 +140,7 @@ def create_app(
     _add_debater(app, answerer, state)
     app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     _add_pages(app, state)
-    offer = offer or Offer(
-        {debater_name: Made(lambda: answerer)}, {judge_name: Made(lambda: judge)}
-    )
+    offer = offer or Offer({debater_name: lambda: answerer}, {judge_name: lambda: judge})
     add_debate_page(app, offer, deadline, state.add)
     return app
 

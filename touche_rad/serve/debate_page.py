@@ -182,7 +182,7 @@ async def _answer(
     count: Callable[[Answer], None],
 ) -> None:
     lines.put("start", debater=request.debater)
-    answerer = await asyncio.to_thread(offer.debaters[request.debater].get)
+    answerer = await asyncio.to_thread(offer.debaters[request.debater])
     watch(answerer.index)
     meter = _Meter()
     with call_context(observe=_observer(lines, meter)):
@@ -235,7 +235,7 @@ async def _judge(
     lines.put("judging", judge=name)
     meter = _Meter()
     try:
-        judge: Judge = await asyncio.to_thread(offer.judges[name].get)
+        judge: Judge = await asyncio.to_thread(offer.judges[name])
     except ToucheRadError as error:
         lines.put("verdicts", judge=name, list=[], notices=[redact(str(error))], **meter.spent())
         return
