@@ -143,6 +143,7 @@ def _data(given: Mapping[str, Any]) -> dict[str, Path]:
     cls=Command,
     examples=(
         "bench run rad-demo",
+        "bench run rad-demo --workers 2 --replace",
         "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
     ),
 )
