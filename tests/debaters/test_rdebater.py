@@ -683,7 +683,7 @@ def test_a_memory_that_cannot_be_read_stops_only_who_reads_it(
     server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     annotated(tmp_path / "ix", {})
-    (tmp_path / "ix" / "annotations" / SCHEMES / "places.npy").write_bytes(b"no array")
+    (tmp_path / "ix" / "annotations" / SCHEMES / "records.jsonl").write_bytes(b"null\n")
     words = ["respond", "--say", "Pennies should be abolished.", "-i", str(tmp_path / "ix")]
     assert cli.run([*words, "-d", "verbatim"]) == 0
     assert cli.run([*words, "-d", "rdebater", "-m", f"{server.url}#tiny"]) == 2
