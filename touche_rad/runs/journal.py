@@ -199,11 +199,14 @@ class Journal:
 
     def finish(self, add: Callable[[Done], None]) -> None:
         """Write the output, and pass each unit to `add`; the journal remains until `remove`."""
+        import jsonlines
+
         try:
             with files.atomic_write(self.out) as stream:
+                writer = jsonlines.Writer(stream, dumps=str)  # the lines are JSON already
                 for _, done in self.numbered():
                     add(done)
-                    stream.writelines(f"{line}\n" for line in done.lines)
+                    writer.write_all(done.lines)
         except OSError as error:
             raise self._unwritten(self.out, error) from error
 
