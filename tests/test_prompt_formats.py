@@ -103,6 +103,9 @@ PLAYS = (
     Play("judge", "best", "Reasons yes|no", PAPER),
     Play("panel", "debatrix", "SpeechView Verdict"),
     Play("panel", "debatrix", "Analysis Comment Number Winner", PAPER),
+    Play(
+        "panel", "debatrix", "Analysis Comment Number Winner", {"profile": "paper-panel-speeches"}
+    ),
     Play("panel", "debatrix", "SpeechView Verdict Comment", {"combine": "discussion"}),
     Play("panel", "debatrix", "Comment Number Winner Analysis", {"profile": "paper-direct"}),
     Play(

@@ -150,9 +150,21 @@ class JudgeCalls:
         )
         return answer.analysis, self._mark(answer)
 
+    async def summarise_speech(self, new: Entry, views: Sequence[View]) -> tuple[str, Mark | None]:
+        """Join the dimensions' analyses of a speech; with its mark, as in `analyse_speech`."""
+        answer = await self._ask(
+            "speech_summary",
+            Analysis if self.separate else SpeechView,
+            new=new,
+            views=views,
+            separate=self.separate,
+        )
+        return answer.analysis, self._mark(answer)
+
     async def judge_speech(self, new: Entry, analysis: str) -> Mark:
         """Judge a speech by its analysis: a comment, then its score."""
-        answer = await self._ask("speech", Comment, new=new, analysis=analysis)
+        own = self.dimension is not None
+        answer = await self._ask("speech", Comment, new=new, analysis=analysis, own=own)
         return await self._score(f"a speech, {new.title}", answer.comment)
 
     async def analyse_debate(

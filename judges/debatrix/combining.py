@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark, View
 from judges.debatrix.column import ColumnResult
+from judges.debatrix.speeches import Entry
 from touche_rad.contest import TIE
 from touche_rad.models import ModelError
 
@@ -68,6 +70,26 @@ async def combine_by_summary(
         )
     except ModelError as error:
         return "", DebateVerdict(reason=f"the panel: {error}")
+
+
+async def judge_speeches(
+    chair: JudgeCalls, speeches: Sequence[Entry], results: Sequence[ColumnResult]
+) -> dict[int, tuple[str, Mark]]:
+    """Return the panel's analysis and mark of each speech, by its place (section 3.3)."""
+
+    async def one(place: int, new: Entry) -> tuple[str, Mark]:
+        views = [_view(one, one.analyses[place]) for one in results if place in one.analyses]
+        if not views:
+            return "", Mark(reason="no dimension analysed the speech")
+        analysis, mark = await chair.summarise_speech(new, views)
+        return analysis, mark or await chair.judge_speech(new, analysis)
+
+    calls = [partial(one, place, new) for place, new in enumerate(speeches)]
+    answers = await chair.model.ask_all(calls)
+    return {
+        place: ("", Mark(reason=str(answer))) if isinstance(answer, ModelError) else answer
+        for place, answer in enumerate(answers)
+    }
 
 
 def _view(result: ColumnResult, text: str) -> View:

@@ -9,7 +9,7 @@ import anyio
 from pydantic import Field, field_validator
 
 from judges.debatrix import combining
-from judges.debatrix.calls import DebateVerdict, JudgeCalls
+from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark
 from judges.debatrix.column import Column, ColumnResult, Context
 from judges.debatrix.dimensions import AUTO, GENERAL, Dimension, dimensions, parse_dimensions
 from judges.debatrix.speeches import PreparedDebate
@@ -55,6 +55,9 @@ class Debatrix:
         own_verdicts: bool = setting(
             True, description="each dimension gives its own verdict besides the panel's"
         )
+        speech_verdicts: bool = setting(
+            False, description="the panel judges each speech too, from the columns' analyses"
+        )
         rounds: int = setting(1, ge=1, le=5, description="statements per judge in a discussion")
         chunk_words: int = setting(
             1_500, ge=0, description="words in a part of a long speech; 0: speeches stay whole"
@@ -84,8 +87,17 @@ class Debatrix:
         if self.options.overlong == "incomplete" and any(one.overlong for one in results):
             reason = next(reason for one in results if one.overlong for reason in one.reasons)
             return self._outcome(debate, results, "", DebateVerdict(reason=reason))
-        text, verdict = await self._combine(debate, judges, results)
-        return self._outcome(debate, results, text, verdict)
+        speeches: dict[int, tuple[str, Mark]] = {}
+
+        async def judge_speeches() -> None:
+            chair = self._calls(debate, None)
+            speeches.update(await combining.judge_speeches(chair, debate.speeches, results))
+
+        async with anyio.create_task_group() as group:
+            if self.options.speech_verdicts and len(results) > 1:
+                group.start_soon(judge_speeches)
+            text, verdict = await self._combine(debate, judges, results)
+        return self._outcome(debate, results, text, verdict, speeches)
 
     def _columns(self, debate: PreparedDebate) -> list[Column]:
         """Make a column for each dimension of the debate."""
@@ -149,6 +161,7 @@ class Debatrix:
         results: Sequence[ColumnResult],
         text: str,
         verdict: DebateVerdict,
+        speeches: Mapping[int, tuple[str, Mark]] | None = None,
     ) -> Outcome:
         verdicts = {one.dimension.name: one.verdict for one in results if one.verdict is not None}
         margins = {one.dimension.name: one.dimension.tie_margin for one in results}
@@ -180,7 +193,7 @@ class Debatrix:
             details={
                 "by_verdict": by_verdict,
                 "by_score": by_score,
-                "timeline": _timeline(debate, results),
+                "timeline": _timeline(debate, results, speeches or {}),
                 "debate": {one.dimension.name: one.analysis for one in results},
                 "comments": {
                     speaker: {
@@ -195,18 +208,27 @@ class Debatrix:
         )
 
 
-def _timeline(debate: PreparedDebate, results: Sequence[ColumnResult]) -> list[dict[str, Any]]:
-    """Return each dimension's analysis, comment and score of every speech."""
+def _timeline(
+    debate: PreparedDebate,
+    results: Sequence[ColumnResult],
+    speeches: Mapping[int, tuple[str, Mark]],
+) -> list[dict[str, Any]]:
+    """Return each dimension's analysis, comment and score of every speech, and the panel's."""
     rows = []
     for place, entry in enumerate(debate.speeches):
-        for one in results:
-            mark = one.marks.get(place)
+        views = [
+            (one.dimension.name, one.analyses.get(place, ""), one.marks.get(place))
+            for one in results
+        ]
+        if place in speeches:
+            views.append((GENERAL, *speeches[place]))
+        for name, analysis, mark in views:
             rows.append(
                 {
                     "speech": entry.number,
                     "speaker": debate.speaker_of[entry.code],
-                    "dimension": one.dimension.name,
-                    "analysis": one.analyses.get(place, ""),
+                    "dimension": name,
+                    "analysis": analysis,
                     "comment": mark.comment if mark else "",
                     "score": mark.score if mark else None,
                     **({"part": entry.part, "parts": entry.parts} if entry.parts > 1 else {}),

@@ -62,6 +62,7 @@ def step(told: str) -> str:
     steps = {
         "The new speech, number": "analyse",
         "analysis of a speech": "speech",
+        "analyses of one speech": "speech_summary",
         "Analyse the debate as a whole": "debate",
         "did in the debate": "debater",
         "Comment on who won": "winner",
@@ -229,6 +230,19 @@ def test_a_prompt_begins_with_all_that_an_earlier_one_had(server: Scripted) -> N
         assert after.startswith(shared), "what was said before comes first and only grows"
 
 
+def test_every_prompt_says_the_motion_the_information_and_who_debates(server: Scripted) -> None:
+    for profile in ("lean", "paper"):
+        judged(server, SIX, profile=profile)
+    for told in asked(server):
+        for element in (
+            "THE-MOTION",
+            "THE-INFO",
+            "debater_1: Ada, for the motion",
+            "debater_2: Bob, against the motion",
+        ):
+            assert element in told
+
+
 def test_half_looks_back_on_speeches(server: Scripted) -> None:
     judged(server, SIX, context="half", dimensions="argument")
     last = asked(server, "analyse")[-1]
@@ -339,6 +353,41 @@ def test_ties_are_explained_by_the_dimension_only_where_they_are_allowed(server:
             assert "Nobody wins" not in told
             if "who won" in told and step(told) != "pick":
                 assert "choose the one whose speeches were clearest" in told
+
+
+def test_points_of_information_are_for_four_teams(server: Scripted) -> None:
+    quoting = Speech(speaker="Ada", text="> Bob said so.\nI disagree.")
+    judged(server, SIX.model_copy(update={"speeches": (*SIX.speeches, quoting)}))
+    assert all('Lines that begin with ">" are quotations' in told for told in asked(server))
+    assert not any("points of information" in told for told in asked(server))
+
+
+def test_the_first_speech_is_not_blamed_for_answering_nobody(server: Scripted) -> None:
+    judged(server, SIX, dimensions="argument")
+    first, *others = asked(server, "analyse")
+    assert "it cannot answer anybody" in first
+    assert not any("it cannot answer anybody" in told for told in others)
+
+
+@pytest.mark.parametrize(("profile", "more"), [("lean", 1), ("paper", 3)])
+def test_the_panel_may_judge_each_speech_too(
+    server: Scripted, tmp_path: Path, profile: str, more: int
+) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        f'description = "x"\nextends = "{profile}"\n[settings]\nspeech_verdicts = true\n', "utf-8"
+    )
+    judged(server, SIX, profile=profile)
+    without = len(server.asked)
+    server.asked.clear()
+    outcome = judged(server, SIX, profile=str(mine))
+    assert len(server.asked) == without + 6 * more
+    for told in asked(server, "speech_summary"):
+        (place,) = re.findall(r"of one speech, number (\d)", told)
+        assert all(f"ANALYSIS-{place}-{name}" in told for name in THREE)
+    rows = [row for row in outcome.details["timeline"] if row["dimension"] == "general"]
+    assert [row["speech"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row["score"] for row in rows] == [7 if profile == "lean" else 5] * 6
 
 
 def test_a_server_without_json_formats_gets_the_whole_format_in_the_prompt(

@@ -67,6 +67,15 @@ def test_a_server_is_told_of_the_ids_that_are_still_free(server: Scripted) -> No
 # What the prompts hold
 
 
+def test_the_first_graph_is_asked_for_from_the_motion_and_its_speech_alone(
+    server: Scripted,
+) -> None:
+    judged(server)
+    first = prompts(server, "SceneGraph")[0]
+    assert all(shown in first for shown in ('"MOTION"', '"SLIDE"', '"PRO-ONE speaks."'))
+    assert "CON-ONE" not in first
+
+
 @pytest.mark.parametrize("profile", ["paper", "lean"])
 def test_a_later_speech_is_read_against_the_graph_so_far(server: Scripted, profile: str) -> None:
     judged(server, profile=profile)
@@ -78,6 +87,32 @@ def test_a_later_speech_is_read_against_the_graph_so_far(server: Scripted, profi
     assert "New ids begin at 6" in third
     assert "con rebuttal" in third
     assert "PRO-ONE" not in third, "a speech is read against the graph, not against old speeches"
+
+
+def graph_in(prompt: str) -> Any:
+    """The first JSON object behind the words that announce a graph."""
+    return json.JSONDecoder().raw_decode(prompt, prompt.index("{", prompt.rindex("scene graph")))[0]
+
+
+def test_the_papers_graphs_are_json_by_two_to_readers_and_by_four_to_the_judge(
+    server: Scripted,
+) -> None:
+    judged(server, profile="paper")
+    reader = prompts(server, "SceneGraph")[1]
+    assert '\n  "arguments": [\n    {\n      "id": 0' in reader
+    judge = prompts(server, "Thought")[0]
+    assert '\n    "arguments": [\n        {\n            "id": 0' in judge
+    whole = graph_in(judge.partition("Judge the debate as")[0])
+    assert [one["id"] for one in whole["arguments"]] == [0, 1, 2, 3, 4, 5]
+    assert whole["arguments"][4]["attributes"] == {"side": "con", "round": 1, "kind": "rebuttal"}
+    assert {"source": 4, "relation": "rebuttal", "target": 1} in whole["relations"]
+
+
+def test_the_lean_graph_is_a_line_an_argument(server: Scripted) -> None:
+    judged(server)
+    told = prompts(server, "Timeline")[0]
+    assert '\n0 the motion: "MOTION"\n1 pro, round 1: "pro claim" [claim -> 0]\n' in told
+    assert '\n6 pro, round 2: "pro answer" [rebuttal -> 4, premise -> 1]\n' in told
 
 
 def test_the_judge_sees_the_graph_and_its_own_thoughts_but_no_speech_and_no_score(
@@ -99,6 +134,42 @@ def test_each_argument_is_checked_once(server: Scripted) -> None:
     found = prompts(server, "FactVerdict")
     shown = sorted(told.rpartition("The argument: ")[2].strip('"') for told in found)
     assert shown == sorted(one["text"] for graph in DRAFTS.values() for one in graph["arguments"])
+
+
+def test_each_rebuttal_is_compared_with_its_direction(server: Scripted) -> None:
+    judged(server, profile="paper")
+    found = prompts(server, "PairVerdict")
+    shown = sorted(
+        tuple(line for line in told.splitlines() if line.startswith(("Pro", "Con")))
+        for told in found
+    )
+    assert shown == sorted(
+        [
+            ('Pro: "pro claim"', 'Con (rebuts Pro): "con rebuttal"'),
+            ('Pro (rebuts Con): "pro answer"', 'Con: "con rebuttal"'),
+            ('Pro (rebuts Con): "pro attack"', 'Con: "con claim"'),
+            ('Pro: "pro answer"', 'Con (rebuts Pro): "con rebuttal"'),
+        ]
+    )
+
+
+def test_the_condensed_feedback_is_made_of_scores_and_of_all_that_was_found(
+    server: Scripted,
+) -> None:
+    judged(server)
+    (told,) = prompts(server, "Condensed")
+    assert told.count("WHY-1") == 1, "a finding for both sides is shown once"
+    for element in (
+        '"MOTION"',
+        "fact: pro 0.80, con 0.60",
+        "persuasion: pro 0.33, con 0.67",
+        'To con (fact: con 5 "con principle"): "WRONG-FACT"',
+        'To both (persuasion: pro 1 "pro claim" against con 4 "con rebuttal", pro won): "WHY-1"',
+        'To both (persuasion: pro 6 "pro answer" against con 4 "con rebuttal", con won): "WHY-2"',
+        "winner by the scores: con",
+    ):
+        assert element in told, element
+    assert "not to be kept" not in told
 
 
 @pytest.mark.parametrize("profile", ["lean", "paper"])

@@ -255,6 +255,11 @@ def test_the_order_of_a_pair_goes_by_its_words_and_not_by_its_sides(
         assert pro_first(seed, one, other) != pro_first(seed, other, one)
 
 
+def test_pro_is_first_about_as_often_as_con() -> None:
+    first = sum(pro_first(1, f"pro {n}", f"con {n}") for n in range(1000))
+    assert 400 < first < 600
+
+
 # Figures
 
 SHARE = st.floats(0, 1)
@@ -395,6 +400,13 @@ def test_graphml_is_read_by_networkx_as_the_same_graph() -> None:
         "round": 2,
         "speaker": "con",
     }
+
+
+def test_each_relation_of_a_graphml_file_has_an_id_of_its_own() -> None:
+    edges = [one for one in ET.fromstring(graphml(example())).iter() if one.tag.endswith("}edge")]
+    ids = [one.get("id") or "" for one in edges]
+    assert len(set(ids)) == len(ids) == len(list(example().edges()))
+    assert all(id_.isalnum() for id_ in ids), "an id is one word, which 'first principle' is not"
 
 
 @pytest.mark.parametrize(

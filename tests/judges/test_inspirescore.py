@@ -21,6 +21,7 @@ from retrieval.web import VARIABLE
 from tests.debaters.world import BothSides
 from tests.judges.inspire_world import (
     DEBATE,
+    MOTION,
     SIX,
     STATED,
     answer_as,
@@ -199,6 +200,17 @@ def test_a_single_response_that_is_cut_off_gets_twice_the_limit(
     assert "cut off" not in outcome.reason
 
 
+def test_the_prompt_prints_the_object_that_the_paper_prints(server: Scripted) -> None:
+    answer_as(server, detailed=True)
+    judged(server, profile="paper", dimensions="EA")
+    told = prompts(server, "Subjective")[0]
+    (line,) = [line for line in told.splitlines() if line.startswith('{"round_')]
+    (shown,) = json.loads(line).values()
+    assert list(shown) == ["pro", "con", "winner", "reason"]
+    assert list(shown["pro"]) == [*SUBJECTIVE, "total_score"]
+    assert list(shown["pro"][SUBJECTIVE[0]]) == ["analysis", "score"]
+
+
 @pytest.mark.services
 def test_the_example_of_a_formalisation_follows_by_our_own_solver() -> None:
     (system, *_) = Prompt.load("judges.inspirescore", "formalise").messages(
@@ -248,6 +260,19 @@ def test_only_what_was_wanted_is_asked_and_scored(
 # What the model is shown
 
 
+def test_the_judge_is_shown_every_round_in_order(server: Scripted) -> None:
+    judged(server)
+    (told,) = prompts(server, "Subjective")
+    for shown in (
+        MOTION,
+        "INFO-SLIDE",
+        "Reasoning: ANN-1-REASONS\nArgument: ANN-1-CLAIM",
+        "BOB-3 says no.",
+    ):
+        assert shown in told
+    assert told.index("ANN-1") < told.index("BOB-1") < told.index("ANN-2")
+
+
 def test_the_papers_judge_also_analyses_adds_up_and_names_a_winner(server: Scripted) -> None:
     answer_as(server, detailed=True)
     outcome = judged(server, profile="paper")
@@ -269,6 +294,25 @@ def test_names_do_not_reach_the_model(server: Scripted) -> None:
     told = "".join(map(prompt_of, server.asked))
     assert "Zelda" not in told
     assert "Quentin" not in told
+
+
+def test_facts_are_numbered_on_from_response_to_response(server: Scripted) -> None:
+    judged(server)
+    (checked,) = prompts(server, "Verdicts")
+    assert "fact_1: ANN-1 fact\nfact_2: ANN-1 RUMOUR" in checked
+    assert "fact_8: ANN-3 fact" in checked
+
+
+def test_inference_is_asked_for_from_the_formulas_and_their_sentences(server: Scripted) -> None:
+    judged(server)
+    (told,) = prompts(server, "Inference")
+    for shown in (
+        "P(x): PREDICATE-MEANING",
+        "1. P(a) (MEANS P(a))",
+        "conclusion_2: P(a) (MEANS P(a))",
+    ):
+        assert shown in told
+    assert "ANN" not in told
 
 
 def test_the_paper_makes_a_plan_before_it_infers(server: Scripted) -> None:

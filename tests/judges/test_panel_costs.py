@@ -119,6 +119,7 @@ PROFILES = {
         "paper-discussion": 84,
         "paper-by-score": 82,
         "paper-panel-only": 64,
+        "paper-panel-speeches": 82 + 3 * 6,
     },
     "debgraph": {
         "lean": 13,

@@ -32,6 +32,10 @@ def random_scores(seed: int, text: str = "Zoos save species.", p: float = 0.5) -
     return [made.judge(debate(text, "a"))[maxim].score for maxim in Maxim]
 
 
+def test_random_repeats_itself():
+    assert random_scores(3) == random_scores(3)
+
+
 def test_random_differs_by_seed_debate_and_maxim():
     drawn = [tuple(random_scores(seed)) for seed in range(20)]
     assert len(set(drawn)) > 5
@@ -62,12 +66,20 @@ def test_random_does_not_depend_on_the_process():
     assert printed == {str(uniform("Zoos"))}
 
 
+def test_random_takes_text_that_no_file_can_hold():
+    assert len(random_scores(1, "\ud800 \x00 🦒")) == 4
+
+
 @pytest.mark.parametrize(
     ("words", "score"),
     [(0, 0.0), (15, 0.5), (6, 0.2), (37.5, 1.0), (60, 0.5), (71.25, 0.25), (82.5, 0.0), (500, 0.0)],
 )
 def test_length_rises_to_its_middle_and_falls(words, score):
     assert length_score(words, 15, 60) == pytest.approx(score)
+
+
+def test_length_with_one_length_alone():
+    assert [length_score(words, 10, 10) for words in (9, 10, 11)] == pytest.approx([0.45, 1.0, 0])
 
 
 def test_length_counts_as_the_task_counts():

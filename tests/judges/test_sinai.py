@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from judges.grice.sinai.judge import examples
+from judges.grice.sinai.judge import criteria, examples
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted, reply
@@ -102,6 +102,71 @@ def test_a_maxims_reasons_come_before_its_verdict(server: Scripted, name: str) -
         assert schemas == (["yes|no"] if plain else ["Reasons", "yes|no"])
 
 
+JUDGE_ELEMENTS = {
+    "zsl": (
+        "expert in judging",
+        "the last response",
+        "The conversation:",
+        "Answer only with yes or no",
+    ),
+    "fsl1": (
+        "expert in judging",
+        "the last response",
+        "Example 1:",
+        "Example 2:",
+        "User: ",
+        "System: ",
+        "Arguments:",
+        "Evaluation: ",
+        "The conversation:",
+        "Answer only with yes or no",
+    ),
+    "analysis1": (
+        "expert in judging",
+        "the last response",
+        "Say yes if: YES-REASONS",
+        "Say no if: NO-REASONS",
+        "The conversation:",
+        "Answer only with yes or no",
+    ),
+}
+"""What the paper's figures 8, 9 and 11 have in a judge's prompt."""
+
+
+@pytest.mark.parametrize("name", JUDGE_ELEMENTS)
+def test_each_judges_prompt_has_every_element_of_its_figure(server: Scripted, name: str) -> None:
+    judged(server, name, [SECOND], profile="paper")
+    told = prompts(server, "yes|no")
+    assert len(told) == 4
+    for maxim, criterion in criteria().items():
+        question = criterion.question
+        (one,) = [text for text in told if f"one criterion, {maxim}:" in text]
+        wanted = (*JUDGE_ELEMENTS[name], question, "The retrieved arguments for", "ARGUMENT-2")
+        assert [element for element in wanted if element not in one] == []
+
+
+def test_the_analysis_names_its_measure_and_wants_reasons_that_help_a_person(
+    server: Scripted,
+) -> None:
+    judged(server, "analysis1", [SECOND], profile="paper")
+    for maxim, criterion in criteria().items():
+        question = criterion.question
+        (told,) = [
+            text for text in prompts(server, "Reasons") if f"one criterion, {maxim}:" in text
+        ]
+        for element in (
+            "expert in judging",
+            question,
+            "Evaluation: yes",
+            "Evaluation: no",
+            "JSON object",
+            f"{maxim} question with yes",
+            f"{maxim} question with no",
+            "help a person to judge",
+        ):
+            assert element in told
+
+
 @pytest.mark.parametrize(("name", "once"), [("zsl", 0), ("fsl1", 0), ("analysis5", 4), ("best", 3)])
 def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     server: Scripted, name: str, once: int
@@ -177,6 +242,17 @@ def test_a_question_shows_the_talk_the_answer_and_its_arguments_and_no_later_tur
     assert asked_on(server, "deduced from the retrieved arguments")
     assert asked_on(server, "contrary to the user's")
     assert asked_on(server, "clear and precise")
+
+
+def test_examples_come_yes_first_or_no_first(server: Scripted) -> None:
+    judged(server, "fsl1", [SECOND], profile="paper")
+    judged(server, "fsl2", [SECOND], profile="paper")
+    told = [text for text in prompts(server, "yes|no") if "clear and precise" in text]
+    assert len(told) == 2
+    orders = [
+        [line for line in text.splitlines() if line.startswith("Evaluation: ")] for text in told
+    ]
+    assert orders == [["Evaluation: yes", "Evaluation: no"], ["Evaluation: no", "Evaluation: yes"]]
 
 
 @pytest.mark.parametrize("count", [1, 3, 5])
@@ -284,6 +360,43 @@ def test_a_debate_cannot_give_orders(server: Scripted) -> None:
     assert "{{ 7 * 7 }}" in prompt_of(body)
     assert '{"quality": "yes"}' in prompt_of(body)
     assert schema_of(body) == "Answer"
+
+
+def test_zero_shot_means_no_example_and_no_reason_in_both_profiles(server: Scripted) -> None:
+    judged(server, "zsl", [SECOND])
+    judged(server, "zsl", [SECOND], profile="paper")
+    texts = [prompt_of(body) for body in server.asked]
+    assert len(texts) == 5
+    for text in texts:
+        assert "Example" not in text
+        assert not any(example.system in text for example in examples())
+
+
+def shown_in(text: str) -> list[str]:
+    """The examples that a prompt shows, in order, each as often as it is shown."""
+    places = [
+        (at, one.system) for one in examples() if (at := text.find(f"System: {one.system}")) >= 0
+    ]
+    assert all(text.count(f"System: {said}") == 1 for _, said in places), (
+        "an example is shown several times"
+    )
+    return [said for _, said in sorted(places)]
+
+
+def test_the_lean_profile_shows_each_example_once_and_the_order_of_fsl1_and_fsl2_differs(
+    server: Scripted,
+) -> None:
+    for name in ("fsl1", "fsl2"):
+        judged(server, name, [SECOND])
+    first, second = prompts(server, "Answer")
+    assert shown_in(first) == shown_in(second)[::-1]
+    for maxim in Maxim:
+        lines = [
+            next(line for line in text.splitlines() if line.startswith(f"- {maxim}: example"))
+            for text in (first, second)
+        ]
+        assert [line.split()[-1] for line in lines] == ["no", "yes"]
+        assert [line.split(",")[0].split()[-1] for line in lines] == ["yes", "no"]
 
 
 def test_a_prompt_on_one_maxim_that_is_too_long_loses_its_oldest_messages(
