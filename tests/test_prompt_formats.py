@@ -132,6 +132,12 @@ PLAYS = (
         "panel",
         "inspirescore",
         "Subjective Facts Verdicts Formalised Inference",
+        {"profile": "reasons"},
+    ),
+    Play(
+        "panel",
+        "inspirescore",
+        "Subjective Facts Verdicts Formalised Inference",
         {"facts_from": "index"},
     ),
     Play("judge", "debatrix-grice", "SpeechView"),

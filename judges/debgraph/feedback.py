@@ -45,7 +45,7 @@ class Finding:
     about: Literal["fact", "persuasion", "structure"]
     arguments: tuple[int, ...]
     text: str
-    role: Literal["own", "won", "lost"] = "own"
+    role: Literal["own", "won", "lost", "split"] = "own"
     """`own`: about the side's own arguments; else how the side did in a pair."""
 
     def record(self) -> dict[str, Any]:
@@ -73,8 +73,9 @@ def detailed(
             ids = (clash.pair.pro, clash.pair.con)
             for side in SIDES:
                 lost = clash.winner == OTHER[side]
+                role: Literal["won", "lost", "split"] = "lost" if lost else "won"
+                role = "split" if clash.winner == "split" else role
                 if not lost or to == "both":
-                    role: Literal["won", "lost"] = "lost" if lost else "won"
                     found[side].append(Finding("persuasion", ids, clash.feedback, role))
     if points is not None:
         for side in SIDES:
@@ -146,8 +147,8 @@ def _line(graph: SceneGraph, to: str, side: Side, finding: Finding) -> str:
     """Return a finding; `side` is the side whose result in a pair the finding holds."""
     texts = [f"{graph.side(id_)} {id_} {quoted(graph.node(id_).text)}" for id_ in finding.arguments]
     if finding.about == "persuasion":
-        winner = side if finding.role == "won" else OTHER[side]
-        about = f"{' against '.join(texts)}, {winner} won"
+        won = {"won": f"{side} won", "lost": f"{OTHER[side]} won"}.get(finding.role, "no winner")
+        about = f"{' against '.join(texts)}, {won}"
     else:
         about = ", ".join(texts)
     return f"To {to} ({finding.about}: {about}): {quoted(finding.text)}"

@@ -64,11 +64,25 @@ class Options(PluginOptions):
     ask: Literal["batch", "each"] = setting(
         "batch", description="arguments and pairs: many per call, or one per call"
     )
-    order: Literal["random", "pro"] = setting("random", description="shown first in a pair")
+    order: Literal["random", "pro", "both"] = setting(
+        "random", description="shown first in a pair; both: ask twice, halve what disagrees"
+    )
     pairs: Literal["once", "edges"] = setting(
         "once", description="two arguments that rebut each other: one pair, or one per rebuttal"
     )
 
+    fact_by: Literal["own", "all"] = setting(
+        "own", description="factuality: mean over the side's own arguments, or over all"
+    )
+    no_pairs: Literal["zero", "half"] = setting(
+        "zero", description="each side's persuasion in a debate without rebuttals"
+    )
+    structure_by: Literal["both", "own"] = setting(
+        "both", description="structure: share of both sides' points, or of the side's chances"
+    )
+    rebutted: Literal["claim", "any"] = setting(
+        "claim", description="points for rebuttals of claims only, or of any argument"
+    )
     kinds: Kinds = setting(
         "like", description="conclusions are claims, first principles premises; or literal"
     )

@@ -86,13 +86,13 @@ class DebGraph:
         counted = None
         if options.fact:
             facts = await check_facts(self.model, options, info, graph)
-            components["fact"] = factuality(facts)
+            components["fact"] = factuality(facts, options.fact_by)
         if options.persuasion:
             clashes = await compare_pairs(self.model, options, info, graph, self._seed)
-            components["persuasion"] = persuasion(clashes)
+            components["persuasion"] = persuasion(clashes, options.no_pairs)
         if options.structure:
-            counted = points(graph, options.kinds)
-            components["structure"] = structure(counted)
+            counted = points(graph, options.kinds, options.rebutted)
+            components["structure"] = structure(counted, options.structure_by)
         reasons = {"fact": _first_fault(facts), "persuasion": _first_fault(clashes)}
         return _Scores(scorecard(components, options, reasons), facts, clashes, counted)
 

@@ -22,8 +22,8 @@ _EQUAL: Final = 1e-9
 """Rounding errors of floats must not decide a debate."""
 
 
-def factuality(facts: Sequence[Fact]) -> BySide:
-    """Return each side's sum of label times confidence, divided by their number.
+def factuality(facts: Sequence[Fact], by: Literal["own", "all"]) -> BySide:
+    """Return each side's sum of label times confidence, divided by the number of arguments.
 
     A side without arguments scores 0; a side whose arguments all lack a verdict has no score.
     """
@@ -31,19 +31,23 @@ def factuality(facts: Sequence[Fact]) -> BySide:
     for side in SIDES:
         own = [fact for fact in facts if fact.side == side]
         products = [fact.product for fact in own if fact.product is not None]
+        count = len(products) if by == "own" else sum(fact.product is not None for fact in facts)
         unknown = bool(own) and not products
-        scores[side] = None if unknown else math.fsum(products) / max(1, len(products))
+        scores[side] = None if unknown else (math.fsum(products) / count if count else 0.0)
     return scores
 
 
-def persuasion(clashes: Sequence[Clash]) -> BySide:
+def persuasion(clashes: Sequence[Clash], no_pairs: Literal["zero", "half"]) -> BySide:
     """Return each side's share of the decided pairs."""
     if not clashes:
-        return dict.fromkeys(SIDES, 0.0)
+        return dict.fromkeys(SIDES, 0.5 if no_pairs == "half" else 0.0)
     decided = [clash for clash in clashes if clash.winner is not None]
     if not decided:
         return dict.fromkeys(SIDES, None)
-    return {side: sum(clash.winner == side for clash in decided) / len(decided) for side in SIDES}
+    return {
+        side: math.fsum(clash.share(side) or 0.0 for clash in decided) / len(decided)
+        for side in SIDES
+    }
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Points:
     supported: tuple[int, ...]
     """The claims that have a premise."""
     rebuttals: int
-    """Rebuttals of the other side's claims."""
+    """Rebuttals of the other side's claims; with `rebutted=any`, of all its arguments."""
     struck: tuple[int, ...]
     """The claims of the other side that this side rebuts."""
 
@@ -64,7 +68,9 @@ class Points:
         return len(self.supported) + self.rebuttals
 
 
-def points(graph: SceneGraph, kinds: Kinds = "like") -> dict[Side, Points]:
+def points(
+    graph: SceneGraph, kinds: Kinds = "like", rebutted: Literal["claim", "any"] = "claim"
+) -> dict[Side, Points]:
     """Count each side's supported claims and its rebuttals."""
     claims: dict[Side, tuple[int, ...]] = {
         side: tuple(n.id for n in graph.arguments(side) if is_claim(graph.kind(n.id), kinds))
@@ -77,21 +83,30 @@ def points(graph: SceneGraph, kinds: Kinds = "like") -> dict[Side, Points]:
             for id_ in claims[side]
             if any(is_premise(edge.relation, kinds) for edge in graph.incoming(id_))
         )
-        attacked = [
+        attacks = [
             edge.target
             for node in graph.arguments(side)
             for edge in graph.outgoing(node.id)
-            if edge.relation.attacks and edge.target in claims[OTHER[side]]
+            if edge.relation.attacks
         ]
-        struck = tuple(sorted(set(attacked)))
-        found[side] = Points(claims[side], supported, len(attacked), struck)
+        on_claims = [target for target in attacks if target in claims[OTHER[side]]]
+        rebuttals = len(on_claims if rebutted == "claim" else attacks)
+        found[side] = Points(claims[side], supported, rebuttals, tuple(sorted(set(on_claims))))
     return found
 
 
-def structure(found: Mapping[Side, Points]) -> BySide:
-    """Return each side's share of both sides' points."""
-    whole = sum(its.total for its in found.values())
-    return {side: found[side].total / whole if whole else 0.0 for side in SIDES}
+def structure(found: Mapping[Side, Points], by: Literal["both", "own"]) -> BySide:
+    """Return each side's share of both sides' points, or of the points it could have reached."""
+    if by == "both":
+        whole = sum(its.total for its in found.values())
+        return {side: found[side].total / whole if whole else 0.0 for side in SIDES}
+    scores: BySide = {}
+    for side in SIDES:
+        own, claims = found[side], len(found[OTHER[side]].claims)
+        supported = len(own.supported) / len(own.claims) if own.claims else 0.0
+        struck = len(own.struck) / claims if claims else 0.0
+        scores[side] = (supported + struck) / 2
+    return scores
 
 
 @dataclass(frozen=True)

@@ -188,12 +188,18 @@ class Pair:
 
 @dataclass(frozen=True)
 class Clash:
-    """The verdict on a pair; without a winner, `fault` says why."""
+    """The verdict on a pair; `split` if the two orders disagree."""
 
     pair: Pair
-    winner: Side | None = None
+    winner: Literal["pro", "con", "split"] | None = None
     feedback: str = ""
     fault: str = ""
+
+    def share(self, side: Side) -> float | None:
+        """Return a side's share of the pair."""
+        if self.winner is None:
+            return None
+        return 0.5 if self.winner == "split" else float(self.winner == side)
 
 
 def pairs_of(graph: SceneGraph, how: Literal["once", "edges"]) -> list[Pair]:
@@ -226,13 +232,30 @@ def pro_first(seed: int, pro: str, con: str) -> bool:
 async def compare_pairs(
     model: Model, options: Options, info: str, graph: SceneGraph, seed: int
 ) -> list[Clash]:
-    """Return a verdict on each pair of the graph."""
+    """Return a verdict on each pair of the graph, from one order of its arguments or from both."""
     pairs = pairs_of(graph, options.pairs)
     first = [
-        options.order == "pro"
+        options.order != "random"
         or pro_first(seed, graph.node(pair.pro).text, graph.node(pair.con).text)
         for pair in pairs
     ]
+
+    async def compare(pro_is_first: Sequence[bool]) -> list[Clash]:
+        verdicts = await _ask_all(
+            model,
+            options,
+            _PAIR,
+            list(zip(pairs, pro_is_first, strict=True)),
+            shown,
+            motion=quoted(graph.motion),
+            info=info,
+        )
+        return [
+            Clash(pair, fault=verdict)
+            if isinstance(verdict, str)
+            else Clash(pair, verdict.winner, _feedback(verdict))
+            for pair, verdict in zip(pairs, verdicts, strict=True)
+        ]
 
     def shown(group: Sequence[tuple[Pair, bool]]) -> dict[int, Mapping[str, Any]]:
         return {
@@ -240,21 +263,11 @@ async def compare_pairs(
             for number, (pair, pro_is_first) in enumerate(group, 1)
         }
 
-    verdicts = await _ask_all(
-        model,
-        options,
-        _PAIR,
-        list(zip(pairs, first, strict=True)),
-        shown,
-        motion=quoted(graph.motion),
-        info=info,
-    )
-    return [
-        Clash(pair, fault=verdict)
-        if isinstance(verdict, str)
-        else Clash(pair, verdict.winner, _feedback(verdict))
-        for pair, verdict in zip(pairs, verdicts, strict=True)
-    ]
+    clashes = await compare(first)
+    if options.order != "both":
+        return clashes
+    other = await compare([not one for one in first])
+    return [_of_both(one, two) for one, two in zip(clashes, other, strict=True)]
 
 
 def _arguments(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str, Any]]:
@@ -263,3 +276,10 @@ def _arguments(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[s
         {"side": side, "text": quoted(graph.node(id_).text), "answers": side in pair.answering}
         for side, id_ in (ends if pro_is_first else ends[::-1])
     ]
+
+
+def _of_both(one: Clash, two: Clash) -> Clash:
+    """Join the verdicts from both orders; a side that wins in one order only gets half."""
+    if one.winner is None or two.winner is None:
+        return one if one.winner is None else replace(two, feedback=one.feedback)
+    return one if one.winner == two.winner else replace(one, winner="split")

@@ -12,6 +12,7 @@ import anyio
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response
 from judges.inspirescore.schemas import (
+    CheckedFact,
     Truth,
     TruthValue,
     ask_about,
@@ -93,6 +94,8 @@ class Evidence:
             queries: The queries of each response.
             speeches: The texts of the debate; what only repeats them is no evidence.
         """
+        if self.options.searches == "joined":
+            queries = [[" ".join(own)] if own else [] for own in queries]
         by_query: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
         faults: list[str] = []
         if self.index is not None:
@@ -150,6 +153,7 @@ class CheckedFacts:
     queries: tuple[str, ...] = ()
     evidence: tuple[Piece, ...] = ()
     verdicts: tuple[Truth, ...] = ()
+    reasons: tuple[str, ...] = ()
     fault: str = ""
 
     @property
@@ -262,9 +266,9 @@ class FactChecker:
 
     async def _verify(self, batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
         """Ask for a verdict on each fact; without any evidence by the model's knowledge."""
-        numbered = _numbered(batch)
+        reasons, numbered = self.options.fact_reasons, _numbered(batch)
         names = [name for facts in numbered for name in facts]
-        schema = keyed("Verdicts", dict.fromkeys(names, TruthValue))
+        schema = keyed("Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue))
         messages = Prompt.load(__package__, "verify").messages(
             responses=[
                 {"facts": facts, "evidence": one.evidence}
@@ -272,14 +276,15 @@ class FactChecker:
             ],
             searched=any(one.evidence for one in batch),
             given=self.options.given_evidence,
+            reasons=reasons,
             form=form(schema),
         )
-        limit = len(names) * TOKENS_PER_VERDICT
+        limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
         answer = await ask_with_room(
             self.model, messages, schema, "verify", limit, alone=len(batch) == 1
         )
         return [
-            replace(one, verdicts=tuple(getattr(answer, name) for name in facts))
+            replace(one, **_read([getattr(answer, name) for name in facts]))
             for one, facts in zip(batch, numbered, strict=True)
         ]
 
@@ -290,6 +295,15 @@ class FactChecker:
             if len("\n".join([*kept, query])) <= LONGEST_QUERIES:
                 kept.append(query)
         return tuple(kept)
+
+
+def _read(answers: Sequence[Truth | CheckedFact]) -> dict[str, Any]:
+    """Return the verdicts, and the reasons if there are any."""
+    checked = [one for one in answers if isinstance(one, CheckedFact)]
+    return {
+        "verdicts": tuple(one.verdict if isinstance(one, CheckedFact) else one for one in answers),
+        "reasons": tuple(clean(one.reason) for one in checked),
+    }
 
 
 def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:

@@ -39,10 +39,17 @@ class InspireScoreOptions(Options):
         "round", description="the four judged dimensions by round, or once for the debate"
     )
     cross_check: bool = setting(True, description="both the model and the solver decide logic")
+    empty: Literal["none", "zero"] = setting(
+        "none", description="score of a side without facts or conclusions"
+    )
     without_evidence: Literal["knowledge", "unknown"] = setting(
         "knowledge", description="facts without evidence: by the model's knowledge, or unknown"
     )
     results_per_search: int = setting(3, ge=1, le=20, description="results per search")
+    searches: Literal["each", "joined"] = setting(
+        "each", description="one search per query, or one for all queries of a response"
+    )
+    fact_reasons: bool = setting(False, description="a reason before each verdict on a fact")
     keep_quotations: bool = setting(
         False, description="evidence that only repeats the debate's own words counts too"
     )

@@ -107,7 +107,11 @@ class _Scoring:
                 if one.fault:
                     self._add_reason(f"{one.unit.name.lower()} is not scored: {one.fault}")
                 rounds.append(one.scores.get(speaker.name, {}).get(dimension))
-        return self._or_empty(mean(rounds), not rounds, speaker, "says nothing")
+        silent = not rounds
+        if self.options.empty == "zero" and self.options.subjective_scope == "round":
+            own = [one for one in self.findings.responses if one.speaker == speaker]
+            rounds += [0.0 for one in own if one.empty]
+        return self._or_empty(mean(rounds), silent, speaker, "says nothing")
 
     def _facts(self, speaker: Speaker) -> float | None:
         if not self.findings.checks_facts_of(speaker):
@@ -135,7 +139,7 @@ class _Scoring:
         if not empty:
             return score
         self._add_reason(f"{speaker.label} {why}")
-        return None
+        return 0.0 if self.options.empty == "zero" else None
 
     def _add_reason(self, reason: str) -> None:
         if reason not in self.reasons:
@@ -216,11 +220,13 @@ def _agreement(findings: Findings, options: InspireScoreOptions) -> dict[str, An
 
 
 def _fact_details(one: CheckedFacts) -> dict[str, Any]:
+    records: list[dict[str, str | None]] = [
+        {"fact": fact, "verdict": verdict} for fact, verdict in zip_longest(one.facts, one.verdicts)
+    ]
+    for record, reason in zip(records, one.reasons, strict=False):
+        record["reason"] = reason
     return {
-        "facts": [
-            {"fact": fact, "verdict": verdict}
-            for fact, verdict in zip_longest(one.facts, one.verdicts)
-        ],
+        "facts": records,
         "facts_left_off": one.left_off,
         "queries": list(one.queries),
         "evidence": [{"source": piece.source, "text": piece.text} for piece in one.evidence],

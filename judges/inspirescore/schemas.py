@@ -150,6 +150,13 @@ class AnalysedMarks(BaseModel):
     total_score: Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 4})]
 
 
+class CheckedFact(BaseModel):
+    """The reason for a verdict on a fact, and the verdict."""
+
+    reason: Line
+    verdict: TruthValue
+
+
 class Predicate(BaseModel):
     """A predicate and its meaning."""
 

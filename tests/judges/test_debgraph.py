@@ -378,6 +378,7 @@ CALLS = {
     "feedback=none": {"Condensed": 0},
     "feedback=detailed": {"Condensed": 0},
     "ask=each": {"FactVerdicts": 0, "FactVerdict": 8, "PairVerdicts": 0, "PairVerdict": 3},
+    "order=both": {"PairVerdicts": 2},
     "batch=2": {"FactVerdicts": 4, "PairVerdicts": 2},
     "iterative_graph=false": {"SceneGraph": 2, "Timeline": 0, "Thought": 1},
     "counter=false": {"PairVerdicts": 0},
@@ -386,6 +387,8 @@ CALLS = {
     "invalid_graph=retry": {},
     "decision=dp": {},
     "pairs=edges": {},
+    "structure_by=own": {},
+    "fact_by=all": {},
     "kinds=literal": {},
 }
 USUAL = {"SceneGraph": 4, "Timeline": 1, "FactVerdicts": 1, "PairVerdicts": 1, "Condensed": 1}
@@ -489,6 +492,22 @@ def test_the_graph_of_a_debate_at_once_reads_all_speeches_of_a_side_together(
     assert r'"CON-ONE speaks.\n\nCON-TWO speaks."' in second
     assert "the last speech was of the pro side" in second
     assert {node["speaker"] for node in outcome.details["graph"]["nodes"][1:]} == {"ada", "bob"}
+
+
+def test_both_orders_are_asked_and_a_pair_that_turns_with_them_is_halved(server: Scripted) -> None:
+    def who_is_first(prompt: str) -> Any:
+        return {
+            "winner": "pro" if prompt.rindex("\nPro") < prompt.rindex("\nCon") else "con",
+            "feedback": "W",
+        }
+
+    def asked(**options: str) -> Outcome:
+        return judged(server, answers={"PairVerdict": who_is_first}, ask="each", **options)
+
+    assert asked(order="pro").scores["ada"]["persuasion"] == 1.0
+    both = asked(order="both")
+    assert both.scores["ada"]["persuasion"] == both.scores["bob"]["persuasion"] == 0.5
+    assert {pair["winner"] for pair in both.details["pairs"]} == {"split"}
 
 
 def test_a_clash_is_told_to_its_winner_alone_where_the_algorithm_is_followed(

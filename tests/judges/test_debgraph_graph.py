@@ -267,14 +267,16 @@ FACTS = st.lists(
     st.builds(Fact, st.integers(1, 99), SIDE, st.none() | st.booleans(), SHARE), max_size=12
 )
 CLASHES = st.lists(
-    st.builds(Clash, st.just(Pair(1, 2, frozenset())), st.sampled_from(["pro", "con", None])),
+    st.builds(
+        Clash, st.just(Pair(1, 2, frozenset())), st.sampled_from(["pro", "con", "split", None])
+    ),
     max_size=9,
 )
 
 
 @given(FACTS)
 def test_factuality_is_the_mean_of_label_times_confidence(facts: list[Fact]) -> None:
-    for side, score in factuality(facts).items():
+    for side, score in factuality(facts, "own").items():
         own = [f for f in facts if f.side == side]
         judged = [f.confidence if f.label else 0.0 for f in own if f.label is not None]
         if own and not judged:
@@ -283,26 +285,44 @@ def test_factuality_is_the_mean_of_label_times_confidence(facts: list[Fact]) -> 
             assert score == pytest.approx(sum(judged) / len(judged) if judged else 0.0)
 
 
-@given(CLASHES)
-def test_persuasion_shares_what_was_decided(clashes: list[Clash]) -> None:
-    found = persuasion(clashes)
+@given(FACTS)
+def test_divided_by_all_arguments_factuality_is_no_larger(facts: list[Fact]) -> None:
+    own, among = factuality(facts, "own"), factuality(facts, "all")
+    for side in ("pro", "con"):
+        if own[side] is not None:
+            assert (among[side] or 0.0) <= (own[side] or 0.0) + 1e-12
+
+
+def test_saying_more_that_is_true_gains_by_all_and_not_by_own() -> None:
+    few = [Fact(1, "pro", True, 1.0), Fact(2, "con", True, 1.0)]
+    more = [*few, Fact(3, "pro", True, 1.0)]
+    assert factuality(few, "own") == factuality(more, "own") == {"pro": 1.0, "con": 1.0}
+    assert factuality(more, "all") == {"pro": 2 / 3, "con": 1 / 3}
+
+
+@given(CLASHES, st.sampled_from(["zero", "half"]))
+def test_persuasion_shares_what_was_decided(clashes: list[Clash], no_pairs: str) -> None:
+    found = persuasion(clashes, no_pairs)  # type: ignore[arg-type]
     decided = [clash.winner for clash in clashes if clash.winner]
     if not clashes:
-        assert found == dict.fromkeys(("pro", "con"), 0.0)
+        assert found == dict.fromkeys(("pro", "con"), 0.5 if no_pairs == "half" else 0.0)
     elif not decided:
         assert found == {"pro": None, "con": None}
     else:
         assert sum(value or 0.0 for value in found.values()) == pytest.approx(1)
-        assert found["pro"] == pytest.approx(decided.count("pro") / len(decided))
+        won = decided.count("pro") + decided.count("split") / 2
+        assert found["pro"] == pytest.approx(won / len(decided))
 
 
-@given(GRAPH, st.sampled_from(["like", "literal"]))
-def test_structure_is_a_share_of_points(graph: SceneGraph, kinds: str) -> None:
-    found = points(graph, kinds)  # type: ignore[arg-type]
-    both = structure(found)
+@given(GRAPH, st.sampled_from(["like", "literal"]), st.sampled_from(["claim", "any"]))
+def test_structure_is_a_share_of_points_or_of_chances(
+    graph: SceneGraph, kinds: str, rebutted: str
+) -> None:
+    found = points(graph, kinds, rebutted)  # type: ignore[arg-type]
+    both, own = structure(found, "both"), structure(found, "own")
     total = sum(one.total for one in found.values())
     assert sum(value or 0 for value in both.values()) == pytest.approx(1 if total else 0)
-    assert all(0 <= (value or 0) <= 1 for value in both.values())
+    assert all(0 <= (value or 0) <= 1 for value in [*both.values(), *own.values()])
     for side, its in found.items():
         assert set(its.supported) <= set(its.claims)
         assert set(its.struck) <= set(found[OTHER[side]].claims)
@@ -322,9 +342,24 @@ def test_points_by_each_reading() -> None:
     like = points(graph)
     assert (like["pro"].claims, like["con"].claims) == ((1,), (3, 8))
     assert {side: its.total for side, its in like.items()} == {"pro": 2, "con": 2}
+    assert structure(like, "own") == {"pro": (1 + 1 / 2) / 2, "con": (1 / 2 + 1) / 2}
     literal = points(graph, "literal")
     assert literal["con"].claims == (3,), "a conclusion is no claim by the letter"
     assert literal["con"].supported == (), "nor a first principle a premise"
+    anything = points(graph, "like", "any")
+    assert (anything["pro"].rebuttals, anything["con"].rebuttals) == (2, 2)
+
+
+def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
+    graph = SceneGraph("m")
+    graph.add(1, "a", Origin("pro", 1))
+    graph.add(2, "b", Origin("con", 1))
+    graph.add(3, "c", Origin("pro", 2))
+    graph.relate(Edge(2, 1, Relation.REBUTTAL))
+    graph.relate(Edge(3, 2, Relation.REBUTTAL))
+    assert points(graph, rebutted="claim")["pro"].rebuttals == 0
+    assert points(graph, rebutted="any")["pro"].rebuttals == 1
+    assert points(graph)["con"].rebuttals == 1
 
 
 NONE_OR_SHARE = st.none() | SHARE

@@ -20,6 +20,7 @@ from judges.inspirescore.schemas import part_size
 from retrieval.web import VARIABLE
 from tests.debaters.world import BothSides
 from tests.judges.inspire_world import (
+    ARGUED,
     DEBATE,
     MOTION,
     SIX,
@@ -34,6 +35,7 @@ from tests.judges.inspire_world import (
     judged,
     logic,
     subjective,
+    verdicts,
 )
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, schema_of
@@ -586,6 +588,26 @@ def test_some_facts_without_evidence_are_told_apart(server: Scripted, web: SearX
     assert "The search found nothing" not in first
 
 
+def test_a_verdict_on_a_fact_may_follow_a_reason(server: Scripted) -> None:
+    plain = verdicts()
+
+    def reasoned(prompt: str) -> Any:
+        return {
+            name: {"reason": f"WHY {name}", "verdict": its} for name, its in plain(prompt).items()
+        }
+
+    answer_as(server, Verdicts=reasoned)
+    outcome = judged(server, dimensions="FA", profile="reasons")
+    assert outcome.scores["ann"]["fact_authenticity"] == 3 / 4
+    (told,) = prompts(server, "Verdicts")
+    assert '"fact_1": {"reason": "...", "verdict": "..."}' in told
+    assert on_the_way(outcome, "ann", 1)["facts"][0] == {
+        "fact": "ANN-1 fact",
+        "verdict": "true",
+        "reason": "WHY fact_1",
+    }
+
+
 def test_facts_are_checked_against_the_web_where_it_was_named(
     server: Scripted, web: SearXNGServer
 ) -> None:
@@ -637,6 +659,12 @@ def test_the_best_is_shown_first_however_often_it_was_found(
     outcome = judged(server, contest(SIX[0]), web=web.url, dimensions="FA")
     found = [one["text"] for one in on_the_way(outcome, "ann", 1)["evidence"]]
     assert found == ["BEST", "SECOND"]
+
+
+def test_queries_may_be_joined_into_one_search(server: Scripted, web: SearXNGServer) -> None:
+    judged(server, web=web.url, dimensions="FA", searches="joined")
+    assert sorted(one["q"] for one in web.asked)[0] == "QUERY ANN-1 fact QUERY ANN-1 RUMOUR"
+    assert len(web.asked) == 5
 
 
 def test_a_query_is_bounded_as_the_paper_bounds_it(server: Scripted, web: SearXNGServer) -> None:
@@ -711,6 +739,15 @@ def test_a_side_without_facts_is_flagged_and_compared_on_what_both_have(server: 
     assert "the winner is decided by the common dimensions: emotional_appeal" in outcome.reason
 
 
+def test_a_side_without_facts_may_get_nothing_for_them(server: Scripted) -> None:
+    answer_as(
+        server, Facts=facts({"BOB-1": ["BOB fact"]}), Formalised=formalised({"BOB": ARGUED["BOB"]})
+    )
+    outcome = judged(server, empty="zero")
+    assert (outcome.scores["ann"]["objective"], outcome.scores["bob"]["objective"]) == (0, 1)
+    assert outcome.winner == "bob"
+
+
 def test_an_empty_speech_is_not_sent_and_not_scored(server: Scripted) -> None:
     debate = contest(SIX[0], ("bob", " \n "), SIX[2], SIX[3])
     outcome = judged(server, debate)
@@ -720,15 +757,17 @@ def test_an_empty_speech_is_not_sent_and_not_scored(server: Scripted) -> None:
         assert "## response_4" not in told
     assert on_the_way(outcome, "bob", 1)["empty"]
     assert outcome.scores["bob"]["subjective"] == 0.5
+    assert judged(server, debate, empty="zero").scores["bob"]["subjective"] == 0.25
 
 
+@pytest.mark.parametrize("empty", ["none", "zero"])
 @pytest.mark.parametrize("speeches", [[], [("ann", ""), ("bob", "\u200b\n")]])
 def test_a_debate_of_nothing_costs_nothing(
-    server: Scripted, speeches: list[tuple[str, str]]
+    server: Scripted, speeches: list[tuple[str, str]], empty: str
 ) -> None:
-    outcome = judged(server, contest(*speeches))
+    outcome = judged(server, contest(*speeches), empty=empty)
     assert server.asked == []
-    assert outcome.winner is None
+    assert outcome.winner == (None if empty == "none" else TIE)
     assert "says nothing" in outcome.reason
 
 
