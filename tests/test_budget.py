@@ -30,7 +30,7 @@ def lines(files: Iterable[Path]) -> int:
     [
         (PRODUCT, (".py",), 59_000),
         (PRODUCT, (".js", ".css"), 1_600),
-        (("tests",), (".py",), 44_000),
+        (("tests",), (".py",), 44_500),
         (("benchmarks",), (".py",), 2_500),
     ],
 )

@@ -138,9 +138,7 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     assert "| counter | goes |" not in written
     assert str(world.data.parent) not in written
 
-    # A model that finds both claims entailed alike changes no order, and is right half the time.
-    plain, undecided = "chained hybrid", "chained hybrid, stance by nli:undecided"
-    assert _cells(written, undecided) == _cells(written, plain)
+    # A model that finds both claims entailed alike is right half the time.
     assert _cells(written, "nli:undecided")[:2] == ["48", "0.500 (0.500-0.500)"]
 
     # Each argument is decided by the model that never saw its topic, as its report measured it.
@@ -150,8 +148,6 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     count, accuracy = _cells(written, name)[:2]
     assert count == "48"
     assert float(accuracy.split()[0]) == pytest.approx(right, abs=1e-3)
-    assert len(_cells(written, f"chained hybrid, stance by {name}")) == 5
-    assert len(_cells(written, "chained hybrid, stance by rules")) == 5
 
 
 def test_a_language_model_is_asked_of_each_claim(world: World) -> None:
@@ -195,9 +191,6 @@ def test_a_model_is_not_asked_of_topics_that_it_saw(world: World) -> None:
     ran = _ran(world, "stance", *of_one_fold)
     assert _cells(ran.stdout, "rules")[0] == "48"
     assert _cells(ran.stdout, "trained:fold1")[0] == str(report_of(world.folds[0]).tested_on)
-    ran = _ran(world, "--task", "counter", *of_one_fold)
-    assert ran.returncode == 1
-    assert "the models saw the topics of too many queries" in ran.stderr
 
 
 def test_a_model_of_another_collection_is_refused(world: World, tmp_path: Path) -> None:
