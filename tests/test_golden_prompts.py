@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,16 +20,17 @@ from touche_rad.plugins import registered
 FOLDER = Path(__file__).parent / "prompts"
 
 
-def profiles() -> Iterator[tuple[str, str]]:
-    """Yield each plugin that calls a model, with each of its profiles."""
+def profiles() -> Iterator[Any]:
+    """Yield each plugin that calls a model, with each of its profiles; a solver is an extra."""
     for kind in ("debater", "judge", "panel"):
         for name, plugin in registered(kind).items():
             if plugin.uses_model and plugin.source == "touche-rad":
                 for profile in [one.name for one in plugin.profiles()] or [""]:
-                    yield name, profile
+                    marks = [pytest.mark.services] if profile.endswith("solver") else []
+                    yield pytest.param(name, profile, marks=marks)
 
 
-@pytest.mark.parametrize(("name", "profile"), sorted(profiles()))
+@pytest.mark.parametrize(("name", "profile"), profiles())
 def test_the_prompts_of_a_profile_are_its_golden_file(name: str, profile: str) -> None:
     options = ("-O", f"profile={profile}") if profile else ()
     ended = touche_rad("prompts", name, "-i", "demo", *options)

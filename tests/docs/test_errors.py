@@ -39,7 +39,7 @@ def test_the_reference_has_the_messages_of_each_class(monkeypatch: pytest.Monkey
     )
     messages = list(error_messages.collect_messages())
     assert len(messages) > 500
-    assert {"UserError", "InputError", "Unreachable", "NotCached", "TooLarge"} <= {
+    assert {"UserError", "InputError", "Unreachable", "NotCached"} <= {
         one.error for one in messages
     }
     assert ("NotCached", "no endpoint, and the answer is not in the cache") in {

@@ -42,9 +42,3 @@ def test_separators_of_unicode_are_part_of_a_record(tmp_path: Path) -> None:
     site = {"title": "Zoos\u2028close", "arguments": [{"side": "pro", "text": SPEECH["text"]}]}
     sites.write_text(f"{json.dumps(site, ensure_ascii=False)}\n" * 2, "utf-8")
     assert [one.speeches[0].text for one in contests(sites)] == [SPEECH["text"]] * 2
-
-
-def test_a_long_message_is_shortened(tmp_path: Path) -> None:
-    ended = touche_rad("retrieve", "x" * 50_000, "-i", "demo")
-    assert ended.code in (1, 2)
-    assert len(ended.err) < 2000
