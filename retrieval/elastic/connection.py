@@ -176,7 +176,8 @@ class Connection:
         where = self.where
         if isinstance(error, elastic_transport.TlsError):
             reason = _short(str(error.message))
-            return UserError(f"{where}: no secure connection: {reason} (CA: {CA})"), False
+            own = os.environ.get(CA, "")
+            return UserError(f"{where}: no secure connection: {reason} ({CA}={own})"), False
         if isinstance(error, elastic_transport.ConnectionTimeout):
             return WorkError(f"{where}: no answer in time (set {TIMEOUT})"), True
         if isinstance(error, elastic_transport.ConnectionError):
@@ -206,7 +207,7 @@ class Connection:
             return UserError(
                 f"{where}: an argument is larger than the server allows (http.max_content_length)"
             )
-        if status == 503:
+        if status == 503 or "not connected" in reason:  # 502 while a node has just died
             return WorkError(
                 f"{where}: a shard of {where.index!r} is not available (red): see _cluster/health"
             )
