@@ -27,6 +27,8 @@ pytestmark = pytest.mark.services
 
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 RED = "a shard of {!r} is not available (red): see _cluster/health"
+SLOW = "no answer in time (set TOUCHE_RAD_ES_TIMEOUT)"
+"""What is said instead while a node without its cluster does not answer."""
 
 
 class Stream:
@@ -141,7 +143,8 @@ def _told_in_one_line(location: str, tmp_path: Path, told: str) -> None:
         ran = _ran(*words)
         assert ran.returncode == 1, ran.stderr
         lines = [one for one in ran.stderr.splitlines() if "; trying again" not in one]
-        assert lines == [f"touche-rad: error: {location}: {told}"]
+        assert len(lines) == 1
+        assert lines[0].removeprefix(f"touche-rad: error: {location}: ") in (told, SLOW)
     assert not run.exists()
     assert not brought.exists()
 
@@ -166,7 +169,7 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
     for call in calls:
         with pytest.raises(WorkError) as refused:
             call()
-        assert str(refused.value) == f"{index.location}: {told}"
+        assert str(refused.value).removeprefix(f"{index.location}: ") in (told, SLOW)
     answerer = Answerer(make_chain("grounded", {}, Services(index=index)), index)
     debate = Debate(claim="Zoos are cruel.", turns=(Turn(utterance="Zoos are cruel."),))
     answer = anyio.run(answerer.answer, debate)
