@@ -61,7 +61,7 @@ PLAIN = re.compile(r"(?P<env>(?:\w+=\S* )*)touche-rad (?P<args>[^|;&<>$`*]*)")
 
 
 HERE_DOCUMENT = re.compile(r"<<'?(\w+)'?\n.*?^\1$", re.DOTALL | re.MULTILINE)
-PROGRESS = re.compile(r"^\w+: \d+ of \d+, .*\n", re.MULTILINE)
+PROGRESS = re.compile(r"^\w+: \d+ of \d+(, .*)?\n", re.MULTILINE)
 """What a terminal shows as a bar."""
 
 

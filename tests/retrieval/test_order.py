@@ -190,23 +190,13 @@ for _ in range(4):
     threading.Thread(target=search, daemon=True).start()
 time.sleep(0.1)
 """
-FORKING = """
-for _ in range(5):
-    child = os.fork()
-    if not child:
-        os._exit(len(index.search("text", "fig", 3)))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
-"""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("then", ["", FORKING], ids=["ended", "forked"])
-def test_a_process_may_be_ended_and_forked_while_its_threads_search(
-    fruit: PisaArguments, then: str
-) -> None:
+def test_a_process_may_be_ended_while_its_threads_search(fruit: PisaArguments) -> None:
     for _ in range(3):
         ended = subprocess.run(
-            [sys.executable, "-c", SEARCHING + then, str(fruit.folder)],
+            [sys.executable, "-c", SEARCHING, str(fruit.folder)],
             capture_output=True,
             text=True,
             timeout=60,
