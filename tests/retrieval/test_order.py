@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -176,29 +174,3 @@ def test_a_word_stands_for_its_forms_and_function_words_for_nothing(tmp_path: Pa
     index = opened(texts("Taxes were raised.", "Bees buzz.", "Zoos close."), tmp_path)
     assert [id_ for id_, _ in _found(index, "raising the tax", 3)] == ["1"]
     assert _found(index, "were the of", 3) == []
-
-
-SEARCHING = """
-import os, sys, threading, time
-from touche_rad.plugins import open_index
-
-index = open_index(sys.argv[1])
-def search():
-    while True:
-        index.search("text", "fig plum pear quince " * 50, 200)
-for _ in range(4):
-    threading.Thread(target=search, daemon=True).start()
-time.sleep(0.1)
-"""
-
-
-@pytest.mark.long
-def test_a_process_may_be_ended_while_its_threads_search(fruit: PisaArguments) -> None:
-    for _ in range(3):
-        ended = subprocess.run(
-            [sys.executable, "-c", SEARCHING, str(fruit.folder)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert (ended.returncode, ended.stderr) == (0, "")
