@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli import help_text, prepare
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
 from touche_rad.cli.program import Command
 from touche_rad.demo import DEMO, demo_file
@@ -113,7 +113,7 @@ def new(folder: Path, **given: Any) -> int:
     contents = Contents(
         data=_data(given),
         index=index,
-        fingerprint=prepare.open_index_of({**given, "index": index}).fingerprint,
+        fingerprint=prepare.open_index_of(opt.common({**given, "index": index})).fingerprint,
         debaters=[str(one) for one in given["debaters"]] or _DEBATERS,
         judges=[str(one) for one in given["judges"]] or _JUDGES,
         users=given["users"] or ("rules",),
@@ -238,14 +238,14 @@ class _Models:
 
     def names(self, model: str) -> bool:
         """Whether the plan or the environment names a model."""
-        return prepare.names_model({"model": model})
+        return prepare.names_model(opt.common({"model": model}))
 
     def open(self, model: str, out: Path | None, seed: int) -> Model:
         """Return a model whose usage is that of one cell."""
         given = {**self.given, "model": model or None, "seed": seed}
         if model not in self._backends:
-            self._backends[model] = prepare.make_model(given).backend
-        return prepare.make_model(given, out, self._backends[model])
+            self._backends[model] = prepare.make_model(opt.common(given)).backend
+        return prepare.make_model(opt.common(given), out, self._backends[model])
 
     def check(self, models: Iterable[str]) -> None:
         """Check the endpoint of each model before anything is played."""
@@ -266,11 +266,13 @@ def open_index(loaded: Loaded, given: Mapping[str, Any]) -> Any:
     if not place or not needed:
         return None
     if given["index"]:
-        return prepare.open_index_of(given)
+        return prepare.open_index_of(opt.common(given))
     beside = Path(os.path.normpath(loaded.folder / place))
     try:
         is_folder = place != DEMO and beside.is_dir()
-        return prepare.open_index_of({**given, "index": str(beside) if is_folder else place})
+        return prepare.open_index_of(
+            opt.common({**given, "index": str(beside) if is_folder else place})
+        )
     except UserError as error:
         raise InputError(loaded.path, str(error), field="index") from None
 
@@ -293,7 +295,7 @@ def _run(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Bench
     with alone_in(results):
         with progress("playing and judging", quiet=given["quiet"]) as report:
             settings = Settings(
-                workers=prepare.parallel(given, model=bool(asked)),
+                workers=prepare.parallel(opt.common(given), model=bool(asked)),
                 strict=given["strict"],
                 replace=given["replace"],
                 restart=given["restart"],

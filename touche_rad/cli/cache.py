@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli import help_text
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import say
 from touche_rad.cli.program import Command
 

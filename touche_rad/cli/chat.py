@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.prepare import Selected
 from touche_rad.cli.screen import open_console, plain, shorten, wrapped
@@ -68,7 +68,7 @@ def chat_command(**given: Any) -> int:
 
     view = View()
     given["quiet"] = False
-    debater = prepare.select_main("debater", given)
+    debater = opt.select_main("debater", given)
     judge = select_judge(given["judge"], given["options"].get("judge"))
     if not given["index"]:
         given["index"] = DEMO
@@ -107,7 +107,7 @@ class Chat:
         from touche_rad.runs.fallbacks import FailureLog
 
         plugins = [one.plugin for one in (debater, judge) if one is not None]
-        self._services = prepare.open_services(given, *plugins, index=True)
+        self._services = prepare.open_services(opt.common(given), *plugins, index=True)
         self._debater = debater
         self._answerer = prepare.make_answerer(given, debater, self._services)
         # It logs no failures: the notices of its answers name them.
@@ -252,7 +252,7 @@ class Chat:
 
     def _set_judge(self, judge: Selected | None) -> None:
         if judge is not None and judge.plugin.uses_model and self._services.model is None:
-            model = prepare.model_for(self._given, judge.plugin)
+            model = prepare.model_for(opt.common(self._given), judge.plugin)
             self._services = replace(self._services, model=model)
         self._judge = judge.make(self._services) if judge is not None else None
         self._selected_judge = judge

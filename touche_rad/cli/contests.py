@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import next_after, next_step, say
 from touche_rad.errors import UserError
 

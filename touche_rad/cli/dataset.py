@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli import help_text
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import say
 from touche_rad.cli.program import Command
 from touche_rad.errors import OptionError, UserError
@@ -231,6 +231,8 @@ def _judge(run: Path, truths: Path, out: Path, given: dict[str, Any]) -> Path:
     from touche_rad.tira.evaluator import evaluate_debaters
 
     given = {**given, "judge": given["judge"] or opt.PluginSpec(_EVALUATOR)}
-    selected = prepare.select_main("judge", given)
-    services = prepare.open_services(given, selected.plugin, out=out / "evaluations.jsonl")
+    selected = opt.select_main("judge", given)
+    services = prepare.open_services(
+        opt.common(given), selected.plugin, out=out / "evaluations.jsonl"
+    )
     return evaluate_debaters(run, truths, out, selected.make(services), selected.tag)

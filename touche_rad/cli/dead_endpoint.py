@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from touche_rad.cli.console import say
+from touche_rad.cli.options import Common
 from touche_rad.errors import UserError, WorkError
 from touche_rad.models import ModelError
 from touche_rad.models.errors import Unreachable
@@ -22,25 +22,23 @@ _REPORT: Final = 10.0
 """Seconds between two lines that say what the command waits for."""
 
 
-def wait_or_stop(
-    model: Model, problem: ModelError, given: Mapping[str, Any], *, must_answer: bool
-) -> None:
+def wait_or_stop(model: Model, problem: ModelError, options: Common, *, must_answer: bool) -> None:
     """Wait with `--wait`; then stop, or go on without the model.
 
     Args:
         model: The model.
         problem: Why its endpoint cannot be used.
-        given: The values of the command's options.
+        options: The options of the command.
         must_answer: Whether to stop, unless the cache may have the answers.
 
     Raises:
         ToucheRadError: The endpoint cannot be used.
     """
-    left = _wait(model, problem, given)
+    left = _wait(model, problem, options)
     if left is None:
         return
     line = _line(left)
-    cache = given.get("cache")
+    cache = options.cache
     has_cache = cache is not None and cache.is_dir() and any(cache.iterdir())
     if must_answer and not has_cache:
         if isinstance(left, Unreachable):
@@ -50,12 +48,12 @@ def wait_or_stop(
     model.set_down(left, f"{line}; {instead}")
 
 
-def check_user(user: OfficialUser, given: Mapping[str, Any], *, must_answer: bool) -> None:
+def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> None:
     """Check that the endpoint of a simulated user answers; with `--wait`, wait until it does.
 
     Args:
         user: The user.
-        given: The values of the command's options.
+        options: The options of the command.
         must_answer: Whether to stop otherwise; if not, the user `rules` speaks.
 
     Raises:
@@ -64,7 +62,7 @@ def check_user(user: OfficialUser, given: Mapping[str, Any], *, must_answer: boo
     try:
         anyio.run(user.check)
     except Unreachable as error:
-        left = _wait(user, error, given)
+        left = _wait(user, error, options)
         if left is None:
             return
         line = _line(left)
@@ -72,18 +70,16 @@ def check_user(user: OfficialUser, given: Mapping[str, Any], *, must_answer: boo
             raise WorkError(
                 f"{line}; or use --user rules; or wait for it with --wait SECONDS"
             ) from None
-        say(f"warning: {line}; the user rules speaks instead", quiet=given["quiet"])
+        say(f"warning: {line}; the user rules speaks instead", quiet=options.quiet)
 
 
-def _wait(
-    model: Model | OfficialUser, problem: ModelError, given: Mapping[str, Any]
-) -> ModelError | None:
+def _wait(model: Model | OfficialUser, problem: ModelError, options: Common) -> ModelError | None:
     """Return the problem that is left after the seconds of `--wait`, or None."""
-    end, reported = time.monotonic() + (given.get("wait") or 0.0), float("-inf")
+    end, reported = time.monotonic() + (options.wait or 0.0), float("-inf")
     while (left := end - time.monotonic()) > 0:
         if time.monotonic() - reported >= _REPORT:
             reported = time.monotonic()
-            say(f"waiting up to {left:.0f} s: {_line(problem)}", quiet=given["quiet"])
+            say(f"waiting up to {left:.0f} s: {_line(problem)}", quiet=options.quiet)
         time.sleep(min(left, _PAUSE))
         try:
             anyio.run(model.check)

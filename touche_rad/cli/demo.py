@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import next_step, without_next_steps
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from touche_rad import __version__
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 Check = dict[str, Any]
 
 
-def run_checks(given: prepare.Given) -> list[Check]:
+def run_checks(given: Mapping[str, Any]) -> list[Check]:
     """Run all checks; the model is checked only if the user names one."""
-    with_model = prepare.names_model(given)
+    with_model = prepare.names_model(opt.common(given))
     checks = [*_machine(), *_packages(), *_index(given["index"]), *_plugins(with_model)]
     if with_model:
         checks += _model(given)
@@ -66,7 +67,7 @@ def _index(place: str | None) -> Iterator[Check]:
     yield _check("index", found, state, "index a collection with arguments")
 
 
-def _model(given: prepare.Given) -> list[Check]:
+def _model(given: Mapping[str, Any]) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
     import anyio
 
@@ -83,7 +84,7 @@ def _model(given: prepare.Given) -> list[Check]:
             await model.close()
 
     try:
-        model = prepare.make_model({**given, "quiet": False})
+        model = prepare.make_model(opt.common({**given, "quiet": False}))
         if given["wait"]:
             prepare.check_endpoint(model, {**given, "quiet": False})
         anyio.run(ask, model)

@@ -11,6 +11,7 @@ import anyio
 import click
 
 from touche_rad.cli import prepare
+from touche_rad.cli.options import Common
 from touche_rad.models.examples import Examples
 from touche_rad.runs.sample import sample
 
@@ -23,46 +24,51 @@ Make = Callable[["Services"], "Work[Any]"]
 
 
 def run(
-    verb: str, given: prepare.Given, plugins: Sequence[Plugin], make: Make, *, index: bool = False
+    options: Common,
+    plugins: Sequence[Plugin],
+    make: Make,
+    *,
+    index: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Estimate the run of a command and print the estimate.
 
     Args:
-        verb: The command.
-        given: The values of the command's options.
+        options: The options of the command.
         plugins: The plugins of the run.
         make: Makes the work of the command.
         index: Whether the command always opens an index.
+        as_json: Print JSON.
     """
     from touche_rad import files
     from touche_rad.models import Model
     from touche_rad.plugins import Services
 
     opened = model = None
-    if index or given["index"] or any("index" in one.needs for one in plugins):
-        opened = prepare.open_index_of(given)
-    named = prepare.names_model(given)
+    if index or options.index or any("index" in one.needs for one in plugins):
+        opened = prepare.open_index_of(options)
+    named = prepare.names_model(options)
     if any("model" in one.needs or (named and one.uses_model) for one in plugins):
-        settings, _ = prepare.model_settings(given["options"].get("model", {}), given["seed"])
+        settings, _ = prepare.model_settings(options.plugin_options.of("model"), options.seed)
         model = Model(Examples(varied=True), settings=settings)
-    work = make(Services(opened, given["seed"], model))
+    work = make(Services(opened, options.seed, model))
     usage = model.usage if model is not None else None
-    bad = files.BadLines(skip=given.get("skip_bad", False))
-    found = anyio.run(partial(sample, work, usage, bad=bad))
+    bad = files.BadLines(skip=options.skip_bad)
+    estimate = anyio.run(partial(sample, work, usage, bad=bad))
     costs = {
-        "calls": round(found.calls),
-        "prompt tokens": round(found.prompt_tokens),
-        "answer tokens": round(found.answer_tokens),
+        "calls": round(estimate.calls),
+        "prompt tokens": round(estimate.prompt_tokens),
+        "answer tokens": round(estimate.answer_tokens),
     }
-    if given.get("as_json"):
-        record = {"verb": verb, "debates": found.units, "sampled": found.sampled}
+    if as_json:
+        record = {"verb": work.verb, "debates": estimate.units, "sampled": estimate.sampled}
         click.echo(json.dumps(record | {key.replace(" ", "_"): n for key, n in costs.items()}))
         return 0
-    lines = [f"{verb}: {found.units} debates, estimated from {found.sampled} of them"]
+    lines = [f"{work.verb}: {estimate.units} debates, estimated from {estimate.sampled} of them"]
     lines += [f"{key}: {n:,}" for key, n in costs.items()] if costs["calls"] else ["no model calls"]
-    if found.fallbacks:
+    if estimate.fallbacks:
         lines.append(
-            f"warning: {found.fallbacks} results of the sample are a fallback's, because the "
+            f"warning: {estimate.fallbacks} results of the sample are a fallback's, because the "
             "example answers do not suit the plugin; the run may need more calls"
         )
     click.echo("\n".join([*lines, "dry run: nothing was written"]))

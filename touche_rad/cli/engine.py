@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad.cli import prepare
+from touche_rad.cli.options import Common, FileOptions
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 
 
 def ray_engine(
-    given: prepare.Given,
+    options: FileOptions,
     make: Make,
     work: Work[Any],
     services: Services,
@@ -33,7 +35,7 @@ def ray_engine(
     """Return the engine of `--engine ray`.
 
     Args:
-        given: The values of the command's options.
+        options: The options of the command.
         make: Makes the work from the services; each task calls it.
         work: The driver's work.
         services: The driver's services.
@@ -50,7 +52,7 @@ def ray_engine(
     from touche_rad.runs.ray import INSTALL, RayEngine
     from touche_rad.runs.ray_task import Task
 
-    if (given.get("model") or "").startswith("vllm:"):
+    if (options.model or "").startswith("vllm:"):
         raise OptionError(
             "--engine ray: each worker would start a vLLM server of its own: start the servers "
             "first, and name them with -m URL#MODEL"
@@ -61,54 +63,51 @@ def ray_engine(
         raise UserError(INSTALL) from None
     used = services.model is not None, services.index is not None
     task = Task(
-        cloudpickle.dumps(partial(_open, dict(given), make, *used)),
+        cloudpickle.dumps(partial(_open, options, make, *used)),
         identity=as_written({**work.identity, "version": __version__}),
-        workers=prepare.parallel(given, model=services.model is not None),
-        strict=given["strict"],
+        workers=prepare.parallel(options, model=services.model is not None),
+        strict=options.strict,
         hand_in=prepare.is_tira(out),
         plugins=tuple(IMPORTED),
         environment={
             name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)
         },
     )
-    traced = services.model is not None and given.get("trace", True)
+    traced = services.model is not None and options.trace
     return RayEngine(
         task,
         prepare.beside(out, TRACE) if traced else None,
-        given["actors"],
-        lambda line: say(line, quiet=given["quiet"]),
+        options.actors,
+        lambda line: say(line, quiet=options.quiet),
     )
 
 
 def _open(
-    given: dict[str, Any], make: Make, model: bool, index: bool, folder: Path, block: Block
+    options: FileOptions, make: Make, model: bool, index: bool, folder: Path, block: Block
 ) -> tuple[Services, Work[Any]]:
     """Open the services of a task in its folder, and make its work."""
     from touche_rad.plugins import Services
     from touche_rad.runs.ray_task import OUT
 
-    own = {
-        "quiet": True,
-        "in_worker": True,
-        "max_calls": block.calls,
-        "max_tokens": block.tokens,
-        "run_deadline": block.seconds,
-    }
-    settings = {**given, **own}
-    opened = _index_of(given["index"], given.get("spare_index")) if index else None
-    made = (
-        prepare.make_model(settings, folder / OUT, _local_model(given.get("model") or ""))
-        if model
-        else None
+    own = replace(
+        options,
+        quiet=True,
+        in_worker=True,
+        max_calls=block.calls,
+        max_tokens=block.tokens,
+        run_deadline=block.seconds,
     )
-    services = Services(opened, given["seed"], made)
+    opened = _index_of(own.index, own.spare_index) if index else None
+    backend = _local_model(own.model or "") if model else None
+    made = prepare.make_model(own, folder / OUT, backend) if model else None
+    services = Services(opened, own.seed, made)
     return services, make(services)
 
 
 @lru_cache(maxsize=1)
 def _index_of(place: str | None, spare: str | None) -> Any:
     """Open an index once per process."""
-    return prepare.open_index_of({"index": place, "spare_index": spare, "quiet": True})
+    return prepare.open_index_of(Common(index=place, spare_index=spare, quiet=True))
 
 
 @lru_cache(maxsize=1)

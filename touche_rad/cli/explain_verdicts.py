@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +25,7 @@ from touche_rad.text import redact_data
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from touche_rad.cli.judge import JudgeOptions
     from touche_rad.debate import Debate, Maxim, Verdict
     from touche_rad.plugins import ExplainedVerdict, Judge
 
@@ -60,7 +61,7 @@ class JudgedTurn:
             }
 
 
-def explain_file(source: Path, given: Mapping[str, Any]) -> int:
+def explain_file(source: Path, options: JudgeOptions) -> int:
     """Judge the selected responses of a file, and print what decides the verdicts.
 
     Returns:
@@ -68,16 +69,16 @@ def explain_file(source: Path, given: Mapping[str, Any]) -> int:
     """
     import anyio
 
-    judge = prepare.select_main("judge", given)
-    turns = list(_selected(source, given["debate"], given["turn"]))
+    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
+    turns = list(_selected(source, options.debate, options.turn))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "judged.jsonl")
-        services = prepare.open_services({**given, "trace": True}, judge.plugin, out=out)
+        services = prepare.open_services(replace(options, trace=True), judge.plugin, out=out)
         made = judge.make(services)
 
         async def run() -> bool:
             try:
-                return await _print_turns(made, turns, out.with_name(out.name + TRACE), given)
+                return await _print_turns(made, turns, out.with_name(out.name + TRACE), options)
             finally:
                 if services.model is not None:
                     await services.model.close()
@@ -118,19 +119,19 @@ async def _print_turns(
     judge: Judge,
     turns: Sequence[tuple[str, int, Debate]],
     trace: Path,
-    given: Mapping[str, Any],
+    options: JudgeOptions,
 ) -> bool:
     console, good, calls = open_console(), True, 0
     for name, turn, view in turns:
-        judged = await judge_view(judge, view, deadline=given["deadline"])
+        judged = await judge_view(judge, view, deadline=options.deadline)
         replies = _replies(trace)[calls:]
         calls += len(replies)
         one = JudgedTurn(name, turn, view, judged, await _explained(judge, view), replies)
         good = good and not judged.fallbacks
-        if given["as_json"]:
+        if options.as_json:
             for record in one.records():
                 click.echo(json.dumps(redact_data(record), ensure_ascii=False))
-        elif given["every"]:
+        elif options.every:
             for line in all_lines(one):
                 console.print(line, soft_wrap=True)
         else:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.train_options import choice, number, print_result, replace_training
@@ -54,7 +54,7 @@ _RECIPE: Final = (
 def _teacher(given: Mapping[str, Any]) -> Any:
     """Return the model that writes missing reasoning, if `--reasoning teacher` is set."""
     if given["reasoning"] == "teacher":
-        return prepare.open_model(given, given["output"])
+        return prepare.open_model(opt.common(given), given["output"])
     if given["model"]:
         say("note: -m is not used without --reasoning teacher", quiet=given["quiet"])
     return None

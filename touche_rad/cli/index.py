@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Progress, next_step, progress, say
 from touche_rad.errors import UserError
@@ -109,7 +109,7 @@ def index_command(source: str, **given: Any) -> None:
     next_step(["retrieve", "--say", "TEXT", "-i", place], quiet=quiet)
 
 
-def _make_annotator(given: prepare.Given) -> Annotator | None:
+def _make_annotator(given: Mapping[str, Any]) -> Annotator | None:
     """Make the annotator of `--annotate`."""
     if given["annotate"] is None:
         if given["model"]:
@@ -118,10 +118,10 @@ def _make_annotator(given: prepare.Given) -> Annotator | None:
     from touche_rad.plugins import Services
     from touche_rad.plugins.registry import A_MODEL
 
-    if not prepare.names_model(given):
+    if not prepare.names_model(opt.common(given)):
         raise UserError(f"index --annotate needs {A_MODEL}")
     annotator = prepare.select("annotator", given["annotate"])
-    made: Annotator = annotator.make(Services(model=prepare.open_model(given)))
+    made: Annotator = annotator.make(Services(model=prepare.open_model(opt.common(given))))
     return made
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -17,6 +18,40 @@ if TYPE_CHECKING:
     from touche_rad.runs.work import Work
 
 
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(opt.ModelOptions, opt.FileOptions):
+    """The options of `judge`."""
+
+    source: Annotated[Path | None, opt.argument("[DEBATES]")] = None
+    output: Annotated[
+        Path | None, opt.output("Evaluations to write, or outcomes with a panel.")
+    ] = None
+    judge: opt.Judge = opt.DEFAULT
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("judge")] = opt.NONE
+    swap: Annotated[
+        bool, opt.option("With a panel: judge each debate a second time with its sides swapped.")
+    ] = False
+    explain: Annotated[
+        bool, opt.option("Print the verdicts with the features that decide them; no -o.")
+    ] = False
+    every: Annotated[
+        bool,
+        opt.option("With --explain: print all features and whole model answers.", "--all"),
+    ] = False
+    debate: Annotated[
+        str | None,
+        opt.option(
+            "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
+        ),
+    ] = None
+    turn: Annotated[int | None, opt.option("With --explain: only this turn, from 0.", least=0)] = (
+        None
+    )
+    as_json: opt.Json = False
+    index: opt.Index = None
+    trace: opt.Trace = True
+
+
 @opt.command(
     "judge",
     "judge simulations.jsonl -o evaluations.jsonl",
@@ -24,28 +59,7 @@ if TYPE_CHECKING:
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
     "judge simulations.jsonl --explain --debate 2 --turn 0",
 )
-@opt.path_argument("source", "[DEBATES]", required=False)
-@opt.options(
-    opt.output("Evaluations to write, or outcomes with a panel."),
-    opt.JUDGE,
-    opt.plugin_options("judge"),
-    opt.flag("--swap", "With a panel: judge each debate a second time with its sides swapped."),
-    opt.flag("--explain", "Print the verdicts with the features that decide them; no -o."),
-    opt.flag("--all", "With --explain: print all features and whole model answers.", "every"),
-    click.option(
-        "--debate",
-        metavar="ID",
-        help="With --explain: only this debate, by its id or its number from 1.",
-    ),
-    opt.integer("--turn", "With --explain: only this turn, from 0.", least=0),
-    opt.JSON,
-    opt.INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    *opt.RUN,
-    *opt.DRY_RUN,
-)
-def judge_command(source: Path | None, **given: Any) -> int:
+def judge_command(options: JudgeOptions) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
 
     DEBATES is a file of debates with responses: simulations, annotated debates, or the output of
@@ -54,73 +68,88 @@ def judge_command(source: Path | None, **given: Any) -> int:
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
     (touche-rad contests), and it writes outcomes.
     """
-    if given["explain"]:
-        return _explain(source, given)
-    for key, flag in (("every", "all"), ("debate", "debate"), ("turn", "turn")):
-        if given[key] is not None and given[key] is not False:
+    if options.explain:
+        return _explain(options)
+    for flag, is_given in (
+        ("all", options.every),
+        ("debate", options.debate is not None),
+        ("turn", options.turn is not None),
+    ):
+        if is_given:
             raise OptionError(f"--{flag} is for --explain")
-    whole = given["output"] is None and given["shard"] is None
-    if not given["as_json"] or not whole or given["dry_run"]:
-        return _judge(source, given)
+    if not options.as_json or options.output or options.shard or options.dry_run:
+        return _judge(options)
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "evaluations.jsonl"
-        code = _judge(source, {**given, "output": out, "quiet": True})
+        code = _judge(replace(options, output=out, quiet=True))
         click.echo(out.read_text("utf-8"), nl=False)
         return code
 
 
-def _explain(source: Path | None, given: dict[str, Any]) -> int:
+def _explain(options: JudgeOptions) -> int:
     """Print what decides the verdicts on the selected responses."""
-    if prepare.is_panel(given["judge"].name):
+    if prepare.is_panel(options.judge.name):
         raise OptionError(
             "--explain is for judges of responses; the outcomes of a panel have its reasons"
         )
-    if given["output"] is not None or given["dry_run"]:
+    if options.output is not None or options.dry_run:
         raise OptionError("--explain writes nothing: leave out -o and --dry-run")
-    if source is None:
+    if options.source is None:
         raise UserError("judge --explain: give a file of debates with responses")
     from touche_rad.cli.explain_verdicts import explain_file
 
-    return explain_file(source, given)
+    return explain_file(options.source, options)
 
 
-def _judge(source: Path | None, given: dict[str, Any]) -> int:
+def _judge(options: JudgeOptions) -> int:
     from touche_rad import files
-    from touche_rad.cli import dry_run
     from touche_rad.runs import judging, panels
+    from touche_rad.runs.runner import identity_of
 
-    panel = prepare.is_panel(given["judge"].name)
-    if given["swap"] and not panel:
-        raise UserError(f"--swap is for panels, and {given['judge'].name} judges responses")
+    panel = prepare.is_panel(options.judge.name)
+    if options.swap and not panel:
+        raise UserError(f"--swap is for panels, and {options.judge.name} judges responses")
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     name = "outcomes.jsonl" if panel else "evaluations.jsonl"
-    judge = prepare.select_main("panel" if panel else "judge", given)
-    places = run_files.find_places("judge", source, run_files.output_of(given), kinds, name)
+    own = options.plugin_options.of("judge")
+    judge = prepare.select("panel" if panel else "judge", options.judge, own)
+    output = run_files.output_of(options)
+    places = run_files.find_places("judge", options.source, output, kinds, name)
 
-    def make(services: Services) -> Work[Any]:
-        plugin = judge.make(services)
-        identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
-        more = {"identity": identity, "deadline": given["deadline"]}
+    def work(services: Services) -> Work[Any]:
+        plugin, deadline = judge.make(services), options.deadline
+        identity = identity_of(services, judge.plugin, deadline=deadline, judge=judge.tag)
         if panel:
-            return panels.work(places.source, plugin, swap=given["swap"], **more)
-        return judging.work(places.source, plugin, **more)
+            return panels.work(
+                places.source, plugin, swap=options.swap, identity=identity, deadline=deadline
+            )
+        return judging.work(places.source, plugin, identity=identity, deadline=deadline)
 
-    if given["dry_run"]:
-        return dry_run.run("judge", given, [judge.plugin], make)
-    services = prepare.open_services(given, judge.plugin, out=places.out)
-    work = make(services)
-    return run_files.run_on_files(
-        "judging",
-        given,
-        places,
-        judge.method(work.identity),
-        work,
-        services,
-        index=services.index if "index" in judge.plugin.needs else None,
-        make=make,
+    return run_files.run_on_files("judging", options, places, [judge.plugin], judge.method, work)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(opt.ModelOptions):
+    """The options of `audit`."""
+
+    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
+    output: Annotated[Path | None, opt.output("Folder for audit.json.", "DIR")] = None
+    replace: opt.Replace = False
+    judges: Annotated[
+        tuple[opt.PluginSpec, ...],
+        opt.plugin("Judge to audit; repeatable.", "-j", "--judge", kinds=("judge",)),
+    ] = (opt.DEFAULT,)
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("judge")] = opt.NONE
+    turns: Annotated[int | None, opt.option("Audit a random sample of N turns. [default: all]")] = (
+        None
     )
+    as_json: opt.Json = False
+    index: opt.Index = None
+    seed: opt.Seed = 0
+    skip_bad: opt.SkipBad = False
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -129,29 +158,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     "audit run.jsonl -j grounded -j length --turns 50",
     "audit run.jsonl -o audit",
 )
-@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
-@opt.options(
-    opt.output("Folder for audit.json.", "DIR"),
-    opt.REPLACE,
-    opt.plugin(
-        "-j",
-        "--judge",
-        "judges",
-        multiple=True,
-        default=["grounded"],
-        show_default=True,
-        help="Judge to audit; repeatable.",
-    ),
-    opt.plugin_options("judge"),
-    opt.integer("--turns", "Audit a random sample of N turns. [default: all]"),
-    opt.JSON,
-    opt.INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.QUIET,
-)
-def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
+def audit_command(options: AuditOptions) -> None:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: another order, padding, other words, no words, another topic, no sources, and an
@@ -163,30 +170,30 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
 
     from touche_rad import files
     from touche_rad.cli.own_output import own_output
+    from touche_rad.runs.runner import identity_of
     from touche_rad.score.audit import audit
 
-    out = given["output"] / "audit.json" if given["output"] else None
+    quiet = options.quiet
+    out = options.output / "audit.json" if options.output else None
     if out is not None:
         if not out.is_file():
-            files.check_output(given["output"], replace=given["replace"])
+            files.check_output(out.parent, replace=options.replace)
         out.parent.mkdir(parents=True, exist_ok=True)
-    options = given["options"].get("judge")
-    judges = {spec.name: prepare.select("judge", spec, options) for spec in given["judges"]}
+    own = options.plugin_options.of("judge")
+    judges = {spec.name: prepare.select("judge", spec, own) for spec in options.judges}
     plugins = [one.plugin for one in judges.values()]
-    services = prepare.open_services(given, *plugins, out=out)
+    services = prepare.open_services(options, *plugins, out=out)
     model = services.model
 
     async def run() -> Any:
         try:
-            with progress(
-                "auditing", quiet=given["quiet"], describe=prepare.count_calls(model)
-            ) as report:
+            with progress("auditing", quiet=quiet, describe=prepare.count_calls(model)) as report:
                 return await audit(
-                    runs,
+                    options.runs,
                     {name: one.make(services) for name, one in judges.items()},
-                    most=given["turns"],
-                    seed=given["seed"],
-                    bad=files.BadLines(skip=given["skip_bad"]),
+                    most=options.turns,
+                    seed=options.seed,
+                    bad=files.BadLines(skip=options.skip_bad),
                     progress=report,
                 )
         finally:
@@ -196,9 +203,9 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     with ExitStack() as stack:
         if out is not None:
             tags = [one.tag for one in judges.values()]
-            of = prepare.identify(given, services, *plugins, judges=tags, turns=given["turns"])
+            of = identity_of(services, *plugins, deadline=None, judges=tags, turns=options.turns)
             stack.enter_context(
-                own_output("audit", out, runs, of, replace=given["replace"], model=model)
+                own_output("audit", out, options.runs, of, replace=options.replace, model=model)
             )
         result = anyio.run(run)
         as_json = result.model_dump_json(indent=2)
@@ -206,10 +213,37 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
             with files.atomic_write(out) as stream:
                 stream.write(as_json + "\n")
     if out is not None:
-        say(f"written: {out}", quiet=given["quiet"])
-    click.echo(as_json if given["as_json"] else "\n".join(result.lines(terminal_width())))
-    steps = [["judge", runs[0], "-j", name, "-o", "evaluations.jsonl"] for name in judges]
-    next_step(*steps[:1], quiet=given["quiet"])
+        say(f"written: {out}", quiet=quiet)
+    click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
+    name = next(iter(judges))
+    next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"], quiet=quiet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """The options of `report`."""
+
+    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
+    output: Annotated[
+        Path | None,
+        opt.output("HTML file, or a folder for large runs. [default: report.html or report/]"),
+    ] = None
+    replace: opt.Replace = False
+    labels: Annotated[
+        Path | None, opt.option("Labels by hand, qrels for TREC runs, or contests for outcomes.")
+    ] = None
+    title: Annotated[str | None, opt.option("Title of the page.")] = None
+    graphs: Annotated[
+        Path | None,
+        opt.option(
+            "Also write the graphs of outcomes: JSON, GraphML.",
+            metavar="DIR",
+            type=click.Path(path_type=Path, file_okay=False),
+        ),
+    ] = None
+    seed: opt.Seed = 0
+    skip_bad: opt.SkipBad = False
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -219,23 +253,7 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     "report tournament -o tournament.html",
     "report runs/*.jsonl --labels labels.jsonl -o report/",
 )
-@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
-@opt.options(
-    opt.output("HTML file, or a folder for large runs. [default: report.html or report/]"),
-    opt.REPLACE,
-    opt.file("--labels", "Labels by hand, qrels for TREC runs, or contests for outcomes."),
-    click.option("--title", help="Title of the page."),
-    click.option(
-        "--graphs",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="Also write the graphs of outcomes: JSON, GraphML.",
-    ),
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.QUIET,
-)
-def report_command(runs: tuple[Path, ...], **given: Any) -> None:
+def report_command(options: ReportOptions) -> None:
     """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
 
     A RUN is an official file (evaluations, simulations, responses, outcomes or a TREC run), or a
@@ -246,20 +264,22 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
     from touche_rad.files.outputs import keeping
     from touche_rad.report import default_output, write_exports, write_report
 
-    out = given["output"] or default_output(runs)
-    bad = files.BadLines(skip=given["skip_bad"])
-    chosen = {key: given[key] for key in ("labels", "title", "seed")}
-    with keeping(out, replace=given["replace"]):
-        summary = write_report(runs, out, bad=bad, **chosen)
-    say(f"written: {summary.page}", quiet=given["quiet"])
-    if given["graphs"] is not None:
-        with keeping(given["graphs"], replace=given["replace"]):
-            count = len(write_exports(runs, given["graphs"], bad=bad))
+    runs, quiet, graphs = options.runs, options.quiet, options.graphs
+    out = options.output or default_output(runs)
+    bad = files.BadLines(skip=options.skip_bad)
+    with keeping(out, replace=options.replace):
+        summary = write_report(
+            runs, out, bad=bad, labels=options.labels, title=options.title, seed=options.seed
+        )
+    say(f"written: {summary.page}", quiet=quiet)
+    if graphs is not None:
+        with keeping(graphs, replace=options.replace):
+            count = len(write_exports(runs, graphs, bad=bad))
         if count:
-            say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
+            say(f"graphs: {count} files in {graphs.resolve()}", quiet=quiet)
         else:
             say(f"graphs: none written: only these panels export graphs: {_exporting()}")
-    next_page(summary.page, quiet=given["quiet"])
+    next_page(summary.page, quiet=quiet)
 
 
 def _exporting() -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import next_after, next_step, progress, say
 
 

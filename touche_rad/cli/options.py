@@ -1,41 +1,92 @@
-"""The options that several commands share."""
+"""Typed options: each command has one class with its options, and the shared ones are here.
+
+A field of such a class is an option: its type, its name and its default are the option's, and its
+annotation has the help. Click parses the command line, and the command gets the finished object.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from math import isnan
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import click
 
 from touche_rad.cli import complete
 from touche_rad.cli.program import WAIT_SECONDS, Command
 from touche_rad.errors import UserError
+from touche_rad.runs.shard import Shard
 
-F = TypeVar("F", bound=Callable[..., Any])
-Option = Callable[[Any], Any]
+Options = TypeVar("Options")
+Make = Callable[[str, Any, Any], click.Parameter]
+"""Makes the parameter of a field from its name, its type and its default."""
 
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 
 
-def command(name: str, *examples: str) -> Callable[[Callable[..., Any]], Command]:
-    """Declare a command; each example is a command line without `touche-rad`."""
-    return click.command(name, cls=Command, examples=examples)
+def command(
+    name: str, *examples: str, group: click.Group | None = None
+) -> Callable[[Callable[[Options], int | None]], Command]:
+    """Declare a command: a function of one object, whose class declares the options.
+
+    Args:
+        name: The name.
+        examples: Command lines without `touche-rad`.
+        group: The command that it belongs to, if it is a subcommand.
+    """
+
+    def declare(function: Callable[[Options], int | None]) -> Command:
+        options_class: Any = get_type_hints(function)["options"]
+        parameters = parameters_of(options_class)
+
+        def run(**values: Any) -> int | None:
+            of_field = {key: values[str(one.name)] for key, one in parameters.items()}
+            return function(options_class(**of_field))
+
+        made = Command(
+            name,
+            callback=run,
+            params=list(parameters.values()),
+            help=inspect.getdoc(function),
+            examples=examples,
+        )
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return declare
 
 
-def options(*several: Option) -> Callable[[F], F]:
-    """Add several options, in the order in which the help shows them."""
-
-    def add(function: F) -> F:
-        for one in reversed(several):
-            function = one(function)
-        return function
-
-    return add
+def parameters_of(options_class: type) -> dict[str, click.Parameter]:
+    """Return the parameters of an options class by field: its own ones, then those of its bases."""
+    hints = get_type_hints(options_class, include_extras=True)
+    defaults = {
+        one.name: one.default_factory() if callable(one.default_factory) else one.default
+        for one in fields(options_class)
+    }
+    names = (name for base in options_class.__mro__ for name in inspect.get_annotations(base))
+    parameters: dict[str, click.Parameter] = {}
+    for name in dict.fromkeys(names):
+        kind, *more = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (None,)
+        if more:
+            parameters[name] = more[-1](name, kind, defaults[name])
+    return parameters
 
 
 @dataclass(frozen=True)
@@ -50,66 +101,23 @@ class PluginSpec:
         return f"{self.name}({inner})" if inner else self.name
 
 
-_KINDS: Final = {
-    "--debater": ("debater",),
-    "--against": ("debater",),
-    "--judge": ("judge", "panel"),
-    "--also-debater": ("debater",),
-    "--also-judge": ("judge",),
-    "--retriever": ("retriever",),
-    "--annotate": ("annotator",),
-}
-"""The kinds of plugins that an option names."""
+@dataclass(frozen=True)
+class PluginOptions:
+    """The options of `-O` by the plugin that they are for; `model` and `vllm` are such, too."""
 
+    by_plugin: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-def plugin(*flags: str, **more: Any) -> Option:
-    """Return an option that names a plugin, or several with `multiple`."""
+    def of(self, plugin: str) -> Mapping[str, str]:
+        """Return the options of a plugin."""
+        return self.by_plugin.get(plugin, {})
 
-    def parse(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        from touche_rad.plugins.registry import parse_plugin
-
-        if isinstance(value, tuple):
-            return [PluginSpec(*parse_plugin(one)) for one in value]
-        return PluginSpec(*parse_plugin(value)) if value is not None else None
-
-    name = next(one for one in flags if one.startswith("--"))
-    return click.option(
-        *flags,
-        metavar="NAME",
-        callback=parse,
-        shell_complete=partial(complete.plugins, _KINDS[name]),
-        **more,
-    )
-
-
-def flag(name: str, text: str, *more: str) -> Option:
-    """Return an option without a value."""
-    return click.option(name, *more, is_flag=True, help=text)
-
-
-def file(name: str, text: str, metavar: str = "FILE") -> Option:
-    """Return an option that is a path."""
-    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=text)
-
-
-def integer(
-    name: str,
-    text: str,
-    default: int | None = None,
-    least: int = 1,
-    most: int | None = None,
-    **more: Any,
-) -> Option:
-    """Return an option for an integer of at least `least`, and at most `most`."""
-    return click.option(
-        name,
-        type=click.IntRange(least, most),
-        metavar="N",
-        default=default,
-        show_default=default is not None,
-        help=text,
-        **more,
-    )
+    def __str__(self) -> str:
+        pairs = (
+            f"{name}.{key}={text}"
+            for name, options in self.by_plugin.items()
+            for key, text in options.items()
+        )
+        return " ".join(pairs) or "none"
 
 
 class Number(click.FloatRange):
@@ -123,28 +131,99 @@ class Number(click.FloatRange):
         return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(number) else number
 
 
-def seconds(name: str, text: str, **more: Any) -> Option:
-    """Return an option for a time limit, also read from the environment."""
-    variable = f"TOUCHE_RAD_{name.strip('-').replace('-', '_').upper()}"
-    return click.option(
-        name, type=Number(0, min_open=True), metavar="SECONDS", envvar=variable, help=text, **more
-    )
-
-
-def output(
+def option(
     text: str,
-    metavar: str = "FILE",
-    *,
-    required: bool = False,
-    checked: bool = False,
-) -> Option:
-    """Return the option `-o`, the output path.
+    *names: str,
+    metavar: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    env: bool | list[str] = False,
+    **more: Any,
+) -> Make:
+    """Declare an option; the type of the field decides how its value is parsed.
+
+    Args:
+        text: The help.
+        names: The names, if they are not `--FIELD`.
+        metavar: The value in the help.
+        least: The least number. Default: 1 for integers; other numbers are more than 0.
+        most: The greatest number.
+        env: Whether the environment can set it as TOUCHE_RAD_FIELD; or the names of variables.
+        more: Settings of click.
+    """
+
+    def make(name: str, kind: Any, default: Any) -> click.Parameter:
+        settings = _settings(kind, least, most)
+        if default is MISSING:
+            settings["required"] = True
+        elif default is not None:
+            shows = settings.get("is_flag") is None and default not in ((), "")
+            default = str(default) if isinstance(default, Path | PluginSpec) else default
+            settings |= {"default": default, "show_default": shows}
+        if env:
+            settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
+        if metavar is not None:
+            settings["metavar"] = metavar
+        flags = names or (f"--{name.replace('_', '-')}",)
+        return click.Option([*flags, name], help=text, **(settings | more))
+
+    return make
+
+
+def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, Any]:
+    """Return what click must know about values of a type."""
+    if get_origin(kind) in (Union, UnionType):
+        (kind,) = (one for one in get_args(kind) if one is not type(None))
+    if get_origin(kind) is tuple:
+        return {**_settings(get_args(kind)[0], least, most), "multiple": True}
+    if get_origin(kind) is Literal:
+        return {"type": click.Choice(get_args(kind))}
+    if kind is bool:
+        return {"is_flag": True}
+    if kind is int:
+        return {"type": click.IntRange(1 if least is None else int(least), None if most is None else int(most)), "metavar": "N"}
+    if kind is float:
+        return {"type": Number(least or 0, most, min_open=least is None), "metavar": "N"}
+    if kind is Path:
+        return {"type": click.Path(path_type=Path), "metavar": "FILE"}
+    return {}
+
+
+def argument(metavar: str, **more: Any) -> Make:
+    """Declare an argument of the command line."""
+
+    def make(name: str, kind: Any, default: Any) -> click.Parameter:
+        settings = _settings(kind, None, None)
+        settings.pop("metavar", None)
+        required = default is MISSING
+        if settings.pop("multiple", False):
+            settings["nargs"] = -1
+        return click.Argument([name], metavar=metavar, required=required, **(settings | more))
+
+    return make
+
+
+def plugin(text: str, *names: str, kinds: tuple[str, ...], **more: Any) -> Make:
+    """Declare an option that names a plugin, or several if the field is a tuple."""
+
+    def parse(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        from touche_rad.plugins.registry import parse_plugin
+
+        if isinstance(value, tuple):
+            return tuple(PluginSpec(*parse_plugin(one)) for one in value)
+        return PluginSpec(*parse_plugin(value)) if value is not None else None
+
+    completion = partial(complete.plugins, kinds)
+    return option(text, *names, metavar="NAME", callback=parse, shell_complete=completion, **more)
+
+
+def output(text: str, metavar: str = "FILE", *, checked: bool = False) -> Make:
+    """Declare `-o`, the output path.
 
     Args:
         text: The help.
         metavar: The value in the help.
-        required: Whether the option is required.
-        checked: Refuse, without REPLACE, to write other bytes than an output has. Slow commands
+        checked: Refuse, without `--replace`, to write other bytes than an output has. Slow commands
             check their output before they work.
     """
 
@@ -164,21 +243,13 @@ def output(
         return Path(value) if value else None
 
     paths = complete.folders if metavar == "DIR" else complete.files
-    return click.option(
-        "-o",
-        "--output",
-        metavar=metavar,
-        help=text,
-        callback=parse,
-        required=required,
-        shell_complete=paths,
+    return option(
+        text, "-o", "--output", type=str, metavar=metavar, callback=parse, shell_complete=paths
     )
 
 
-def plugin_options(main: str | None, *others: str) -> Option:
-    """Return the option `-O`; its value is `{plugin: {key: value}}`.
-
-    A flag replaces the value of the settings file for the same key.
+def plugin_options(main: str | None, *others: str) -> Make:
+    """Declare `-O`; a flag replaces the value of the settings file for the same key.
 
     Args:
         main: The plugin of a key without a prefix, if there is one.
@@ -188,8 +259,8 @@ def plugin_options(main: str | None, *others: str) -> Option:
 
     def parse(
         ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-    ) -> dict[str, dict[str, str]]:
-        found: dict[str, dict[str, str]] = {}
+    ) -> PluginOptions:
+        by_plugin: dict[str, dict[str, str]] = {}
         from_file = tuple((ctx.default_map or {}).get("options", ()))
         from_flags = () if values == from_file else values
         for text in (*from_file, *from_flags):
@@ -199,201 +270,248 @@ def plugin_options(main: str | None, *others: str) -> Option:
             prefix, key, value = match.groups()
             plugin = {"panel": "judge"}.get(prefix, prefix) or main
             if plugin in known:
-                found.setdefault(str(plugin), {})[key.replace("-", "_")] = value
+                by_plugin.setdefault(str(plugin), {})[key.replace("-", "_")] = value
             elif text in from_flags:
                 names = " or ".join(f"{one}.KEY=VALUE" for one in known)
                 raise UserError(f"-O {text}: this command has {names}")
-        return found
+        return PluginOptions(by_plugin)
 
     example = f"; -O {known[1]}.KEY=VALUE for the {known[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
-    return click.option(
-        "-O",
-        "--option",
-        "options",
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=parse,
-        help=f"{what}; repeatable.",
-    )
+
+    def make(name: str, kind: Any, default: Any) -> click.Parameter:
+        # The settings file and --show-config name it "options".
+        return click.Option(
+            ["-O", "--option", "options"],
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=parse,
+            help=f"{what}; repeatable.",
+        )
+
+    return make
 
 
-DEBATER: Final = plugin(
-    "-d",
-    "--debater",
-    default="grounded",
-    show_default=True,
-    envvar="TOUCHE_RAD_DEBATER",
-    help="Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
-)
-JUDGE: Final = plugin(
-    "-j",
-    "--judge",
-    default="grounded",
-    show_default=True,
-    envvar="TOUCHE_RAD_JUDGE",
-    help="Judge or panel: NAME or NAME(KEY=VALUE,...).",
-)
-INDEX: Final = click.option(
-    "-i",
-    "--index",
-    envvar="TOUCHE_RAD_INDEX",
-    metavar="DIR",
-    shell_complete=complete.folders,
-    help="Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
-)
-SPARE_INDEX: Final = click.option(
-    "--spare-index",
-    envvar="TOUCHE_RAD_SPARE_INDEX",
-    metavar="DIR",
-    shell_complete=complete.folders,
-    help="Fallback index, used while the server of the first one is down.",
-)
-SEED: Final = click.option(
-    "--seed",
-    type=click.IntRange(0),
-    metavar="N",
-    default=0,
-    show_default=True,
-    envvar="TOUCHE_RAD_SEED",
-    help="Random seed.",
-)
-MAX_WORDS: Final = integer(
-    "--max-words",
-    "Maximum words per response, cut after a sentence; 0 = no limit.",
-    60,
-    0,
-    envvar="TOUCHE_RAD_MAX_WORDS",
-)
-DEADLINE: Final = seconds(
-    "--deadline",
-    "Time limit per answer or verdict in seconds; on timeout a fallback gives it. [default: none]",
-)
-WORKERS: Final = integer(
-    "--workers",
-    "Number of debates processed and model calls open in parallel. [default: 4; 64 with a model, "
-    "unless --deadline or --engine ray is given]",
-    most=10_000,
-    envvar="TOUCHE_RAD_WORKERS",
-)
-METADATA: Final = click.option(
-    "--metadata/--no-metadata",
-    default=None,
-    envvar="TOUCHE_RAD_METADATA",
-    help="Write ir_metadata (energy, hardware, git state) beside the run. "
-    "[default: only under TIRA]",
-)
-SKIP_BAD: Final = flag("--skip-bad", "Skip invalid input lines and report how many.")
-SKIP_BAD_OF_RUNS: Final = flag(
-    "--skip-bad", "Skip invalid lines of runs and report how many; truth must be valid."
-)
-STRICT: Final = flag(
-    "--strict", "Stop with exit code 1 at the first result that is not from the selected plugin."
-)
-REPLACE: Final = click.option(
-    "--replace", is_flag=True, is_eager=True, help="Replace an output that exists."
-)
-RESTART: Final = flag("--restart", "Start from the beginning instead of resuming.")
-QUIET: Final = flag("-q", "Print errors only.", "--quiet")
-JSON: Final = flag("--json", "Print JSON.", "as_json")
+def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
+    return Shard.parse(value) if value is not None else None
 
 
-def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
-    if value is None:
-        return None
-    from touche_rad.runs.parts import Shard
+Debater = Annotated[
+    PluginSpec,
+    plugin(
+        "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
+        "-d",
+        "--debater",
+        kinds=("debater",),
+        env=True,
+    ),
+]
+Judge = Annotated[
+    PluginSpec,
+    plugin(
+        "Judge or panel: NAME or NAME(KEY=VALUE,...).",
+        "-j",
+        "--judge",
+        kinds=("judge", "panel"),
+        env=True,
+    ),
+]
+DEFAULT: Final = PluginSpec("grounded")
+"""The debater and the judge that need no model."""
+NONE: Final = PluginOptions()
+"""No options of plugins."""
+Index = Annotated[
+    str | None,
+    option(
+        "Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
+        "-i",
+        "--index",
+        metavar="DIR",
+        env=True,
+        shell_complete=complete.folders,
+    ),
+]
+SpareIndex = Annotated[
+    str | None,
+    option(
+        "Fallback index, used while the server of the first one is down.",
+        metavar="DIR",
+        env=True,
+        shell_complete=complete.folders,
+    ),
+]
+Seed = Annotated[int, option("Random seed.", least=0, env=True)]
+MaxWords = Annotated[
+    int,
+    option("Maximum words per response, cut after a sentence; 0 = no limit.", least=0, env=True),
+]
+Deadline = Annotated[
+    float | None,
+    option(
+        "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
+        "[default: none]",
+        metavar="SECONDS",
+        env=True,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    option(
+        "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
+        "model, unless --deadline or --engine ray is given]",
+        most=10_000,
+        env=True,
+    ),
+]
+SkipBad = Annotated[bool, option("Skip invalid input lines and report how many.")]
+SkipBadOfRuns = Annotated[
+    bool,
+    option("Skip invalid lines of runs and report how many; truth must be valid.", "--skip-bad"),
+]
+Strict = Annotated[
+    bool,
+    option("Stop with exit code 1 at the first result that is not from the selected plugin."),
+]
+Replace = Annotated[bool, option("Replace an output that exists.", is_eager=True)]
+Restart = Annotated[bool, option("Start from the beginning instead of resuming.")]
+Quiet = Annotated[bool, option("Print errors only.", "-q", "--quiet")]
+Json = Annotated[bool, option("Print JSON.", "--json")]
+Model = Annotated[
+    str | None,
+    option(
+        "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
+        "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. "
+        "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
+        "-m",
+        "--model",
+        metavar="MODEL",
+        env=True,
+    ),
+]
+Cache = Annotated[
+    Path | None,
+    option(
+        "Cache the model's answers here and reuse them.",
+        metavar="DIR",
+        env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
+        type=click.Path(file_okay=False, path_type=Path),
+    ),
+]
+RunDeadline = Annotated[
+    float | None,
+    option("Seconds after which a run makes no more model calls.", metavar="SECONDS", env=True),
+]
+Trace = Annotated[
+    bool,
+    option(
+        "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
+        "--trace/--no-trace",
+        env=True,
+        show_default=True,
+    ),
+]
+Wait = Annotated[
+    float | None,
+    option(
+        f"Wait for the model's endpoint up to this many seconds; --wait alone: {WAIT_SECONDS}. "
+        "[default: stop at once]",
+        metavar="SECONDS",
+        env=True,
+    ),
+]
 
-    return Shard.parse(value)
+
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """What opening plugins, model and index reads; a command without an option has its default."""
+
+    plugin_options: PluginOptions = NONE
+    index: str | None = None
+    spare_index: str | None = None
+    model: str | None = None
+    cache: Path | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    run_deadline: float | None = None
+    wait: float | None = None
+    trace: bool = True
+    seed: int = 0
+    deadline: float | None = None
+    workers: int | None = None
+    engine: Literal["local", "ray"] = "local"
+    shard: Shard | None = None
+    skip_bad: bool = False
+    strict: bool = False
+    quiet: bool = False
+    in_worker: bool = False
+    """Whether this is a process of `--engine ray`, which has a cache of its own."""
 
 
-SHARD: Final = click.option(
-    "--shard",
-    metavar="I/N",
-    callback=_parse_shard,
-    envvar="TOUCHE_RAD_SHARD",
-    help="Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
-)
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Common):
+    """The language model, and limits of its calls."""
+
+    model: Model = None
+    cache: Cache = None
+    max_calls: Annotated[
+        int | None,
+        option(
+            "Maximum model calls per run; after that, plugins work without the model.",
+            least=0,
+            env=True,
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None, option("Maximum tokens per run, prompts and answers together.", env=True)
+    ] = None
+    run_deadline: RunDeadline = None
+    wait: Wait = None
 
 
-ENGINE: Final = click.option(
-    "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    envvar="TOUCHE_RAD_ENGINE",
-    help="Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
-    "started here.",
-)
-ACTORS: Final = integer(
-    "--actors", "With --engine ray: number of worker processes. [default: one per CPU]"
-)
-RUN: Final = (
-    DEADLINE,
-    WORKERS,
-    SEED,
-    SKIP_BAD,
-    STRICT,
-    REPLACE,
-    RESTART,
-    METADATA,
-    SHARD,
-    ENGINE,
-    ACTORS,
-    QUIET,
-)
-"""The options of all runs over debates."""
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(Common):
+    """The options of all runs from a file of debates to an output file."""
 
-MODEL: Final = click.option(
-    "-m",
-    "--model",
-    envvar="TOUCHE_RAD_MODEL",
-    metavar="MODEL",
-    help="Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-    "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. "
-    "[default: OPENAI_BASE_URL and "
-    "OPENAI_MODEL]",
-)
-CACHE: Final = click.option(
-    "--cache",
-    envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Cache the model's answers here and reuse them.",
-)
-MAX_CALLS: Final = integer(
-    "--max-calls",
-    "Maximum model calls per run; after that, plugins work without the model.",
-    least=0,
-    envvar="TOUCHE_RAD_MAX_CALLS",
-)
-MAX_TOKENS: Final = integer(
-    "--max-tokens",
-    "Maximum tokens per run, prompts and answers together.",
-    envvar="TOUCHE_RAD_MAX_TOKENS",
-)
-RUN_DEADLINE: Final = seconds(
-    "--run-deadline", "Seconds after which a run makes no more model calls."
-)
-WITH_TRACE: Final = click.option(
-    "--trace/--no-trace",
-    default=True,
-    show_default=True,
-    envvar="TOUCHE_RAD_TRACE",
-    help="Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
-)
-WAIT: Final = seconds(
-    "--wait",
-    f"Wait for the model's endpoint up to this many seconds; --wait alone: "
-    f"{WAIT_SECONDS}. [default: stop at once]",
-)
-MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE, WAIT)
-
-
-DRY_RUN: Final = (
-    flag("--dry-run", "Print calls and tokens, estimated from four debates; run nothing."),
-)
-
-
-def path_argument(name: str, metavar: str, **more: Any) -> Option:
-    """Return an argument that is a path."""
-    return click.argument(name, type=click.Path(path_type=Path), metavar=metavar, **more)
+    output: Path | None = None
+    deadline: Deadline = None
+    workers: Workers = None
+    seed: Seed = 0
+    skip_bad: SkipBad = False
+    strict: Strict = False
+    replace: Replace = False
+    restart: Restart = False
+    metadata: Annotated[
+        bool | None,
+        option(
+            "Write ir_metadata (energy, hardware, git state) beside the run. "
+            "[default: only under TIRA]",
+            "--metadata/--no-metadata",
+            default=None,
+            env=True,
+        ),
+    ] = None
+    shard: Annotated[
+        Shard | None,
+        option(
+            "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
+            metavar="I/N",
+            callback=_parse_shard,
+            env=True,
+        ),
+    ] = None
+    engine: Annotated[
+        Literal["local", "ray"],
+        option(
+            "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
+            "started here.",
+            env=True,
+        ),
+    ] = "local"
+    actors: Annotated[
+        int | None,
+        option("With --engine ray: number of worker processes. [default: one per CPU]"),
+    ] = None
+    quiet: Quiet = False
+    dry_run: Annotated[
+        bool, option("Print calls and tokens, estimated from four debates; run nothing.")
+    ] = False

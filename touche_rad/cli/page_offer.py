@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.options import PluginSpec
 from touche_rad.cli.prepare import Given, Selected
@@ -32,7 +33,7 @@ class Also:
             UserError: A plugin does not exist, or a requirement of it is missing.
         """
         self._given, self._debater, self._judge = given, debater, judge
-        self._model = prepare.names_model(given)
+        self._model = prepare.names_model(opt.common(given))
         named = [prepare.select("debater", spec) for spec in given["also_debater"]]
         self._debaters = named or self._that_work()
         self._judges = [prepare.select("judge", spec) for spec in given["also_judge"]]

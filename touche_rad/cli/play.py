@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import click
 from click.core import ParameterSource
@@ -26,6 +27,38 @@ if TYPE_CHECKING:
     from touche_rad.runs.work import Work
 
 ROUNDS: Final = 3
+TURNS: Final = 5
+
+
+Shape = Literal["responses", "simulations"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RespondOptions(opt.ModelOptions, opt.FileOptions):
+    """The options of `respond`."""
+
+    source: Annotated[Path | None, opt.argument("[INPUT]")] = None
+    output: Annotated[Path | None, opt.output("Run to write.")] = None
+    debater: opt.Debater = opt.DEFAULT
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater")] = opt.NONE
+    utterance: Annotated[
+        str | None, opt.option("Answer this message instead.", "--say", metavar="TEXT")
+    ] = None
+    explain: Annotated[
+        bool, opt.option("Print the best candidates with their features, and the reason.")
+    ] = False
+    every: Annotated[
+        bool, opt.option("With --explain: print all candidates with all features.", "--all")
+    ] = False
+    last_only: Annotated[bool, opt.option("Answer only the last turn of each debate.")] = False
+    shape: Annotated[
+        Shape, opt.option("Output format: one response per line, or whole debates.", "--as")
+    ] = "responses"
+    as_json: opt.Json = False
+    max_words: opt.MaxWords = 60
+    index: opt.Index = None
+    spare_index: opt.SpareIndex = None
+    trace: opt.Trace = True
 
 
 @opt.command(
@@ -35,135 +68,108 @@ ROUNDS: Final = 3
     "respond touche_rad/demo/debates.jsonl -i demo -o run.jsonl",
     'respond --say "Zoos are cruel." -i demo -d sinai -m vllm:MODEL',
 )
-@opt.path_argument("source", "[INPUT]", required=False)
-@opt.options(
-    opt.output("Run to write."),
-    opt.DEBATER,
-    opt.plugin_options("debater"),
-    click.option("--say", "utterance", metavar="TEXT", help="Answer this message instead."),
-    opt.flag("--explain", "Print the best candidates with their features, and the reason."),
-    opt.flag("--all", "With --explain: print all candidates with all features.", "every"),
-    opt.flag("--last-only", "Answer only the last turn of each debate."),
-    click.option(
-        "--as",
-        "shape",
-        type=click.Choice(["responses", "simulations"]),
-        default="responses",
-        show_default=True,
-        help="Output format: one response per line, or whole debates.",
-    ),
-    opt.JSON,
-    opt.MAX_WORDS,
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    *opt.RUN,
-    *opt.DRY_RUN,
-)
-def respond_command(source: Path | None, utterance: str | None, **given: Any) -> int:
+def respond_command(options: RespondOptions) -> int:
     """Answer each user turn of the debates in INPUT.
 
     INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
     the turns before it. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
     """
-    if given["every"] and not given["explain"]:
+    if options.every and not options.explain:
         raise OptionError("--all is for --explain")
-    if utterance is not None or given["explain"]:
-        if given["dry_run"]:
+    if options.utterance is not None or options.explain:
+        if options.dry_run:
             raise OptionError("--dry-run is for runs over a file, without --say and --explain")
-        return _respond_on_screen(source, utterance, given)
+        return _respond_on_screen(options)
     from touche_rad import files
-    from touche_rad.cli import dry_run
     from touche_rad.runs import respond
 
-    debater = prepare.select_main("debater", given)
-    name = f"{given['shape']}.jsonl"
-    output = run_files.output_of(given)
-    places = run_files.find_places("respond", source, output, files.DEBATES, name)
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    name = f"{options.shape}.jsonl"
+    output = run_files.output_of(options)
+    places = run_files.find_places("respond", options.source, output, files.DEBATES, name)
 
-    def make(services: Services) -> Work[Any]:
+    def work(services: Services) -> Work[Any]:
         return respond.work(
             places.source,
-            prepare.make_answerer(given, debater, services),
-            identity=_identity(given, debater, services, debater.plugin),
-            last_only=given["last_only"],
-            shape=given["shape"],
+            _answerer(options, debater, services),
+            identity=_identity(options, debater, services, debater.plugin),
+            last_only=options.last_only,
+            shape=options.shape,
         )
 
-    if given["dry_run"]:
-        return dry_run.run("respond", given, [debater.plugin], make, index=True)
-    services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
-    work = make(services)
+    plugins = [debater.plugin]
     return run_files.run_on_files(
-        "responding",
-        given,
-        places,
-        debater.method(work.identity),
-        work,
-        services,
-        index=services.index,
-        make=make,
+        "responding", options, places, plugins, debater.method, work, index=True
+    )
+
+
+def _answerer(
+    options: RespondOptions | SimulateOptions, debater: prepare.Selected, services: Services
+) -> Answerer:
+    return prepare.make_answerer(
+        debater, services, max_words=options.max_words, deadline=options.deadline
     )
 
 
 def _identity(
-    given: dict[str, Any], debater: prepare.Selected, services: Services, *plugins: Plugin
+    options: RespondOptions | SimulateOptions,
+    debater: prepare.Selected,
+    services: Services,
+    *plugins: Plugin,
 ) -> dict[str, Any]:
     """Return what determines the answers of a debater."""
-    return prepare.identify(
-        given, services, *plugins, debater=debater.tag, max_words=given["max_words"]
-    )
+    from touche_rad.runs.runner import identity_of
+
+    deadline, words = options.deadline, options.max_words
+    return identity_of(services, *plugins, deadline=deadline, debater=debater.tag, max_words=words)
 
 
-def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[str, Any]) -> int:
+def _respond_on_screen(options: RespondOptions) -> int:
     """Print one answer, or the candidates of every turn."""
-    from touche_rad.debate import Debate
-
-    debater = prepare.select_main("debater", given)
-    services = prepare.open_services(
-        given, debater.plugin, index=True, or_demo=utterance is not None
-    )
-    answerer = prepare.make_answerer(given, debater, services)
-    if given["explain"]:
-        return _explain(source, utterance, answerer, services.model, given)
     import anyio
 
-    from touche_rad.cli.console import say
+    from touche_rad.debate import Debate
     from touche_rad.files.outputs import WARNING
     from touche_rad.runs.fallbacks import FailureLog
+
+    utterance = options.utterance
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    services = prepare.open_services(
+        options, debater.plugin, index=True, or_demo=utterance is not None
+    )
+    answerer, model = _answerer(options, debater, services), services.model
+    if options.explain:
+        return _explain(options, answerer, model)
 
     async def answer(debate: Debate) -> Answer:
         try:
             return await answerer.answer(debate)
         finally:
-            if services.model is not None:
-                await services.model.close()
+            if model is not None:
+                await model.close()
 
     answerer.failures = FailureLog(shows=False)  # the notices say it
-    answered = anyio.run(answer, Debate().with_utterance(utterance or ""))
-    for notice in answered.notices:
+    result = anyio.run(answer, Debate().with_utterance(utterance or ""))
+    for notice in result.notices:
         say(f"{WARNING}{notice}")
-    if answered.fallback is not None and given["strict"]:
-        return 1
-    _print_answer(answered, as_json=given["as_json"])
-    return 1 if answered.fallback is not None else 0
+    if result.fallback is None or not options.strict:
+        _print_answer(result, as_json=options.as_json)
+    return 1 if result.fallback is not None else 0
 
 
-def _explain(
-    source: Path | None,
-    utterance: str | None,
-    answerer: Answerer,
-    model: Model | None,
-    given: dict[str, Any],
-) -> int:
+def _explain(options: RespondOptions, answerer: Answerer, model: Model | None) -> int:
     """Print why an answer, or each answer to a turn of a file, cites what it cites."""
     import anyio
 
     from touche_rad.cli.explain import print_explanations
     from touche_rad.debate import Debate
 
-    debates = [Debate().with_utterance(utterance)] if utterance is not None else _each_turn(source)
+    utterance = options.utterance
+    debates: Iterable[Debate] = (
+        [Debate().with_utterance(utterance)]
+        if utterance is not None
+        else _each_turn(options.source)
+    )
 
     async def explain() -> bool:
         try:
@@ -171,9 +177,9 @@ def _explain(
                 answerer,
                 debates,
                 of_file=utterance is None,
-                as_json=given["as_json"],
-                every=given["every"],
-                strict=given["strict"],
+                as_json=options.as_json,
+                every=options.every,
+                strict=options.strict,
             )
         finally:
             if model is not None:
@@ -205,53 +211,62 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
             yield debate.before_response(turn)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions(opt.ModelOptions, opt.FileOptions):
+    """The options of `simulate`."""
+
+    claims: Annotated[Path | None, opt.argument("[CLAIMS]")] = None
+    output: Annotated[Path | None, opt.output("Simulations to write.")] = None
+    debater: opt.Debater = opt.DEFAULT
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater", "user")] = opt.NONE
+    user: Annotated[
+        str,
+        opt.option(
+            "Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
+            "user-simulation endpoint.",
+            metavar="NAME|URL",
+            shell_complete=complete.users,
+        ),
+    ] = "rules"
+    turns: Annotated[
+        int | None,
+        opt.option(
+            f"User turns per debate. [default: {TURNS}; under TIRA, maxTurns of the configuration]",
+            env=True,
+        ),
+    ] = None
+    both_sides: Annotated[
+        bool, opt.option("Let two debaters play both sides of each claim; writes contests.")
+    ] = False
+    against: Annotated[
+        opt.PluginSpec | None,
+        opt.plugin(
+            "With --both-sides: the other debater. [default: the same one]", kinds=("debater",)
+        ),
+    ] = None
+    rounds: Annotated[
+        int | None, opt.option(f"With --both-sides: speeches per side. [default: {ROUNDS}]")
+    ] = None
+    words: Annotated[
+        int | None,
+        opt.option(
+            "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
+            least=0,
+        ),
+    ] = None
+    max_words: opt.MaxWords = 60
+    index: opt.Index = None
+    spare_index: opt.SpareIndex = None
+    trace: opt.Trace = True
+
+
 @opt.command(
     "simulate",
     "simulate touche_rad/demo/claims.tsv -i demo -o simulations.jsonl",
     "simulate touche_rad/demo/claims.tsv -i demo -d verbatim --turns 3 -o verbatim.jsonl",
     "simulate touche_rad/demo/claims.tsv -i demo --both-sides --against verbatim -o contests.jsonl",
 )
-@opt.path_argument("claims", "[CLAIMS]", required=False)
-@opt.options(
-    opt.output("Simulations to write."),
-    opt.DEBATER,
-    opt.plugin_options("debater", "user"),
-    click.option(
-        "--user",
-        default="rules",
-        show_default=True,
-        metavar="NAME|URL",
-        shell_complete=complete.users,
-        help="Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
-        "user-simulation endpoint.",
-    ),
-    click.option(
-        "--turns",
-        type=click.IntRange(1),
-        metavar="N",
-        default=5,
-        show_default=True,
-        envvar="TOUCHE_RAD_TURNS",
-        help="User turns per debate; under TIRA, maxTurns of the configuration.",
-    ),
-    opt.flag("--both-sides", "Let two debaters play both sides of each claim; writes contests."),
-    opt.plugin("--against", help="With --both-sides: the other debater. [default: the same one]"),
-    opt.integer("--rounds", "With --both-sides: speeches per side. [default: 3]"),
-    opt.integer(
-        "--words",
-        "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
-        least=0,
-    ),
-    opt.MAX_WORDS,
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    *opt.RUN,
-    *opt.DRY_RUN,
-)
-@click.pass_context
-def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
+def simulate_command(options: SimulateOptions) -> int:
     """Play a debate about each claim in CLAIMS with a simulated user.
 
     CLAIMS is a TSV file with the columns TOPIC_DESCRIPTION and USER, or a file of debates, whose
@@ -261,107 +276,85 @@ def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -
     With --both-sides there is no user: two debaters speak in turns, once for and once against each
     claim (docs/tournament.md).
     """
-    if given["both_sides"]:
+    if options.both_sides:
+        context = click.get_current_context()
         for key, instead in (("turns", "rounds"), ("user", "against")):
-            if ctx.get_parameter_source(key) == ParameterSource.COMMANDLINE:
+            if context.get_parameter_source(key) is ParameterSource.COMMANDLINE:
                 raise OptionError(f"--{key} is for debates with a user; use --{instead}")
-        return _simulate_both_sides(claims, given)
-    for key in ("against", "rounds", "words"):
-        if given[key] is not None:
-            raise OptionError(f"--{key} is for --both-sides")
-    from touche_rad.tira.input import configured_turns
-
-    turns = given["turns"]
-    if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
-        turns = configured_turns() or turns
-    return _simulate_with_user(claims, turns, given)
+        return _simulate_both_sides(options)
+    for flag in ("against", "rounds", "words"):
+        if getattr(options, flag) is not None:
+            raise OptionError(f"--{flag} is for --both-sides")
+    return _simulate_with_user(options)
 
 
-def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) -> int:
+def _simulate_with_user(options: SimulateOptions) -> int:
     from touche_rad import files
-    from touche_rad.cli import dry_run
     from touche_rad.runs import simulate
+    from touche_rad.tira.input import configured_turns
     from touche_rad.users import EndpointChoice, Speaker, parse_user
 
-    places = run_files.find_places(
-        "simulate", claims, run_files.output_of(given), {files.Kind.CLAIMS}, "simulations.jsonl"
-    )
-    user = parse_user(given["user"], given["options"].get("user", {}))
-    debater = prepare.select_main("debater", given)
+    turns = options.turns or configured_turns() or TURNS
+    output, kinds = run_files.output_of(options), {files.Kind.CLAIMS}
+    places = run_files.find_places("simulate", options.claims, output, kinds, "simulations.jsonl")
+    user = parse_user(options.user, options.plugin_options.of("user"))
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
     plugins = (debater.plugin, user.plugin)
 
-    def make(services: Services, *, sample: bool = False) -> Work[Any]:
+    def work(services: Services, *, estimate: bool = False) -> Work[Any]:
         # A user with an endpoint of its own is not called for an estimate.
-        external = sample and user.is_external
+        speaker = (
+            Speaker(user.fallback(services))
+            if estimate and user.is_external
+            else user.speaker(services, options.deadline)
+        )
         return simulate.work(
             places.source,
-            prepare.make_answerer(given, debater, services),
-            Speaker(user.fallback(services))
-            if external
-            else user.speaker(services, given["deadline"]),
-            identity=_identity(given, debater, services, *plugins) | user.identity,
+            _answerer(options, debater, services),
+            speaker,
+            identity=_identity(options, debater, services, *plugins) | user.identity,
             turns=turns,
         )
 
-    if given["dry_run"]:
-        return dry_run.run("simulate", given, plugins, partial(make, sample=True), index=True)
-    if isinstance(user, EndpointChoice):
+    if isinstance(user, EndpointChoice) and not options.dry_run:
         from touche_rad.cli.dead_endpoint import check_user
 
-        check_user(user.endpoint(), given, must_answer=not prepare.is_tira(places.out))
-    services = prepare.open_services(given, *plugins, out=places.out, index=True)
-    work = make(services)
+        check_user(user.endpoint(), options, must_answer=not prepare.is_tira(places.out))
     return run_files.run_on_files(
         "simulating",
-        given,
+        options,
         places,
-        debater.method(work.identity),
+        plugins,
+        debater.method,
         work,
-        services,
-        index=services.index,
-        make=make,
+        index=True,
+        estimate=partial(work, estimate=True),
     )
 
 
-def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
+def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad import files
-    from touche_rad.cli import dry_run
     from touche_rad.cli.tournament_run import make_entrants
     from touche_rad.contests import two_sides
+    from touche_rad.runs.runner import identity_of
 
-    debater = prepare.select_main("debater", given)
-    other = prepare.select("debater", given["against"]) if given["against"] else debater
-    words = given["max_words"] if given["words"] is None else given["words"]
-    kinds = {files.Kind.CLAIMS, *files.DEBATES}
-    output = run_files.output_of(given)
-    places = run_files.find_places("simulate", claims, output, kinds, "contests.jsonl")
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    other = prepare.select("debater", options.against) if options.against else debater
+    words = options.max_words if options.words is None else options.words
+    deadline = options.deadline
+    output, kinds = run_files.output_of(options), {files.Kind.CLAIMS, *files.DEBATES}
+    places = run_files.find_places("simulate", options.claims, output, kinds, "contests.jsonl")
     several = [debater, other] if other.tag != debater.tag else [debater]
     plugins = [one.plugin for one in several]
-    rounds = given["rounds"] or ROUNDS
 
-    def make(services: Services) -> Work[Any]:
-        players = make_entrants(several, given, services, max_words=words)
-        stage = two_sides.Stage(players, rounds, services.index)
-        identity = prepare.identify(given, services, *plugins, words=words)
+    def work(services: Services) -> Work[Any]:
+        players = make_entrants(several, services, max_words=words, deadline=deadline)
+        stage = two_sides.Stage(players, options.rounds or ROUNDS, services.index)
+        identity = identity_of(services, *plugins, deadline=deadline, words=words)
         return two_sides.work(places.source, stage, identity=identity)
 
-    if given["dry_run"]:
-        return dry_run.run("simulate", given, plugins, make, index=True)
-    services = prepare.open_services(given, *plugins, out=places.out, index=True)
-    work = make(services)
-    method = {
-        "name": debater.tag,
-        "kind": "debater",
-        "against": several[-1].tag,
-        "run": work.identity,
-    }
-    return run_files.run_on_files(
-        "debating",
-        given,
-        places,
-        method,
-        work,
-        services,
-        index=services.index,
-        make=make,
-    )
+    def method(identity: Mapping[str, Any]) -> Mapping[str, Any]:
+        against = several[-1].tag
+        return {"name": debater.tag, "kind": "debater", "against": against, "run": identity}
+
+    return run_files.run_on_files("debating", options, places, plugins, method, work, index=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli.options import PluginSpec
+from touche_rad.cli.options import Common, PluginSpec
 from touche_rad.errors import OptionError, UserError, nearest
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
 
-Given = Mapping[str, Any]
-"""The values of a command's options."""
 MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
 NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments: -i demo"
 _ALONE, _WITH_MODEL = 4, 64
@@ -73,12 +71,6 @@ def select(kind: Kind, spec: PluginSpec, options: Mapping[str, str] | None = Non
     return Selected(plugin, merged, plugin.identity(plugin.parse(merged)))
 
 
-def select_main(kind: Kind, given: Given) -> Selected:
-    """Select the plugin of `-d`, `-j` or `-r`, with its options from `-O`."""
-    key = "judge" if kind == "panel" else kind
-    return select(kind, given[key], given["options"].get(key))
-
-
 def is_panel(name: str) -> bool:
     """Whether this is the name of a panel, which judges whole debates."""
     from touche_rad.plugins import registered
@@ -87,7 +79,7 @@ def is_panel(name: str) -> bool:
 
 
 def open_services(
-    given: Given,
+    options: Common,
     *plugins: Plugin,
     out: Path | None = None,
     index: bool | None = None,
@@ -97,7 +89,7 @@ def open_services(
     """Open what the plugins share: the index and the language model.
 
     Args:
-        given: The values of the command's options.
+        options: The options of the command.
         plugins: The plugins.
         out: The run, beside which the trace of the model calls is written.
         index: Whether to open an index. Default: if the user or a plugin asks for one.
@@ -106,14 +98,14 @@ def open_services(
     """
     from touche_rad.plugins import Services
 
-    model = model_for(given, *plugins, out=out, must_answer=must_answer)
+    model = model_for(options, *plugins, out=out, must_answer=must_answer)
     if index is None:
-        index = bool(given["index"]) or any("index" in plugin.needs for plugin in plugins)
-    opened = open_index_of(given, or_demo=or_demo) if index else None
-    return Services(opened, given["seed"], model)
+        index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
+    opened = open_index_of(options, or_demo=or_demo) if index else None
+    return Services(opened, options.seed, model)
 
 
-def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
+def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
     """Open the index of `-i`; with `or_demo`, the demo collection's if there is none.
 
     Under TIRA the demo collection stands in for a missing index: a run that does not start has no
@@ -122,18 +114,17 @@ def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
     from touche_rad.demo import DEMO
     from touche_rad.plugins import open_index
 
-    if not given["index"] and or_demo:
-        if not given.get("quiet"):
+    if not options.index and or_demo:
+        if not options.quiet:
             notice = f"index: the demo collection, on 18 topics only; for your own: {MAKE_INDEX}"
             if sys.stderr.isatty():
                 from touche_rad.cli.console import fitted
 
                 notice = fitted(notice, sys.stderr)
             click.echo(notice, err=True)
-    elif not given["index"] and not under_tira():
+    elif not options.index and not under_tira():
         raise UserError(NO_INDEX)
-    place: str = given["index"] or DEMO
-    spare = given.get("spare_index")
+    place, spare = options.index or DEMO, options.spare_index
     if spare is None:
         return open_index(place)
     from touche_rad.plugins.indexes import FallbackIndex
@@ -141,7 +132,7 @@ def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
     return FallbackIndex(lambda: open_index(place), open_index(spare))
 
 
-def check_demo(given: Given, index: ArgumentIndex | None) -> tuple[bool, tuple[str, ...]]:
+def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tuple[str, ...]]:
     """Return whether the index is the demo collection, and a warning if the user did not choose it.
 
     The warning is also printed. The index of an image that was built without a collection comes
@@ -159,35 +150,35 @@ def check_demo(given: Given, index: ArgumentIndex | None) -> tuple[bool, tuple[s
         return False, ()
     context = click.get_current_context(silent=True)
     source = context.get_parameter_source("index") if context else None
-    chosen = given["index"] == DEMO or source is not ParameterSource.ENVIRONMENT
+    chosen = options.index == DEMO or source is not ParameterSource.ENVIRONMENT
     if chosen and not under_tira():
         return True, ()
-    say(f"warning: {DEMO_INDEX}", quiet=given["quiet"])
+    say(f"warning: {DEMO_INDEX}", quiet=options.quiet)
     return True, (DEMO_INDEX,)
 
 
-def names_model(given: Given) -> bool:
+def names_model(options: Common) -> bool:
     """Whether the user names a language model, by `-m` or in the environment."""
     from touche_rad.models.endpoint import URL
 
-    return bool(given.get("model") or os.environ.get(URL))
+    return bool(options.model or os.environ.get(URL))
 
 
-def parallel(given: Given, *, model: bool) -> int:
+def parallel(options: Common, *, model: bool) -> int:
     """Return how many debates are processed at a time.
 
     A debate mostly waits for a server of a model, which answers many calls in little more time than
     one. An answer with a time limit would lose it while it waits for others; the workers of a
     cluster divide the debates between them.
     """
-    if given["workers"]:
-        return int(given["workers"])
-    alone = given.get("deadline") or given.get("engine") == "ray" or not model
+    if options.workers:
+        return options.workers
+    alone = options.deadline or options.engine == "ray" or not model
     return _ALONE if alone else _WITH_MODEL
 
 
 def model_for(
-    given: Given, *plugins: Plugin, out: Path | None = None, must_answer: bool = True
+    options: Common, *plugins: Plugin, out: Path | None = None, must_answer: bool = True
 ) -> Model | None:
     """Return the model if a plugin needs one, or uses one and the user names one.
 
@@ -196,31 +187,31 @@ def model_for(
     from touche_rad.cli.console import say
     from touche_rad.plugins.registry import A_MODEL
 
-    named = names_model(given)
+    named = names_model(options)
     if not named:
         for plugin in plugins:
             if "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
     elif any(one.uses_model for one in plugins):
-        return open_model(given, out, must_answer=must_answer and not (out and is_tira(out)))
-    if given.get("model"):
+        return open_model(options, out, must_answer=must_answer and not (out and is_tira(out)))
+    if options.model:
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
-        say(f"note: -m is not used: {names} works without a model", quiet=given["quiet"])
+        say(f"note: -m is not used: {names} works without a model", quiet=options.quiet)
     return None
 
 
-def open_model(given: Given, out: Path | None = None, *, must_answer: bool = True) -> Model:
+def open_model(options: Common, out: Path | None = None, *, must_answer: bool = True) -> Model:
     """Make the model that the options describe, and check its endpoint."""
-    model = make_model(given, out)
-    check_endpoint(model, given, must_answer=must_answer)
+    model = make_model(options, out)
+    check_endpoint(model, options, must_answer=must_answer)
     return model
 
 
-def make_model(given: Given, out: Path | None = None, backend: Backend | None = None) -> Model:
+def make_model(options: Common, out: Path | None = None, backend: Backend | None = None) -> Model:
     """Make the model that the options describe; nothing is started yet.
 
     Args:
-        given: The values of the command's options.
+        options: The options of the command.
         out: The run, beside which the trace of the model calls is written.
         backend: The backend, if other models use it too; the caller closes it.
     """
@@ -230,27 +221,26 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
     from touche_rad.models.model import open_backend
     from touche_rad.models.usage import Usage
 
-    options, seed = given.get("options", {}), given.get("seed", 0)
     opened = backend or open_backend(
-        given.get("model"),
-        vllm=options.get("vllm", {}),
-        seed=seed,
-        report=lambda line: say(line, quiet=given.get("quiet", False)),
+        options.model,
+        vllm=options.plugin_options.of("vllm"),
+        seed=options.seed,
+        report=lambda line: say(line, quiet=options.quiet),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
     )
-    share = given["shard"].share if given.get("shard") is not None else (lambda limit: limit)
-    usage = Usage(
-        share(given.get("max_calls")), share(given.get("max_tokens")), given.get("run_deadline")
-    )
-    trace = beside(out, TRACE) if out and given.get("trace", True) else None
+    calls, tokens = options.max_calls, options.max_tokens
+    if options.shard is not None:
+        calls, tokens = options.shard.share(calls), options.shard.share(tokens)
+    usage = Usage(calls, tokens, options.run_deadline)
+    trace = beside(out, TRACE) if out and options.trace else None
     if trace:
         with suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
-    settings, limits = model_settings(options.get("model", {}), seed)
-    if given.get("workers"):
-        limits.setdefault("at_once", given["workers"])
-    cache, behind = given.get("cache"), None
-    own = given.get("shard") is not None or given.get("in_worker", False)
+    settings, limits = model_settings(options.plugin_options.of("model"), options.seed)
+    if options.workers:
+        limits.setdefault("at_once", options.workers)
+    cache, behind = options.cache, None
+    own = options.shard is not None or options.in_worker
     if own and cache is not None and out is not None:
         from touche_rad.runs.parts import CACHE
 
@@ -267,12 +257,12 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
     )
 
 
-def check_endpoint(model: Model, given: Given, *, must_answer: bool = True) -> None:
+def check_endpoint(model: Model, options: Common, *, must_answer: bool = True) -> None:
     """Check that the model's endpoint can be used; with `--wait`, wait until it can.
 
     Args:
         model: The model.
-        given: The values of the command's options.
+        options: The options of the command.
         must_answer: Whether to stop otherwise, unless a cache may have the answers.
 
     Raises:
@@ -288,7 +278,7 @@ def check_endpoint(model: Model, given: Given, *, must_answer: bool = True) -> N
     except ModelError as error:
         from touche_rad.cli.dead_endpoint import wait_or_stop
 
-        wait_or_stop(model, error, given, must_answer=must_answer)
+        wait_or_stop(model, error, options, must_answer=must_answer)
     for line in model.warnings:
         say(f"warning: {line}")
 
@@ -314,12 +304,12 @@ _MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
 _MODEL_LIMITS = ("deadline", "at_once")
 
 
-def model_settings(given: Mapping[str, str], seed: int) -> tuple[Any, dict[str, Any]]:
+def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, Any]]:
     """Parse `-O model.KEY=VALUE` into the settings of requests and the limits of the client."""
     from touche_rad.models.model import Settings
 
     values: dict[str, Any] = {"seed": seed}
-    for key, text in given.items():
+    for key, text in texts.items():
         if key not in _MODEL_SETTINGS:
             raise OptionError(f"model has no option {key!r}{nearest(key, _MODEL_SETTINGS)}")
         try:
@@ -343,32 +333,17 @@ def count_calls(model: Model | None) -> Callable[[], str]:
 
 
 def make_answerer(
-    given: Given, debater: Selected, services: Services, *, max_words: int | None = None
+    debater: Selected, services: Services, *, max_words: int, deadline: float | None
 ) -> Answerer:
     """Make a debater with its fallbacks."""
     from touche_rad.runs.answering import Answerer, make_chain
 
-    words = given["max_words"] if max_words is None else max_words
     return Answerer(
         make_chain(debater.name, debater.options, services),
         services.index,
-        max_words=words,
-        deadline=given["deadline"],
+        max_words=max_words,
+        deadline=deadline,
     )
-
-
-def identify(given: Given, services: Services, *plugins: Plugin, **first: Any) -> dict[str, Any]:
-    """Return everything that decides a run's results; a run with another identity cannot resume.
-
-    Args:
-        given: The values of the command's options.
-        services: The index and the model.
-        plugins: The plugins; the model is part of the identity if one of them uses it.
-        first: What comes first, such as the tag of the main plugin.
-    """
-    from touche_rad.runs.runner import identity_of
-
-    return identity_of(services, *plugins, deadline=given.get("deadline"), **first)
 
 
 def under_tira() -> bool:

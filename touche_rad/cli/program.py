@@ -211,8 +211,6 @@ def _stop_message(ctx: click.Context) -> str:
 def _show(value: Any) -> str:
     from touche_rad.text import redact
 
-    if isinstance(value, Mapping):
-        value = [f"{of}.{key}={text}" for of, inner in value.items() for key, text in inner.items()]
     if isinstance(value, tuple | list):
         return " ".join(map(_show, value)) or "none"
     return redact("none" if value is None else str(value))

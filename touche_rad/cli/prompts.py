@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import next_step, say
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.text import printable
@@ -135,7 +135,7 @@ def _play(
 
     backend = Examples()
     wanted = plugin.kind == "debater" or "index" in plugin.needs
-    index = prepare.open_index_of(given, or_demo=True) if wanted else None
+    index = prepare.open_index_of(opt.common(given), or_demo=True) if wanted else None
     services = Services(index, given["seed"], Model(backend))
     debate = _first_debate(path or demo_file("debates.jsonl"))
     anyio.run(_answer_or_judge, plugin, options, services, debate)

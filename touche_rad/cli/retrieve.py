@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.tables import Column, render_table
@@ -79,9 +79,13 @@ def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) 
     from touche_rad.text import redact
 
     pairs = _queries(queries, utterance)
-    retriever = prepare.select_main("retriever", given)
+    retriever = opt.select_main("retriever", given)
     services = prepare.open_services(
-        given, retriever.plugin, out=given["output"], index=True, or_demo=utterance is not None
+        opt.common(given),
+        retriever.plugin,
+        out=given["output"],
+        index=True,
+        or_demo=utterance is not None,
     )
     searcher = retriever.make(services)
     tag = given["tag"] or redact(retriever.tag).replace(" ", "_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
-    Given,
     beside,
     check_demo,
     count_calls,
     is_tira,
     is_tira_output,
+    open_services,
     parallel,
 )
 from touche_rad.errors import OptionError, UserError
@@ -26,7 +27,7 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.plugins import ArgumentIndex, Services
+    from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.parts import Part
     from touche_rad.runs.ray import RayEngine
     from touche_rad.runs.work import Work
@@ -51,17 +52,15 @@ class Places:
     status: Path | None = None
 
 
-def output_of(given: Given) -> Path | None:
+def output_of(options: FileOptions) -> Path | None:
     """Return the output of `-o`, or that of the part with `--shard`; a dry run needs no output."""
-    if given["shard"] is None:
-        return given["output"] or (Path(os.devnull) if given["dry_run"] else None)
-    if given["dry_run"]:
+    if options.shard is None:
+        return options.output or (Path(os.devnull) if options.dry_run else None)
+    if options.dry_run:
         raise OptionError("--dry-run is for the whole run: leave out --shard")
-    out: Path | None = given["output"]
-    if out is None:
+    if options.output is None:
         raise OptionError("--shard is for a run with an output: add -o RUN")
-    folder: Path = given["shard"].folder(out)
-    return folder / out.name
+    return options.shard.folder(options.output) / options.output.name
 
 
 def find_places(
@@ -98,26 +97,26 @@ def find_places(
 
 def run_on_files(
     title: str,
-    given: Given,
+    options: FileOptions,
     places: Places,
-    method: Mapping[str, Any],
-    work: Work[Any],
-    services: Services,
-    *,
-    index: ArgumentIndex | None,
+    plugins: Sequence[Plugin],
+    describe: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     make: Make,
+    *,
+    index: bool = False,
+    estimate: Make | None = None,
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
 
     Args:
         title: What the progress bar shows.
-        given: The values of the command's options.
+        options: The options of the command.
         places: Input, output and status file.
-        method: The description of the method, for ir_metadata.
-        work: The work on the units of the input.
-        services: What the plugins use.
-        index: The index that the results depend on, if there is one.
-        make: Makes the same work from other services, in the tasks of `--engine ray`.
+        plugins: The plugins that are used.
+        describe: Describes the method for ir_metadata, from the identity of the run.
+        make: Makes the work from the services; each task of `--engine ray` calls it, too.
+        index: Whether the command always opens an index.
+        estimate: Makes the work for `--dry-run`, if it is another one.
     """
     from touche_rad import files
     from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
@@ -126,27 +125,34 @@ def run_on_files(
     from touche_rad.runs.runner import run
     from touche_rad.runs.work import RunOptions
 
+    if options.dry_run:
+        from touche_rad.cli import dry_run
+
+        return dry_run.run(options, plugins, estimate or make, index=index)
+    services = open_services(options, *plugins, out=places.out, index=index or None)
+    work = make(services)
+    needs_index = index or any("index" in plugin.needs for plugin in plugins)
     begun = datetime.now().astimezone()
-    engine = _engine(given, places, work, services, make)
-    demo, warnings = check_demo(given, index)
-    replace = given["replace"] or is_tira_output(places.out.parent)
+    engine = _engine(options, places, work, services, make)
+    demo, warnings = check_demo(options, services.index if needs_index else None)
+    replace = options.replace or is_tira_output(places.out.parent)
     model = services.model
-    part = _part(given, places)
+    part = _part(options, places)
     with (
-        _metadata(work.verb, places, given, method),
-        progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
+        _metadata(work.verb, places, options, describe(work.identity)),
+        progress(title, quiet=options.quiet, describe=count_calls(model)) as report,
     ):
         run_options = RunOptions(
-            parallel(given, model=model is not None),
-            given["restart"],
+            parallel(options, model=model is not None),
+            options.restart,
             replace,
-            files.BadLines(skip=given["skip_bad"]),
+            files.BadLines(skip=options.skip_bad),
             report,
             places.status or status_beside(places.out),
             model,
             warnings,
             demo,
-            strict=given.get("strict", False),
+            strict=options.strict,
             hand_in=is_tira(places.out),
             errors=beside(places.out, ERRORS),
             part=part,
@@ -156,56 +162,56 @@ def run_on_files(
     if part is not None and status.finished < begun:
         say(
             f"shard {part.shard} is finished already; --restart makes it again",
-            quiet=given["quiet"],
+            quiet=options.quiet,
         )
     for line in status.lines():
-        say(line, quiet=given["quiet"] and not line.startswith(WARNING))
-    say(f"written: {places.out}", quiet=given["quiet"])
+        say(line, quiet=options.quiet and not line.startswith(WARNING))
+    say(f"written: {places.out}", quiet=options.quiet)
     if part is not None:
         missing = part.others_missing()
         if missing:
             say(
                 f"merge also needs: shard {', '.join(map(str, missing[:_SHOWN]))}"
                 f"{', ...' if len(missing) > _SHOWN else ''}",
-                quiet=given["quiet"],
+                quiet=options.quiet,
             )
-        next_step(["merge", part.folder.parent, "-o", part.run], quiet=given["quiet"])
+        next_step(["merge", part.folder.parent, "-o", part.run], quiet=options.quiet)
         return 0
     code = end_of_run(status, places.out)
     if places.status is None and not code:
-        steps = next_after(places.out, places.source, given["index"], demo=demo)
+        steps = next_after(places.out, places.source, options.index, demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
             say(
                 "note: answers from the demo's arguments, on 18 topics, are not fit to hand in",
-                quiet=given["quiet"],
+                quiet=options.quiet,
             )
-        next_step(*steps, quiet=given["quiet"])
+        next_step(*steps, quiet=options.quiet)
     return code
 
 
 def _engine(
-    given: Given, places: Places, work: Work[Any], services: Services, make: Make
+    options: FileOptions, places: Places, work: Work[Any], services: Services, make: Make
 ) -> RayEngine | None:
     """Return the engine of `--engine ray`; its modules are imported only for that."""
-    if given["engine"] == "local":
-        if given["actors"] is not None:
+    if options.engine == "local":
+        if options.actors is not None:
             raise OptionError("--actors is for --engine ray")
         return None
     from touche_rad.cli.engine import ray_engine
 
-    return ray_engine(given, make, work, services, places.out)
+    return ray_engine(options, make, work, services, places.out)
 
 
-def _part(given: Given, places: Places) -> Part | None:
+def _part(options: FileOptions, places: Places) -> Part | None:
     """Return the part of the run that `--shard` asks for."""
-    if given["shard"] is None:
+    if options.shard is None or options.output is None:
         return None
     from touche_rad.cli.program import WORDS
     from touche_rad.runs.parts import Part
 
     context = click.get_current_context()
     words = (str(context.info_name), *context.meta[WORDS])
-    return Part(given["shard"], places.out.parent, given["output"], places.source, words)
+    return Part(options.shard, places.out.parent, options.output, places.source, words)
 
 
 def end_of_run(status: Status, out: Path) -> int:
@@ -219,11 +225,13 @@ def end_of_run(status: Status, out: Path) -> int:
 
 
 @contextmanager
-def _metadata(verb: str, places: Places, given: Given, method: Mapping[str, Any]) -> Iterator[None]:
+def _metadata(
+    verb: str, places: Places, options: FileOptions, method: Mapping[str, Any]
+) -> Iterator[None]:
     """Measure the run, and write ir_metadata beside it if the user or TIRA wants it."""
     from touche_rad.cli.console import say
 
-    wanted, under_tira = given["metadata"], is_tira_output(places.out.parent)
+    wanted, under_tira = options.metadata, is_tira_output(places.out.parent)
     if wanted is False or (wanted is None and not under_tira):
         yield
         return
@@ -236,4 +244,4 @@ def _metadata(verb: str, places: Places, given: Given, method: Mapping[str, Any]
     with metadata.Tracked(path, verb, method) as tracker:
         yield
     if tracker.failure:
-        say(f"note: no ir_metadata was written: {tracker.failure}", quiet=given["quiet"])
+        say(f"note: no ir_metadata was written: {tracker.failure}", quiet=options.quiet)

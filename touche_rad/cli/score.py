@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import progress, say, terminal_width
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import printable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.errors import UserError
@@ -186,11 +186,16 @@ def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits
 
-    debater = prepare.select_main("debater", given)
-    judge = prepare.select_main("judge", given)
+    debater = opt.select_main("debater", given)
+    judge = opt.select_main("judge", given)
     also = page_offer.Also(given, debater, judge)
     services = prepare.open_services(
-        given, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
+        opt.common(given),
+        debater.plugin,
+        judge.plugin,
+        *also.plugins,
+        index=True,
+        must_answer=False,
     )
     if given["processes"] > 1 and services.model is not None:
         raise UserError(
@@ -212,7 +217,7 @@ def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
         offer=also.offer(answerer, made, services),
     )
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
-    prepare.check_demo(given, services.index)
+    prepare.check_demo(opt.common(given), services.index)
     _raise_open_files_limit()
     _collect_garbage_rarely()
     return app

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touche_rad.cli import complete, prepare
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import say, terminal_width
 from touche_rad.cli.tables import wrap
 from touche_rad.errors import OptionError, nearest
@@ -51,7 +51,7 @@ def list_command(name: str | None, as_json: bool) -> None:
         for row in rows:
             listing.print_plugin(row)
     else:
-        listing.print_table(rows, model=prepare.names_model({}))
+        listing.print_table(rows, model=prepare.names_model(opt.common({})))
 
 
 @opt.command(

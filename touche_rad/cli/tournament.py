@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, say, terminal_width
 from touche_rad.cli.prepare import Selected
@@ -102,7 +102,9 @@ def tournament_command(claims: Path, **given: Any) -> int:
     budgets = Budgets(given["max_calls"], given["max_tokens"])
     unlimited = {**given, "max_calls": None, "max_tokens": None}
     plugins = [one.plugin for one in debaters]
-    services = prepare.open_services(unlimited, *plugins, out=folder.contests, index=True)
+    services = prepare.open_services(
+        opt.common(unlimited), *plugins, out=folder.contests, index=True
+    )
     entrants = make_entrants(
         debaters, unlimited, services, max_words=given["words"], limit=budgets.model_of
     )

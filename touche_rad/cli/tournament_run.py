@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import files
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import progress, say
 from touche_rad.cli.prepare import Selected
@@ -33,19 +33,19 @@ JUDGE_PANEL: Final = "grice"
 
 def make_entrants(
     debaters: Sequence[Selected],
-    given: prepare.Given,
     services: Services,
     *,
     max_words: int,
+    deadline: float | None,
     limit: Callable[[Model, str], Model] = lambda model, name: model,
 ) -> tuple[Entrant, ...]:
     """Make debaters that play against each other.
 
     Args:
         debaters: The debaters.
-        given: The values of the command's options.
         services: The index and the model.
         max_words: Maximum words of a speech; 0 = no limit.
+        deadline: Time limit of a speech in seconds.
         limit: Returns the model that a debater uses, such as one with a budget.
     """
     from touche_rad.contests.two_sides import Entrant
@@ -56,7 +56,7 @@ def make_entrants(
         own = replace(services, model=limit(model, debater.tag)) if model else services
         options = _with_max_words(debater.plugin, debater.options, max_words)
         answerer = prepare.make_answerer(
-            given, replace(debater, options=options), own, max_words=max_words
+            replace(debater, options=options), own, max_words=max_words, deadline=deadline
         )
         entrants.append(Entrant(debater.tag, answerer))
     return tuple(entrants)
@@ -74,7 +74,7 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
 
 def play_debates(
     claims: Path,
-    given: prepare.Given,
+    given: Mapping[str, Any],
     folder: Folder,
     entrants: tuple[Entrant, ...],
     services: Services,
@@ -116,7 +116,7 @@ def play_debates(
         folder.restart()
     elif is_done:
         return 0
-    demo, warnings = prepare.check_demo(given, services.index)
+    demo, warnings = prepare.check_demo(opt.common(given), services.index)
     made = RunOptions(
         bad=files.BadLines(skip=given["skip_bad"]),
         model=services.model,
@@ -127,7 +127,7 @@ def play_debates(
 
 
 def _run(
-    given: prepare.Given,
+    given: Mapping[str, Any],
     folder: Folder,
     work: Work[Any],
     out: Path,
@@ -142,7 +142,7 @@ def _run(
     with progress(what, quiet=given["quiet"], describe=describe) as report:
         settings = replace(
             options,
-            workers=prepare.parallel(given, model=options.model is not None),
+            workers=prepare.parallel(opt.common(given), model=options.model is not None),
             progress=report,
             replace=given["replace"] or bool(folder.settings_of(out)),
             status_path=status_beside(out),
@@ -158,7 +158,7 @@ def _run(
 class Judging:
     """The panel of a tournament. It is made before the debates, so that errors come early."""
 
-    def __init__(self, given: prepare.Given, folder: Folder) -> None:
+    def __init__(self, given: Mapping[str, Any], folder: Folder) -> None:
         self.given, self.folder = given, folder
         spec: opt.PluginSpec = given["judge"]
         if not prepare.is_panel(spec.name):
@@ -167,7 +167,7 @@ class Judging:
         panel = prepare.select("panel", spec, given["options"].get("judge"))
         unlimited = dict.fromkeys(("max_calls", "max_tokens", "deadline"))
         settings = {**given, **unlimited, "model": given["judge_model"] or given["model"]}
-        services = prepare.open_services(settings, panel.plugin, out=folder.outcomes)
+        services = prepare.open_services(opt.common(settings), panel.plugin, out=folder.outcomes)
         self.model = services.model
         self.panel = panel.make(services)
         self.identity = prepare.identify(settings, services, panel.plugin, judge=panel.tag)

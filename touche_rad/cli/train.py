@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from touche_rad.cli import help_text
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.fine_tune import FINE_TUNING
 from touche_rad.cli.program import Command

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import options as opt
+from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import say
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.errors import ToucheRadError, UserError, WorkError
@@ -147,7 +148,7 @@ class Trial:
 
     def _find_plugin(self, kind: Any, spec: PluginSpec) -> str:
         selected = prepare.select(kind, spec)
-        named = prepare.names_model(self.given)
+        named = prepare.names_model(opt.common(self.given))
         missing = selected.plugin.missing(index=True, model=named)
         if missing:
             raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
@@ -159,7 +160,9 @@ class Trial:
             plugins.append(prepare.select("debater", self.debater).plugin)
         if self.judge is not None:
             plugins.append(prepare.select("judge", self.judge).plugin)
-        return prepare.names_model(self.given) and any(one.uses_model for one in plugins)
+        return prepare.names_model(opt.common(self.given)) and any(
+            one.uses_model for one in plugins
+        )
 
     def _ask_model(self) -> str:
         """Ask the model once; a plugin without a model needs no answer."""
@@ -172,7 +175,7 @@ class Trial:
         from touche_rad.models.checks import Check, checks
 
         async def ask() -> Check:
-            model = prepare.make_model({**self.given, "quiet": True})
+            model = prepare.make_model(opt.common({**self.given, "quiet": True}))
             try:
                 async with aclosing(checks(model)) as results:  # type: ignore[type-var]
                     return await anext(results)
