@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
 from touche_rad.cli import help_text, prepare
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
-from touche_rad.cli.program import Command
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError
 
@@ -30,26 +30,28 @@ _JUDGES: Final = ("grounded", "length")
 _BASELINES: Final = ("verbatim", "length")
 """Entries of the defaults that are baselines."""
 _RESULTS: Final = "results"
-_INDEX: Final = click.option(
-    "-i",
-    "--index",
-    envvar="TOUCHE_RAD_INDEX",
-    metavar="DIR",
-    help="Argument index, instead of the plan's.",
-)
-_RUN: Final = (
-    _INDEX,
-    opt.MODEL,
-    opt.CACHE,
-    opt.WAIT,
-    opt.WITH_TRACE,
-    opt.plugin_options(None),
-    opt.WORKERS,
-    opt.STRICT,
-    opt.REPLACE,
-    opt.RESTART,
-    opt.QUIET,
-)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(opt.Common):
+    """The options of the commands that play a plan."""
+
+    index: Annotated[
+        str | None,
+        opt.option(
+            "Argument index, instead of the plan's.", "-i", "--index", metavar="DIR", env=True
+        ),
+    ] = None
+    model: opt.Model = None
+    cache: opt.Cache = None
+    wait: opt.Wait = None
+    trace: opt.Trace = True
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options(None)] = opt.NONE
+    workers: opt.Workers = None
+    strict: opt.Strict = False
+    replace: opt.Replace = False
+    restart: opt.Restart = False
+    quiet: opt.Quiet = False
 
 
 @click.group("bench", cls=help_text.Group)
@@ -57,47 +59,55 @@ def bench_command() -> None:
     """Make, run and verify a bench: debaters x users x judges x seeds from one file."""
 
 
-@bench_command.command(
+@dataclass(frozen=True, kw_only=True)
+class NewOptions:
+    """The options of `bench new`."""
+
+    folder: Annotated[Path, opt.argument("DIR")]
+    claims: Annotated[Path | None, opt.option("Claims to debate. [default: the demo's]")] = None
+    debates: Annotated[
+        Path | None, opt.option("Labelled debates, on which the judges are scored.")
+    ] = None
+    labels: Annotated[
+        Path | None,
+        opt.option("Labels of these debates. [default: the demo's debates and labels]"),
+    ] = None
+    index: opt.Index = None
+    debaters: Annotated[
+        tuple[opt.PluginSpec, ...],
+        opt.plugin(
+            f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
+            "-d",
+            "--debater",
+            kinds=("debater",),
+        ),
+    ] = ()
+    judges: Annotated[
+        tuple[opt.PluginSpec, ...],
+        opt.plugin(
+            f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
+            "-j",
+            "--judge",
+            kinds=("judge",),
+        ),
+    ] = ()
+    users: Annotated[
+        tuple[str, ...],
+        opt.option("A simulated user; repeatable. [default: rules]", "--user", metavar="NAME|URL"),
+    ] = ()
+    turns: Annotated[int, opt.option("User turns per debate.")] = 5
+    replace: opt.Replace = False
+    quiet: opt.Quiet = False
+
+
+@opt.command(
     "new",
-    cls=Command,
-    examples=(
-        "bench new rad-demo",
-        "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j length",
-        "bench new labelled --debates debates.jsonl --labels labels.jsonl -i demo",
-    ),
+    "bench new rad-demo",
+    "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j length",
+    "bench new labelled --debates debates.jsonl --labels labels.jsonl -i demo",
+    group=bench_command,
 )
-@opt.path_argument("folder", "DIR")
-@opt.options(
-    opt.file("--claims", "Claims to debate. [default: the demo's]"),
-    opt.file("--debates", "Labelled debates, on which the judges are scored."),
-    opt.file("--labels", "Labels of these debates. [default: the demo's debates and labels]"),
-    opt.INDEX,
-    opt.plugin(
-        "-d",
-        "--debater",
-        "debaters",
-        multiple=True,
-        help=f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
-    ),
-    opt.plugin(
-        "-j",
-        "--judge",
-        "judges",
-        multiple=True,
-        help=f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
-    ),
-    click.option(
-        "--user",
-        "users",
-        multiple=True,
-        metavar="NAME|URL",
-        help="A simulated user; repeatable. [default: rules]",
-    ),
-    opt.integer("--turns", "User turns per debate.", 5),
-    opt.REPLACE,
-    opt.QUIET,
-)
-def new(folder: Path, **given: Any) -> int:
+def new(options: NewOptions) -> None:
     """Write the folder of a new bench: bench.toml, copies of the data, and their hashes.
 
     Without options it is a bench of the demo's claims. Change bench.toml as you like before the
@@ -106,31 +116,31 @@ def new(folder: Path, **given: Any) -> int:
     from touche_rad.bench.new import Contents, new_bench
     from touche_rad.files import check_output
 
-    check_output(folder, replace=given["replace"])
-    if (given["labels"] is None) != (given["debates"] is None):
+    folder = options.folder
+    check_output(folder, replace=options.replace)
+    if (options.labels is None) != (options.debates is None):
         raise OptionError("give --debates and --labels together")
-    index = given["index"] or DEMO
+    index = options.index or DEMO
     contents = Contents(
-        data=_data(given),
+        data=_data(options),
         index=index,
-        fingerprint=prepare.open_index_of(opt.common({**given, "index": index})).fingerprint,
-        debaters=[str(one) for one in given["debaters"]] or _DEBATERS,
-        judges=[str(one) for one in given["judges"]] or _JUDGES,
-        users=given["users"] or ("rules",),
-        turns=given["turns"],
-        baselines=() if given["debaters"] or given["judges"] else _BASELINES,
+        fingerprint=prepare.open_index_of(opt.Common(index=index)).fingerprint,
+        debaters=[str(one) for one in options.debaters] or _DEBATERS,
+        judges=[str(one) for one in options.judges] or _JUDGES,
+        users=options.users or ("rules",),
+        turns=options.turns,
+        baselines=() if options.debaters or options.judges else _BASELINES,
     )
-    say(f"written: {new_bench(folder, contents)}", quiet=given["quiet"])
-    next_step(["bench", "run", folder], quiet=given["quiet"])
-    return 0
+    say(f"written: {new_bench(folder, contents)}", quiet=options.quiet)
+    next_step(["bench", "run", folder], quiet=options.quiet)
 
 
-def _data(given: Mapping[str, Any]) -> dict[str, Path]:
+def _data(options: NewOptions) -> dict[str, Path]:
     """Return the files of a new bench; those that are missing are the demo's."""
-    data = {"claims": given["claims"] or demo_file("claims.tsv")}
-    if given["labels"] is not None:
-        data |= {"debates": given["debates"], "labels": given["labels"]}
-    elif given["claims"] is None:
+    data = {"claims": options.claims or demo_file("claims.tsv")}
+    if options.labels is not None and options.debates is not None:
+        data |= {"debates": options.debates, "labels": options.labels}
+    elif options.claims is None:
         data |= {"debates": demo_file("debates.jsonl"), "labels": demo_file("labels.jsonl")}
     for path in data.values():
         if not path.is_file():
@@ -138,22 +148,25 @@ def _data(given: Mapping[str, Any]) -> dict[str, Path]:
     return data
 
 
-@bench_command.command(
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(PlanOptions):
+    """The options of `bench run`."""
+
+    plan: Annotated[Path, opt.argument("DIR|FILE.toml")]
+    output: Annotated[
+        Path | None, opt.output("Folder for the results. [default: DIR/results]", "DIR")
+    ] = None
+    as_json: opt.Json = False
+
+
+@opt.command(
     "run",
-    cls=Command,
-    examples=(
-        "bench run rad-demo",
-        "bench run rad-demo --workers 2 --replace",
-        "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
-    ),
+    "bench run rad-demo",
+    "bench run rad-demo --workers 2 --replace",
+    "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
+    group=bench_command,
 )
-@opt.path_argument("plan", "DIR|FILE.toml")
-@opt.options(
-    opt.output("Folder for the results. [default: DIR/results]", "DIR"),
-    *_RUN,
-    opt.JSON,
-)
-def run(plan: Path, **given: Any) -> int:
+def run(options: RunOptions) -> int:
     """Play all debaters against all users, judge and score them, and write the leaderboard page.
 
     The results are the debates, the verdicts, figures.json, a page, and record.json, which bench
@@ -163,33 +176,40 @@ def run(plan: Path, **given: Any) -> int:
     from touche_rad.bench.new import PLAN
     from touche_rad.bench.plan import load_plan
 
+    plan, output = options.plan, options.output
     path = plan / PLAN if plan.is_dir() else plan
     if plan.is_dir() and not path.is_file():
         raise UserError(f"{plan} has no {PLAN}: make one with: touche-rad bench new {plan}")
-    loaded = load_plan(path).with_model(given["model"])
-    results = given["output"] or (plan / _RESULTS if plan.is_dir() else None)
+    loaded = load_plan(path).with_model(options.model)
+    results = output or (plan / _RESULTS if plan.is_dir() else None)
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
-    bench, computed = _run(loaded, results, given)
-    return _show(bench, computed, given, ["bench", "verify", given["output"] or plan])
+    bench, computed = _run(loaded, results, options)
+    return _show(bench, computed, options)
 
 
-@bench_command.command(
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(PlanOptions):
+    """The options of `bench verify`."""
+
+    folder: Annotated[Path, opt.argument("DIR")]
+    rerun: Annotated[
+        bool, opt.option("Play and judge everything again too, and compare the results.")
+    ] = False
+    output: Annotated[
+        Path | None,
+        opt.output("Folder to keep the second run in. [default: a temporary folder]", "DIR"),
+    ] = None
+
+
+@opt.command(
     "verify",
-    cls=Command,
-    examples=(
-        "bench verify rad-demo",
-        "bench verify results --rerun --cache cache",
-        "bench verify rad-demo --rerun -o again",
-    ),
+    "bench verify rad-demo",
+    "bench verify results --rerun --cache cache",
+    "bench verify rad-demo --rerun -o again",
+    group=bench_command,
 )
-@opt.path_argument("folder", "DIR")
-@opt.options(
-    opt.flag("--rerun", "Play and judge everything again too, and compare the results."),
-    opt.output("Folder to keep the second run in. [default: a temporary folder]", "DIR"),
-    *_RUN,
-)
-def verify(folder: Path, **given: Any) -> int:
+def verify(options: VerifyOptions) -> int:
     """Check all files of a bench, and compute all figures and pages again.
 
     The first difference is printed, with exit code 1. --rerun reports changed options and prompts
@@ -198,29 +218,30 @@ def verify(folder: Path, **given: Any) -> int:
     from touche_rad.bench.record import RECORD
     from touche_rad.bench.verify import Results
 
+    folder, quiet = options.folder, options.quiet
     inner = folder / _RESULTS
     results = Results(inner if (inner / RECORD).is_file() else folder)
     for difference in results.differences():
         return _differs(difference)
     count = len(results.record["outputs"]) + len(results.record["files"])
-    say(f"verified: {count} files, all figures and pages", quiet=given["quiet"])
-    if not given["rerun"]:
-        next_step(["bench", "verify", folder, "--rerun"], quiet=given["quiet"])
+    say(f"verified: {count} files, all figures and pages", quiet=quiet)
+    if not options.rerun:
+        next_step(["bench", "verify", folder, "--rerun"], quiet=quiet)
         return 0
     for line in results.changed_versions():
-        say(f"note: {line}", quiet=given["quiet"])
-    loaded = results.load().with_model(given["model"])
-    for difference in results.changes(loaded, open_index(loaded, given)):
+        say(f"note: {line}", quiet=quiet)
+    loaded = results.load().with_model(options.model)
+    for difference in results.changes(loaded, open_index(loaded, options)):
         return _differs(difference)
     with tempfile.TemporaryDirectory() as temporary:
-        second = given["output"] or Path(temporary)
+        second = options.output or Path(temporary)
         if second.resolve() == results.folder.resolve():
             raise UserError(f"{second} contains the results to compare: choose another -o")
-        _run(loaded, second, given)
-        found = results.difference_from(Results(second))
-    if found is not None:
-        return _differs(found)
-    say("equal: the second run has the same outputs and figures", quiet=given["quiet"])
+        _run(loaded, second, options)
+        changed = results.difference_from(Results(second))
+    if changed is not None:
+        return _differs(changed)
+    say("equal: the second run has the same outputs and figures", quiet=quiet)
     return 0
 
 
@@ -232,25 +253,25 @@ def _differs(difference: str) -> int:
 class _Models:
     """Opens the models that a plan names; all cells share the server of a model."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self.given = given
+    def __init__(self, options: PlanOptions) -> None:
+        self.options = options
         self._backends: dict[str, Backend | None] = {}
 
     def names(self, model: str) -> bool:
         """Whether the plan or the environment names a model."""
-        return prepare.names_model(opt.common({"model": model}))
+        return prepare.names_model(opt.Common(model=model))
 
     def open(self, model: str, out: Path | None, seed: int) -> Model:
         """Return a model whose usage is that of one cell."""
-        given = {**self.given, "model": model or None, "seed": seed}
+        options = replace(self.options, model=model or None, seed=seed)
         if model not in self._backends:
-            self._backends[model] = prepare.make_model(opt.common(given)).backend
-        return prepare.make_model(opt.common(given), out, self._backends[model])
+            self._backends[model] = prepare.make_model(options).backend
+        return prepare.make_model(options, out, self._backends[model])
 
     def check(self, models: Iterable[str]) -> None:
         """Check the endpoint of each model before anything is played."""
         for model in dict.fromkeys(models):
-            prepare.check_endpoint(self.open(model, None, 0), self.given)
+            prepare.check_endpoint(self.open(model, None, 0), self.options)
 
     async def close(self) -> None:
         """Close connections and stop servers."""
@@ -259,25 +280,23 @@ class _Models:
                 await backend.close()
 
 
-def open_index(loaded: Loaded, given: Mapping[str, Any]) -> Any:
+def open_index(loaded: Loaded, options: PlanOptions) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
     needed = loaded.debaters or any("index" in one.needs for one in loaded.plugins)
-    place = given["index"] or loaded.plan.index
+    place = options.index or loaded.plan.index
     if not place or not needed:
         return None
-    if given["index"]:
-        return prepare.open_index_of(opt.common(given))
+    if options.index:
+        return prepare.open_index_of(options)
     beside = Path(os.path.normpath(loaded.folder / place))
     try:
         is_folder = place != DEMO and beside.is_dir()
-        return prepare.open_index_of(
-            opt.common({**given, "index": str(beside) if is_folder else place})
-        )
+        return prepare.open_index_of(replace(options, index=str(beside) if is_folder else place))
     except UserError as error:
         raise InputError(loaded.path, str(error), field="index") from None
 
 
-def _run(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Bench, Computed]:
+def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Computed]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     import anyio
 
@@ -285,20 +304,20 @@ def _run(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Bench
     from touche_rad.runs.folders import alone_in
     from touche_rad.runs.runner import Interrupted
 
-    models = _Models(given)
+    models = _Models(options)
     loaded.require_models(named=models.names(""))
-    bench = Bench(loaded, results, open_index(loaded, given), models)
+    bench = Bench(loaded, results, open_index(loaded, options), models)
     bench.check_index()
     asked = [one.model for one in loaded.entries if one.plugin.uses_model]
     models.check(model for model in asked if models.names(model))
-    _check_users(loaded, given)
+    _check_users(loaded, options)
     with alone_in(results):
-        with progress("playing and judging", quiet=given["quiet"]) as report:
+        with progress("playing and judging", quiet=options.quiet) as report:
             settings = Settings(
-                workers=prepare.parallel(opt.common(given), model=bool(asked)),
-                strict=given["strict"],
-                replace=given["replace"],
-                restart=given["restart"],
+                workers=prepare.parallel(options, model=bool(asked)),
+                strict=options.strict,
+                replace=options.replace,
+                restart=options.restart,
                 progress=report,
             )
             try:
@@ -311,23 +330,21 @@ def _run(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Bench
         return bench, bench.finish()
 
 
-def _check_users(loaded: Loaded, given: Mapping[str, Any]) -> None:
+def _check_users(loaded: Loaded, options: PlanOptions) -> None:
     from touche_rad.cli.dead_endpoint import check_user
     from touche_rad.users import EndpointChoice
 
     for user in loaded.users:
         if isinstance(user.choice, EndpointChoice):
-            check_user(user.choice.endpoint(), given, must_answer=True)
+            check_user(user.choice.endpoint(), options, must_answer=True)
 
 
-def _show(
-    bench: Bench, computed: Computed, given: Mapping[str, Any], following: Sequence[Any]
-) -> int:
+def _show(bench: Bench, computed: Computed, options: RunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
     from touche_rad.bench.record import PAGE
     from touche_rad.report.page import INDEX
 
-    if given["as_json"]:
+    if options.as_json:
         click.echo(json.dumps(computed.figures.to_json(), ensure_ascii=False, indent=2))
     else:
         shown = [computed.figures.lines(terminal_width())]
@@ -338,9 +355,9 @@ def _show(
     for line in bench.warnings():
         say(f"warning: {line}")
     results = Path(os.path.relpath(bench.results))
-    say(f"written: {results}", quiet=given["quiet"])
-    next_step(following, quiet=given["quiet"])
-    next_page(results / PAGE / INDEX, further=True, quiet=given["quiet"])
+    say(f"written: {results}", quiet=options.quiet)
+    next_step(["bench", "verify", options.output or options.plan], quiet=options.quiet)
+    next_page(results / PAGE / INDEX, further=True, quiet=options.quiet)
     code = 0
     for line in bench.all_replaced():
         say(f"error: {line} are of a fallback: see the warnings above")

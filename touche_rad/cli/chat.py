@@ -8,13 +8,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from rich.text import Text
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.prepare import Selected
 from touche_rad.cli.screen import open_console, plain, shorten, wrapped
@@ -40,24 +40,27 @@ COMMANDS: Final = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChatOptions(opt.ModelOptions):
+    """The options of `chat`."""
+
+    debater: opt.Debater = opt.DEFAULT
+    judge: opt.Judge = opt.DEFAULT
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater", "judge")] = opt.NONE
+    max_words: opt.MaxWords = 60
+    index: opt.Index = None
+    spare_index: opt.SpareIndex = None
+    deadline: opt.Deadline = None
+    seed: opt.Seed = 0
+
+
 @opt.command(
     "chat",
     "chat -i demo",
     "chat -i demo -d verbatim -j off",
     "chat -i demo -d sinai -m http://localhost:8000/v1#llama",
 )
-@opt.options(
-    opt.DEBATER,
-    opt.JUDGE,
-    opt.plugin_options("debater", "judge"),
-    opt.MAX_WORDS,
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.DEADLINE,
-    opt.SEED,
-)
-def chat_command(**given: Any) -> int:
+def chat_command(options: ChatOptions) -> int:
     """Debate with a debater in the terminal.
 
     Type a message to get an answer with its citations and the verdicts of the judge (-j off: no
@@ -67,14 +70,13 @@ def chat_command(**given: Any) -> int:
     from touche_rad.demo import DEMO
 
     view = View()
-    given["quiet"] = False
-    debater = opt.select_main("debater", given)
-    judge = select_judge(given["judge"], given["options"].get("judge"))
-    if not given["index"]:
-        given["index"] = DEMO
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    judge = select_judge(options.judge, options.plugin_options.of("judge"))
+    if not options.index:
+        options = replace(options, index=DEMO)
         view.say(f"note: this is the demo collection; for your own: {prepare.MAKE_INDEX}")
     with asyncio.Runner() as runner:
-        chat = Chat(given, debater, judge, view, runner)
+        chat = Chat(options, debater, judge, view, runner)
         try:
             chat.run()
         finally:
@@ -96,20 +98,22 @@ class Chat:
 
     def __init__(
         self,
-        given: Mapping[str, Any],
+        options: ChatOptions,
         debater: Selected,
         judge: Selected | None,
         view: View,
         runner: asyncio.Runner,
     ) -> None:
-        """Open the index and make the plugins; `given` has the values of the command's options."""
-        self._given, self._view, self._runner = given, view, runner
+        """Open the index and make the plugins."""
+        self._options, self._view, self._runner = options, view, runner
         from touche_rad.runs.fallbacks import FailureLog
 
         plugins = [one.plugin for one in (debater, judge) if one is not None]
-        self._services = prepare.open_services(opt.common(given), *plugins, index=True)
+        self._services = prepare.open_services(options, *plugins, index=True)
         self._debater = debater
-        self._answerer = prepare.make_answerer(given, debater, self._services)
+        self._answerer = prepare.make_answerer(
+            debater, self._services, max_words=options.max_words, deadline=options.deadline
+        )
         # It logs no failures: the notices of its answers name them.
         self._answerer.failures = FailureLog(shows=False)
         self._debate = Debate()
@@ -180,7 +184,7 @@ class Chat:
             answer = self._runner.run(self._answerer.answer(debate))
         self._debate, self._saved = debate.with_response(answer.response), False
         self._answers.append(answer)
-        self._view.answer(answer, self._given["max_words"], meter.cost())
+        self._view.answer(answer, self._options.max_words, meter.cost())
         self._judge_last()
 
     def _judge_last(self) -> None:
@@ -189,7 +193,7 @@ class Chat:
         if self._judge is None or self._selected_judge is None or not self._answers:
             return
         meter = Meter(self._services.model)
-        judging = judge_view(self._judge, self._debate, deadline=self._given["deadline"])
+        judging = judge_view(self._judge, self._debate, deadline=self._options.deadline)
         with self._view.working(f"judge {self._selected_judge.tag}"):
             verdicts = self._runner.run(judging)
         self._view.verdicts(verdicts, self._selected_judge.tag, meter.cost())
@@ -252,7 +256,7 @@ class Chat:
 
     def _set_judge(self, judge: Selected | None) -> None:
         if judge is not None and judge.plugin.uses_model and self._services.model is None:
-            model = prepare.model_for(opt.common(self._given), judge.plugin)
+            model = prepare.model_for(self._options, judge.plugin)
             self._services = replace(self._services, model=model)
         self._judge = judge.make(self._services) if judge is not None else None
         self._selected_judge = judge

@@ -38,7 +38,7 @@ def plugins(
     return _items(_names(ctx, kinds), incomplete)
 
 
-def listed(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+def plugin_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
     """Complete the argument of `touche-rad list`: a kind or a plugin."""
     from touche_rad.plugins import KINDS
 

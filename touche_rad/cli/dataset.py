@@ -11,6 +11,7 @@ import click
 from touche_rad.cli import help_text
 from touche_rad.cli import old_options as opt
 from touche_rad.cli.console import say
+from touche_rad.cli.options import PluginSpec
 from touche_rad.cli.program import Command
 from touche_rad.errors import OptionError, UserError
 
@@ -230,7 +231,7 @@ def _judge(run: Path, truths: Path, out: Path, given: dict[str, Any]) -> Path:
     from touche_rad.cli import prepare
     from touche_rad.tira.evaluator import evaluate_debaters
 
-    given = {**given, "judge": given["judge"] or opt.PluginSpec(_EVALUATOR)}
+    given = {**given, "judge": given["judge"] or PluginSpec(_EVALUATOR)}
     selected = opt.select_main("judge", given)
     services = prepare.open_services(
         opt.common(given), selected.plugin, out=out / "evaluations.jsonl"

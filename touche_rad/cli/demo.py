@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, without_next_steps
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
@@ -65,16 +66,18 @@ _OUTPUTS: Final = tuple(
 """What the steps write; each of them may write its own output again."""
 
 
-@opt.command(
-    "demo",
-    "demo",
-    "demo -o my-demo",
-    "demo --seed 7 --quiet",
-)
-@opt.options(
-    opt.output("Folder for all files. [default: demo]", "DIR"), opt.REPLACE, opt.SEED, opt.QUIET
-)
-def demo_command(output: Path | None, replace: bool, seed: int, quiet: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """The options of `demo`."""
+
+    output: Annotated[Path, opt.output("Folder for all files.", "DIR")] = Path("demo")
+    replace: opt.Replace = False
+    seed: opt.Seed = 0
+    quiet: opt.Quiet = False
+
+
+@opt.command("demo", "demo", "demo -o my-demo", "demo --seed 7 --quiet")
+def demo_command(options: DemoOptions) -> None:
     """Index, simulate, judge, score and report on the bundled data, in about a minute.
 
     Each step is printed as the command line that you could type.
@@ -82,9 +85,9 @@ def demo_command(output: Path | None, replace: bool, seed: int, quiet: bool) -> 
     from touche_rad.cli import run
     from touche_rad.files import check_output
 
-    out = output or Path("demo")
+    out, quiet = options.output, options.quiet
     if out.is_file() or not all(path.name.startswith(_OUTPUTS) for path in out.glob("*")):
-        check_output(out, replace=replace)
+        check_output(out, replace=options.replace)
     out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     files = {
@@ -92,8 +95,8 @@ def demo_command(output: Path | None, replace: bool, seed: int, quiet: bool) -> 
         for path in ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")
     }
     for title, template in STEPS:
-        words = [part.format(out=out, seed=seed, **files) for part in shlex.split(template)]
-        if replace:
+        words = [part.format(out=out, seed=options.seed, **files) for part in shlex.split(template)]
+        if options.replace:
             words.append("--replace")
         line = f"touche-rad {shlex.join(words)}"
         if quiet and words[0] != "score":

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from touche_rad import __version__
-from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
+from touche_rad.cli.options import Common
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import KINDS, open_index, registered
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 Check = dict[str, Any]
 
 
-def run_checks(given: Mapping[str, Any]) -> list[Check]:
+def run_checks(options: Common) -> list[Check]:
     """Run all checks; the model is checked only if the user names one."""
-    with_model = prepare.names_model(opt.common(given))
-    checks = [*_machine(), *_packages(), *_index(given["index"]), *_plugins(with_model)]
+    with_model = prepare.names_model(options)
+    checks = [*_machine(), *_packages(), *_index(options.index), *_plugins(with_model)]
     if with_model:
-        checks += _model(given)
+        checks += _model(options)
     return [*checks, *_tira()]
 
 
@@ -67,7 +67,7 @@ def _index(place: str | None) -> Iterator[Check]:
     yield _check("index", found, state, "index a collection with arguments")
 
 
-def _model(given: Mapping[str, Any]) -> list[Check]:
+def _model(options: Common) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
     import anyio
 
@@ -84,9 +84,9 @@ def _model(given: Mapping[str, Any]) -> list[Check]:
             await model.close()
 
     try:
-        model = prepare.make_model(opt.common({**given, "quiet": False}))
-        if given["wait"]:
-            prepare.check_endpoint(model, {**given, "quiet": False})
+        model = prepare.make_model(options)
+        if options.wait:
+            prepare.check_endpoint(model, options)
         anyio.run(ask, model)
     except ToucheRadError as error:
         results.append(_check("model", False, str(error), "see -m in: touche-rad respond --help"))

@@ -15,6 +15,8 @@ from rich.text import Text
 from touche_rad.calls import Calls
 from touche_rad.cli import prepare
 from touche_rad.cli.explain import MAX_LINES, counting, feature_line
+from touche_rad.cli.options import Common
+from touche_rad.cli.prepare import Selected
 from touche_rad.cli.screen import open_console, plain, shorten
 from touche_rad.errors import UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
@@ -25,7 +27,6 @@ from touche_rad.text import redact_data
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from touche_rad.cli.judge import JudgeOptions
     from touche_rad.debate import Debate, Maxim, Verdict
     from touche_rad.plugins import ExplainedVerdict, Judge
 
@@ -61,16 +62,24 @@ class JudgedTurn:
             }
 
 
-def explain_file(source: Path, options: JudgeOptions) -> int:
-    """Judge the selected responses of a file, and print what decides the verdicts.
+def explain_file(
+    source: Path,
+    judge: Selected,
+    options: Common,
+    *,
+    debate: str | None,
+    turn: int | None,
+    as_json: bool,
+    everything: bool,
+) -> int:
+    """Judge the responses of a file, or a selected one, and print what decides the verdicts.
 
     Returns:
         The exit code: 1 if a verdict is a fallback.
     """
     import anyio
 
-    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
-    turns = list(_selected(source, options.debate, options.turn))
+    turns = list(_selected(source, debate, turn))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "judged.jsonl")
         services = prepare.open_services(replace(options, trace=True), judge.plugin, out=out)
@@ -78,7 +87,14 @@ def explain_file(source: Path, options: JudgeOptions) -> int:
 
         async def run() -> bool:
             try:
-                return await _print_turns(made, turns, out.with_name(out.name + TRACE), options)
+                return await _print_turns(
+                    made,
+                    turns,
+                    out.with_name(out.name + TRACE),
+                    deadline=options.deadline,
+                    as_json=as_json,
+                    everything=everything,
+                )
             finally:
                 if services.model is not None:
                     await services.model.close()
@@ -119,19 +135,22 @@ async def _print_turns(
     judge: Judge,
     turns: Sequence[tuple[str, int, Debate]],
     trace: Path,
-    options: JudgeOptions,
+    *,
+    deadline: float | None,
+    as_json: bool,
+    everything: bool,
 ) -> bool:
     console, good, calls = open_console(), True, 0
     for name, turn, view in turns:
-        judged = await judge_view(judge, view, deadline=options.deadline)
+        judged = await judge_view(judge, view, deadline=deadline)
         replies = _replies(trace)[calls:]
         calls += len(replies)
         one = JudgedTurn(name, turn, view, judged, await _explained(judge, view), replies)
         good = good and not judged.fallbacks
-        if options.as_json:
+        if as_json:
             for record in one.records():
                 click.echo(json.dumps(redact_data(record), ensure_ascii=False))
-        elif options.every:
+        elif everything:
             for line in all_lines(one):
                 console.print(line, soft_wrap=True)
         else:

@@ -100,7 +100,15 @@ def _explain(options: JudgeOptions) -> int:
         raise UserError("judge --explain: give a file of debates with responses")
     from touche_rad.cli.explain_verdicts import explain_file
 
-    return explain_file(options.source, options)
+    return explain_file(
+        options.source,
+        prepare.select("judge", options.judge, options.plugin_options.of("judge")),
+        options,
+        debate=options.debate,
+        turn=options.turn,
+        as_json=options.as_json,
+        everything=options.every,
+    )
 
 
 def _judge(options: JudgeOptions) -> int:

@@ -42,7 +42,7 @@ _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DO
 
 def command(
     name: str, *examples: str, group: click.Group | None = None
-) -> Callable[[Callable[[Options], int | None]], Command]:
+) -> Callable[[Callable[[Options], object]], Command]:
     """Declare a command: a function of one object, whose class declares the options.
 
     Args:
@@ -51,11 +51,11 @@ def command(
         group: The command that it belongs to, if it is a subcommand.
     """
 
-    def declare(function: Callable[[Options], int | None]) -> Command:
+    def declare(function: Callable[[Options], object]) -> Command:
         options_class: Any = get_type_hints(function)["options"]
         parameters = parameters_of(options_class)
 
-        def run(**values: Any) -> int | None:
+        def run(**values: Any) -> object:
             of_field = {key: values[str(one.name)] for key, one in parameters.items()}
             return function(options_class(**of_field))
 
@@ -181,7 +181,12 @@ def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, A
     if kind is bool:
         return {"is_flag": True}
     if kind is int:
-        return {"type": click.IntRange(1 if least is None else int(least), None if most is None else int(most)), "metavar": "N"}
+        return {
+            "type": click.IntRange(
+                1 if least is None else int(least), None if most is None else int(most)
+            ),
+            "metavar": "N",
+        }
     if kind is float:
         return {"type": Number(least or 0, most, min_open=least is None), "metavar": "N"}
     if kind is Path:
@@ -189,7 +194,7 @@ def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, A
     return {}
 
 
-def argument(metavar: str, **more: Any) -> Make:
+def argument(metavar: str | None = None, **more: Any) -> Make:
     """Declare an argument of the command line."""
 
     def make(name: str, kind: Any, default: Any) -> click.Parameter:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
-from touche_rad.cli import old_options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.options import PluginSpec
-from touche_rad.cli.prepare import Given, Selected
+from touche_rad.cli.options import Common, PluginSpec
+from touche_rad.cli.prepare import Selected
 from touche_rad.errors import UserError
 from touche_rad.plugins.registry import registered
 from touche_rad.serve.offer import Offer
@@ -17,7 +16,7 @@ DEMO_NOTICE: Final = "The arguments are the demo collection, on 18 topics only."
 _EXAMPLES: Final = 3
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from touche_rad.plugins import Judge, Plugin, Services
     from touche_rad.runs.answering import Answerer
@@ -26,17 +25,24 @@ if TYPE_CHECKING:
 class Also:
     """What the page offers besides the debater and the judge of the official endpoints."""
 
-    def __init__(self, given: Given, debater: Selected, judge: Selected) -> None:
-        """Select the plugins of `--also-debater` and `--also-judge`.
+    def __init__(
+        self,
+        options: Common,
+        debater: Selected,
+        judge: Selected,
+        also_debaters: Sequence[PluginSpec],
+        also_judges: Sequence[PluginSpec],
+    ) -> None:
+        """Select the further plugins.
 
         Raises:
             UserError: A plugin does not exist, or a requirement of it is missing.
         """
-        self._given, self._debater, self._judge = given, debater, judge
-        self._model = prepare.names_model(opt.common(given))
-        named = [prepare.select("debater", spec) for spec in given["also_debater"]]
+        self._debater, self._judge = debater, judge
+        self._model = prepare.names_model(options)
+        named = [prepare.select("debater", spec) for spec in also_debaters]
         self._debaters = named or self._that_work()
-        self._judges = [prepare.select("judge", spec) for spec in given["also_judge"]]
+        self._judges = [prepare.select("judge", spec) for spec in also_judges]
         for one in (*named, *self._judges):
             if missing := self._missing(one.plugin):
                 raise UserError(f"{one.plugin.kind} {one.name} needs {missing[0]}")
@@ -58,12 +64,17 @@ class Also:
         """The plugins, for which a model may have to be opened."""
         return [one.plugin for one in (*self._debaters, *self._judges)]
 
-    def offer(self, answerer: Answerer, judge: Judge, services: Services) -> Offer:
-        """Return the offer; the further plugins are made when the page first uses them."""
+    def offer(
+        self,
+        answerer: Answerer,
+        judge: Judge,
+        services: Services,
+        make: Callable[[Selected, Services], Answerer],
+    ) -> Offer:
+        """Return the offer; `make` makes the further debaters when the page first uses them."""
         debaters: dict[str, Callable[[], Answerer]] = {self._debater.tag: lambda: answerer}
         for one in self._debaters:
-            make = partial(prepare.make_answerer, self._given, one, services)
-            debaters.setdefault(one.tag, cache(make))
+            debaters.setdefault(one.tag, cache(partial(make, one, services)))
         judges: dict[str, Callable[[], Judge]] = {self._judge.tag: lambda: judge}
         for other in self._judges:
             judges.setdefault(other.tag, cache(partial(other.make, services)))

@@ -11,12 +11,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
 
-import click
-
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.errors import UserError
@@ -27,6 +26,85 @@ if TYPE_CHECKING:
     from touche_rad.serve.limits import Access
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(opt.ModelOptions):
+    """The options of `serve`."""
+
+    debater: opt.Debater = opt.DEFAULT
+    judge: opt.Judge = opt.DEFAULT
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater", "judge")] = opt.NONE
+    also_debater: Annotated[
+        tuple[opt.PluginSpec, ...],
+        opt.plugin(
+            "Further debater of the debate page, repeatable. [default: all that work]",
+            kinds=("debater",),
+            env=True,
+        ),
+    ] = ()
+    also_judge: Annotated[
+        tuple[opt.PluginSpec, ...],
+        opt.plugin("Further judge of the debate page, repeatable.", kinds=("judge",), env=True),
+    ] = ()
+    host: Annotated[
+        str,
+        opt.option(
+            "Address to listen on; 0.0.0.0 = all, with --token or --open.",
+            metavar="ADDRESS",
+            env=True,
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[int, opt.option("Port; 0 = any free port.", least=0, most=65535, env=True)] = (
+        8080
+    )
+    max_body: Annotated[int, opt.option("Maximum size of a request in MiB.", metavar="MIB")] = 4
+    max_requests: Annotated[
+        int, opt.option("Maximum requests at a time; further ones get status 503.")
+    ] = 4096
+    processes: Annotated[
+        int,
+        opt.option(
+            "Number of processes that share the port; only without a model. --max-requests "
+            "applies to each.",
+            most=256,
+        ),
+    ] = 1
+    token: Annotated[
+        str,
+        opt.option(
+            "Token that clients must send, of 16 characters or more.", metavar="TEXT", env=True
+        ),
+    ] = ""
+    is_open: Annotated[
+        bool, opt.option("Answer clients on other machines without a token.", "--open")
+    ] = False
+    hosts: Annotated[
+        tuple[str, ...],
+        opt.option(
+            "Name under which browsers may open the server; repeatable.",
+            "--allow-host",
+            metavar="NAME",
+        ),
+    ] = ()
+    grace: Annotated[
+        float, opt.option("Seconds to finish requests after SIGTERM.", metavar="SECONDS", env=True)
+    ] = 30.0
+    max_words: opt.MaxWords = 60
+    deadline: Annotated[
+        float,
+        opt.option(
+            "Time limit per answer in seconds, without the time that it waits for its turn; with "
+            "this time at most 280. On timeout the fallback answers.",
+            metavar="SECONDS",
+            env=True,
+        ),
+    ] = 100.0
+    index: opt.Index = None
+    spare_index: opt.SpareIndex = None
+    trace: opt.Trace = True
+    seed: opt.Seed = 0
+    quiet: opt.Quiet = False
+
+
 @opt.command(
     "serve",
     "serve -i index",
@@ -34,132 +112,42 @@ if TYPE_CHECKING:
     "serve -i index -d sinai -m http://localhost:8000/v1#llama",
     "serve -i index -d grounded --also-debater verbatim --also-judge length",
 )
-@opt.options(
-    opt.DEBATER,
-    opt.JUDGE,
-    opt.plugin_options("debater", "judge"),
-    opt.plugin(
-        "--also-debater",
-        multiple=True,
-        envvar="TOUCHE_RAD_ALSO_DEBATER",
-        help="Further debater of the debate page, repeatable. [default: all that work]",
-    ),
-    opt.plugin(
-        "--also-judge",
-        multiple=True,
-        envvar="TOUCHE_RAD_ALSO_JUDGE",
-        help="Further judge of the debate page, repeatable.",
-    ),
-    click.option(
-        "--host",
-        metavar="ADDRESS",
-        default="127.0.0.1",
-        show_default=True,
-        envvar="TOUCHE_RAD_HOST",
-        help="Address to listen on; 0.0.0.0 = all, with --token or --open.",
-    ),
-    click.option(
-        "--port",
-        type=click.IntRange(0, 65535),
-        metavar="N",
-        default=8080,
-        show_default=True,
-        envvar="TOUCHE_RAD_PORT",
-        help="Port; 0 = any free port.",
-    ),
-    click.option(
-        "--max-body",
-        type=click.IntRange(1),
-        default=4,
-        show_default=True,
-        metavar="MIB",
-        help="Maximum size of a request in MiB.",
-    ),
-    click.option(
-        "--max-requests",
-        type=click.IntRange(1),
-        default=4096,
-        show_default=True,
-        metavar="N",
-        help="Maximum requests at a time; further ones get status 503.",
-    ),
-    click.option(
-        "--processes",
-        type=click.IntRange(1, 256),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Number of processes that share the port; only without a "
-        "model. --max-requests applies to each.",
-    ),
-    click.option(
-        "--token",
-        metavar="TEXT",
-        envvar="TOUCHE_RAD_TOKEN",
-        help="Token that clients must send, of 16 characters or more.",
-    ),
-    opt.flag("--open", "Answer clients on other machines without a token.", "is_open"),
-    click.option(
-        "--allow-host",
-        "hosts",
-        metavar="NAME",
-        multiple=True,
-        help="Name under which browsers may open the server; repeatable.",
-    ),
-    opt.seconds(
-        "--grace", "Seconds to finish requests after SIGTERM.", default=30.0, show_default=True
-    ),
-    opt.MAX_WORDS,
-    opt.seconds(
-        "--deadline",
-        "Time limit per answer in seconds, without the time that it waits "
-        "for its turn; with this time at most 280. On timeout the fallback answers.",
-        default=100.0,
-        show_default=True,
-    ),
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.SEED,
-    opt.QUIET,
-)
-def serve_command(**given: Any) -> FastAPI | None:
+def serve_command(options: ServeOptions) -> object:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
 
     GET / is a page to debate with one or two debaters, and GET /docs describes the API. The port
     opens when the index is open and both plugins are ready.
     """
     is_worker = _COMMAND in os.environ
-    access = _access(given["host"], given["token"] or "", given["hosts"], given["is_open"])
+    access = _access(options)
     if not is_worker:
-        _check_port(given["host"], given["port"])
-    level = "warning" if given["quiet"] else "info"
+        _check_port(options.host, options.port)
+    level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
     # With several processes, this one makes the app too, so that an error is printed once.
-    app = _make_app({**given, "quiet": given["quiet"] or is_worker}, access)
+    app = _make_app(replace(options, quiet=options.quiet or is_worker), access)
     if is_worker:
         return app
     import uvicorn
 
     from touche_rad.serve.limits import TimedConnection
 
-    one = given["processes"] == 1
+    one = options.processes == 1
     if not one:
         os.environ[_COMMAND] = json.dumps(sys.argv[1:])
     uvicorn.run(
         app if one else "touche_rad.cli.serve:worker_app",
         factory=not one,
-        workers=given["processes"],
-        host=given["host"],
-        port=given["port"],
+        workers=options.processes,
+        host=options.host,
+        port=options.port,
         log_level=level,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_worker_healthcheck=60,
         backlog=_BACKLOG,
         ws="none",
         http=TimedConnection,
-        timeout_graceful_shutdown=math.ceil(given["grace"]),
+        timeout_graceful_shutdown=math.ceil(options.grace),
     )
     return None
 
@@ -181,28 +169,29 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
+def _make_app(options: ServeOptions, access: Access) -> FastAPI:
     from touche_rad.cli import page_offer
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits
 
-    debater = opt.select_main("debater", given)
-    judge = opt.select_main("judge", given)
-    also = page_offer.Also(given, debater, judge)
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
+    also = page_offer.Also(options, debater, judge, options.also_debater, options.also_judge)
     services = prepare.open_services(
-        opt.common(given),
+        options,
         debater.plugin,
         judge.plugin,
         *also.plugins,
         index=True,
         must_answer=False,
     )
-    if given["processes"] > 1 and services.model is not None:
+    if options.processes > 1 and services.model is not None:
         raise UserError(
             "--processes works only without a model, whose limits and cache belong to one process: "
             "leave out --processes or the model"
         )
-    answerer = prepare.make_answerer(given, debater, services)
+    make = partial(prepare.make_answerer, max_words=options.max_words, deadline=options.deadline)
+    answerer = make(debater, services)
     answerer.within = _CLIENT_SECONDS
     made = judge.make(services)
     app = create_app(
@@ -210,14 +199,14 @@ def _make_app(given: dict[str, Any], access: Access) -> FastAPI:
         made,
         debater_name=debater.tag,
         judge_name=judge.tag,
-        deadline=given["deadline"],
+        deadline=options.deadline,
         model=services.model,
-        limits=Limits(body=given["max_body"] * 2**20, requests=given["max_requests"]),
+        limits=Limits(body=options.max_body * 2**20, requests=options.max_requests),
         access=access,
-        offer=also.offer(answerer, made, services),
+        offer=also.offer(answerer, made, services, make),
     )
-    say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
-    prepare.check_demo(opt.common(given), services.index)
+    say(f"debater {debater.tag}, judge {judge.tag}", quiet=options.quiet)
+    prepare.check_demo(options, services.index)
     _raise_open_files_limit()
     _collect_garbage_rarely()
     return app
@@ -240,21 +229,22 @@ _CLIENT_SECONDS: Final = 280.0
 _SHORTEST_TOKEN: Final = 16
 
 
-def _access(host: str, token: str, names: Sequence[str], is_open: bool) -> Access:
+def _access(options: ServeOptions) -> Access:
     """Return who may ask; an address that other machines reach needs a token or `--open`."""
     from touche_rad.serve.limits import Access, is_loopback, own_names
 
+    host, token = options.host, options.token
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise UserError(f"--token: expected {_SHORTEST_TOKEN} or more ASCII characters")
-    if token and is_open:
+    if token and options.is_open:
         raise UserError("--open and --token exclude each other: leave one out")
     loopback = is_loopback(host)
-    if not (loopback or token or is_open):
+    if not (loopback or token or options.is_open):
         raise UserError(
             f"other machines can reach --host {host}: set TOUCHE_RAD_TOKEN to 16 or more random "
             "characters, or allow everybody with --open"
         )
-    allowed = {name.lower() for name in (*names, host)} | own_names()
+    allowed = {name.lower() for name in (*options.hosts, host)} | own_names()
     return Access(token, loopback, frozenset(allowed))
 
 

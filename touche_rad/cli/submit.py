@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import textwrap
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import terminal_width
+from touche_rad.cli.trial import SubmitOptions, Trial
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import clean, printable
+
+if TYPE_CHECKING:
+    from touche_rad.tira.submission import Software, Submission
 
 MARKS: Final = {True: ("ok", "green"), False: ("failed", "red")}
 
@@ -23,44 +27,7 @@ MARKS: Final = {True: ("ok", "green"), False: ("failed", "red")}
     "submit --collection arguments.jsonl -d grounded",
     "submit --collection arguments.jsonl -d 'grounded(k=5)' --save ours",
 )
-@click.argument("name", required=False, metavar="[NAME]")
-@opt.options(
-    opt.file("--collection", "Arguments that the image indexes; without NAME, start a trial."),
-    opt.plugin("-d", "--debater", help="Debater to try: NAME or NAME(KEY=VALUE,...)."),
-    opt.plugin("-j", "--judge", help="Judge to try: NAME or NAME(KEY=VALUE,...)."),
-    opt.MODEL,
-    opt.flag("--official", "Submit with the organisers' client and simulated user."),
-    opt.file("--claims", "Claims to play in the trial. [default: the demo's claims]"),
-    opt.integer("--first", "Number of claims that the trial plays.", 3),
-    opt.integer("--turns", "User turns per debate in the trial.", 2),
-    click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        default="submission",
-        show_default=True,
-        metavar="DIR",
-        help="Folder for the files of the trial.",
-    ),
-    opt.flag("--build", "Build the image with docker, podman or buildah."),
-    click.option("--save", metavar="ENTRY", help="Write the entry to tira.yml under this name."),
-    click.option(
-        "--file",
-        type=click.Path(path_type=Path),
-        default="tira.yml",
-        show_default=True,
-        metavar="FILE",
-        help="File with the submissions.",
-    ),
-    click.option(
-        "--dataset",
-        metavar="ID",
-        help="Dataset for the trial run. [default: the dataset of the sub-task]",
-    ),
-    opt.flag("--upload", "Print the command that uploads; without it, only a trial run."),
-    opt.JSON,
-)
-def submit_command(name: str | None, **given: Any) -> int:
+def submit_command(options: SubmitOptions) -> int:
     """Try a plugin before it is submitted, and print the command line of tira-cli.
 
     With --collection and a debater or a judge: check the collection, the plugin and the model,
@@ -73,41 +40,48 @@ def submit_command(name: str | None, **given: Any) -> int:
     """
     from touche_rad.tira import submission
 
-    plugins = [key for key in ("debater", "judge") if given[key] is not None]
-    if plugins and (name is not None or given["collection"] is None):
+    name, collection = options.name, options.collection
+    has_plugin = options.debater is not None or options.judge is not None
+    if has_plugin and (name is not None or collection is None):
         raise OptionError(
             "-d and -j are for a trial: submit --collection ARGUMENTS -d NAME (without an entry)"
         )
-    if name is None and given["collection"] is not None:
-        if not plugins:
+    if name is None and collection is not None:
+        if not has_plugin:
             raise OptionError("submit --collection: name what to try, with -d NAME or -j NAME")
-        return _try(given)
-    read = submission.load(given["file"])
+        return _try(options, collection)
+    entries = submission.load(options.file)
     if name is None:
-        return _list(read, given)
-    entry = read.find(name)
-    if given["collection"] is not None:
-        entry = _with_collection(entry, given["collection"], given["file"].parent)
-    elif given["upload"] and entry.sub_task == 1 and not entry.has_collection:
+        return _list(entries, options)
+    entry = entries.find(name)
+    if collection is not None:
+        entry = _with_collection(entry, collection, options.file.parent)
+    elif options.upload and entry.sub_task == 1 and not entry.has_collection:
         raise UserError(
             f"{name} is not fit to hand in: demo index; build the image with the task's "
             f"collection: submit {name} --upload --collection {submission.COLLECTIONS}/FILE"
         )
-    click.echo(_line(read.add(name, entry), name, given, as_json=given["as_json"]))
+    entries = entries.add(name, entry)
+    if options.as_json:
+        click.echo(json.dumps(_words(entries, name, options), indent=2))
+    else:
+        click.echo(_line(entries, name, options, upload=options.upload))
     return 0
 
 
-def _line(read: Any, name: str, given: dict[str, Any], *, as_json: bool = False) -> str:
+def _words(entries: Submission, name: str, options: SubmitOptions) -> list[str]:
+    """Return the words of the command line of TIRA's client for an entry."""
+    path = str(options.file.parent)
+    return entries.words(name, path=path, dataset=options.dataset, upload=options.upload)
+
+
+def _line(entries: Submission, name: str, options: SubmitOptions, *, upload: bool) -> str:
     """Return the command line of TIRA's client for an entry."""
-    how = {"path": str(given["file"].parent), "dataset": given["dataset"]}
-    upload = given["upload"]
-    if as_json:
-        return json.dumps(read.words(name, **how, upload=upload), indent=2)
-    line: str = read.command_line(name, **how, upload=upload)
-    return line
+    path = str(options.file.parent)
+    return entries.command_line(name, path=path, dataset=options.dataset, upload=upload)
 
 
-def _with_collection(entry: Any, collection: Path, repository: Path) -> Any:
+def _with_collection(entry: Software, collection: Path, repository: Path) -> Software:
     """Return the entry with a collection, which must be where the image takes it from."""
     from touche_rad.tira.submission import COLLECTIONS
 
@@ -121,39 +95,36 @@ def _with_collection(entry: Any, collection: Path, repository: Path) -> Any:
     return entry.with_collection(collection.name)
 
 
-def _list(read: Any, given: dict[str, Any]) -> int:
-    if given["as_json"]:
-        how = {"path": str(given["file"].parent), "dataset": given["dataset"]}
-        lines = {one: read.words(one, **how, upload=given["upload"]) for one in read.software}
+def _list(entries: Submission, options: SubmitOptions) -> int:
+    if options.as_json:
+        lines = {one: _words(entries, one, options) for one in entries.software}
         click.echo(json.dumps(lines, indent=2))
         return 0
-    width = max(map(len, read.software)) + 2
+    width = max(map(len, entries.software)) + 2
     click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
-    for name, one in read.software.items():
+    for name, one in entries.software.items():
         first = f"{name:{width}}{one.sub_task:<10}{one.user or '':10}"
         _print_wrapped(first, one.command)
     return 0
 
 
-def _try(given: dict[str, Any]) -> int:
+def _try(options: SubmitOptions, collection: Path) -> int:
     """Run the trial step by step, and print what to run next."""
-    from touche_rad.cli.trial import Trial
     from touche_rad.tira import submission
 
-    read = submission.load(given["file"])
-    given = {**given, "options": {}, "seed": 0}
-    trial = Trial(given, given["file"].parent)
+    entries = submission.load(options.file)
+    trial = Trial(options, collection)
     steps = []
     for step in trial.steps():
         steps.append(step)
-        if not given["as_json"]:
+        if not options.as_json:
             _print_step(step.name, step.ok, step.found, step.fix)
     ok = all(step.ok for step in steps)
-    upload = given["upload"] and not trial.demo
+    upload = options.upload and not trial.demo
     following = trial.next_commands(
-        lambda name, one: _line(read.add(name, one), name, {**given, "upload": upload})
+        lambda name, one: _line(entries.add(name, one), name, options, upload=upload)
     )
-    if given["as_json"]:
+    if options.as_json:
         rows = [vars(step) for step in steps]
         click.echo(json.dumps({"ok": ok, "steps": rows, "next": following if ok else []}, indent=2))
     elif ok:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
 import click
 
 from touche_rad.cli import complete, prepare
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import say, terminal_width
 from touche_rad.cli.tables import wrap
 from touche_rad.errors import OptionError, nearest
 from touche_rad.text import printable
 
-if TYPE_CHECKING:
-    from touche_rad.testing.skeleton import NewKind
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """The options of `list`."""
+
+    name: Annotated[
+        str | None, opt.argument("[KIND|NAME]", shell_complete=complete.plugin_names)
+    ] = None
+    as_json: opt.Json = False
 
 
 @opt.command("list", "list", "list judges", "list grounded", "list sinai --json")
-@click.argument("name", required=False, metavar="[KIND|NAME]", shell_complete=complete.listed)
-@opt.options(opt.JSON)
-def list_command(name: str | None, as_json: bool) -> None:
+def list_command(options: ListOptions) -> None:
     """List debaters, judges, panels, retrievers, index backends and annotators.
 
     With KIND (such as judges), list the plugins of this kind. With NAME, show the options and
@@ -32,6 +38,7 @@ def list_command(name: str | None, as_json: bool) -> None:
     from touche_rad.cli import listing
     from touche_rad.plugins import KINDS, registered
 
+    name = options.name
     kinds = [one for one in KINDS if name in (one, *listing.plural_of(one))]
     plugins = [plugin for kind in kinds or KINDS for plugin in registered(kind).values()]
     detailed = name is not None and not kinds
@@ -45,13 +52,24 @@ def list_command(name: str | None, as_json: bool) -> None:
                 hint = " (touche-rad list shows all)"
             raise OptionError(f"there is no plugin {name!r}{hint}")
     rows = [listing.describe(plugin, detailed=detailed) for plugin in plugins]
-    if as_json:
+    if options.as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
     elif detailed:
         for row in rows:
             listing.print_plugin(row)
     else:
-        listing.print_table(rows, model=prepare.names_model(opt.common({})))
+        listing.print_table(rows, model=prepare.names_model(opt.Common()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOptions:
+    """The options of `new`."""
+
+    kind: Annotated[Literal["debater", "judge", "retriever"], opt.argument()]
+    name: Annotated[str, opt.argument()]
+    output: Annotated[
+        Path | None, opt.output("New folder of the package. [default: ./NAME]", "DIR")
+    ] = None
 
 
 @opt.command(
@@ -60,27 +78,30 @@ def list_command(name: str | None, as_json: bool) -> None:
     "new judge strict-judge -o ../strict-judge",
     "new retriever my-retriever",
 )
-@click.argument("kind", type=click.Choice(["debater", "judge", "retriever"]))
-@click.argument("name")
-@opt.options(opt.output("New folder of the package. [default: ./NAME]", "DIR"))
-def new_command(kind: NewKind, name: str, output: Path | None) -> None:
+def new_command(options: NewOptions) -> None:
     """Write the package of a new plugin with one working step and a test of its contract."""
     from touche_rad.testing.skeleton import write_package
 
-    folder = output or Path(name)
-    for path in write_package(kind, name, folder):
+    name, folder = options.name, options.output or Path(options.name)
+    for path in write_package(options.kind, name, folder):
         say(f"written: {path}")
     say(f"next: cd {folder} && pip install -e . && python -m pytest && touche-rad list {name}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions(opt.ModelOptions):
+    """The options of `doctor`."""
+
+    index: opt.Index = None
+    trace: opt.Trace = True
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options(None)] = opt.NONE
+    as_json: opt.Json = False
+
+
 @opt.command(
-    "doctor",
-    "doctor",
-    "doctor --json",
-    "doctor -i index -m http://localhost:8000/v1#llama",
+    "doctor", "doctor", "doctor --json", "doctor -i index -m http://localhost:8000/v1#llama"
 )
-@opt.options(opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.JSON)
-def doctor_command(**given: Any) -> int:
+def doctor_command(options: DoctorOptions) -> int:
     """Check this machine, the plugins, the index and the language model.
 
     Each problem is printed with its fix; then the exit code is 1. "optional" marks what only some
@@ -88,8 +109,8 @@ def doctor_command(**given: Any) -> int:
     """
     from touche_rad.cli.doctor import run_checks
 
-    checks = run_checks(given)
-    if given["as_json"]:
+    checks = run_checks(options)
+    if options.as_json:
         click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
     else:
         width = terminal_width()
@@ -123,9 +144,15 @@ def _grouped(checks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield {**check, "what": check["found"], "found": names}
 
 
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions:
+    """The options of `completion`."""
+
+    shell: Annotated[Literal["bash", "zsh", "fish"], opt.argument()]
+
+
 @opt.command("completion", "completion bash", "completion zsh", "completion fish")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion_command(shell: str) -> None:
+def completion_command(options: CompletionOptions) -> None:
     """Print the script that completes commands, plugins, options and files in a shell.
 
     For bash, add the line eval "$(touche-rad completion bash)" to ~/.bashrc; for zsh, the same with
@@ -133,4 +160,4 @@ def completion_command(shell: str) -> None:
     """
     from touche_rad.cli import touche_rad
 
-    click.echo(complete.script(touche_rad, shell))
+    click.echo(complete.script(touche_rad, options.shell))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.cli.tournament_run import (
-    JUDGE_PANEL,
     Judging,
+    TournamentOptions,
     make_entrants,
     play_debates,
 )
@@ -27,60 +26,7 @@ from touche_rad.errors import OptionError, UserError
     "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d 'grounded(k=3)' --rounds 2 -o k",
     "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d sinai -m URL#MODEL -o models",
 )
-@opt.path_argument("claims", "CLAIMS")
-@opt.options(
-    opt.output("Folder for contests, outcomes and ratings.", "DIR"),
-    opt.plugin(
-        "-d",
-        "--debater",
-        "debaters",
-        multiple=True,
-        help="A debater that takes part; give two or more.",
-    ),
-    opt.plugin(
-        "-j",
-        "--judge",
-        default=JUDGE_PANEL,
-        show_default=True,
-        help="Panel, or a judge of responses, whose mean scores decide.",
-    ),
-    opt.plugin_options("judge", "debater"),
-    opt.integer("--rounds", "Speeches per side in a debate.", 3),
-    opt.integer("--words", "Maximum words per speech; 0 = no limit.", 60, 0),
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    opt.MODEL,
-    click.option(
-        "--judge-model", metavar="MODEL", help="Language model of the judge. [default: --model]"
-    ),
-    opt.CACHE,
-    opt.integer(
-        "--max-calls", "Maximum model calls per debater and debate. [default: no limit]", least=0
-    ),
-    opt.integer("--max-tokens", "Maximum tokens per debater and debate. [default: no limit]"),
-    opt.RUN_DEADLINE,
-    opt.WAIT,
-    opt.WITH_TRACE,
-    click.option(
-        "--prior",
-        type=opt.Number(0, min_open=True),
-        metavar="N",
-        default=1.0,
-        show_default=True,
-        help="Prior: number of virtual draws per debater.",
-    ),
-    opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
-    opt.DEADLINE,
-    opt.WORKERS,
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.STRICT,
-    opt.REPLACE,
-    opt.RESTART,
-    opt.JSON,
-    opt.QUIET,
-)
-def tournament_command(claims: Path, **given: Any) -> int:
+def tournament_command(options: TournamentOptions) -> int:
     """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
 
     A panel judges each debate. The command prints Bradley-Terry ratings with confidence intervals
@@ -90,28 +36,29 @@ def tournament_command(claims: Path, **given: Any) -> int:
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
+    from touche_rad.runs.runner import identity_of
 
-    if "debater" in given["options"]:
+    claims, words, quiet = options.claims, options.words, options.quiet
+    if options.plugin_options.of("debater"):
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
-    debaters = _select_debaters(given["debaters"])
-    if given["output"] is None:
+    debaters = _select_debaters(options.debaters)
+    if options.output is None:
         raise UserError("tournament: give the output folder: -o DIR")
     if not claims.is_file():
         raise UserError(f"{claims} does not exist")
-    folder = Folder(given["output"])
-    budgets = Budgets(given["max_calls"], given["max_tokens"])
-    unlimited = {**given, "max_calls": None, "max_tokens": None}
+    folder = Folder(options.output)
+    budgets = Budgets(options.max_calls, options.max_tokens)
+    unlimited = replace(options, max_calls=None, max_tokens=None)
     plugins = [one.plugin for one in debaters]
-    services = prepare.open_services(
-        opt.common(unlimited), *plugins, out=folder.contests, index=True
-    )
+    services = prepare.open_services(unlimited, *plugins, out=folder.contests, index=True)
+    deadline = options.deadline
     entrants = make_entrants(
-        debaters, unlimited, services, max_words=given["words"], limit=budgets.model_of
+        debaters, services, max_words=words, deadline=deadline, limit=budgets.model_of
     )
-    identity = prepare.identify(unlimited, services, *plugins, words=given["words"])
-    judging = Judging(given, folder)
+    identity = identity_of(services, *plugins, deadline=deadline, words=words)
+    judging = Judging(options, folder)
     settings_of = {
-        one.tag: prepare.identify(unlimited, services, one.plugin, words=given["words"])
+        one.tag: identity_of(services, one.plugin, deadline=deadline, words=words)
         for one in debaters
     }
     model = services.model
@@ -119,12 +66,13 @@ def tournament_command(claims: Path, **given: Any) -> int:
         "judge": judging.identity["judge"],
         "model": model.name if model else None,
         "judge_model": judging.model_name,
-        **{key: given[key] for key in ("rounds", "words", "max_calls", "max_tokens")},
+        "rounds": options.rounds,
+        "words": words,
+        "max_calls": options.max_calls,
+        "max_tokens": options.max_tokens,
     }
     with folder.alone():
-        code = play_debates(
-            claims, given, folder, entrants, services, identity, budgets, settings_of
-        )
+        code = play_debates(options, folder, entrants, services, identity, budgets, settings_of)
         code = max(code, judging.run())
         names = [one.name for one in entrants]
         result = result_of(
@@ -132,17 +80,17 @@ def tournament_command(claims: Path, **given: Any) -> int:
             names,
             folder.costs(names),
             settings,
-            prior=given["prior"],
-            samples=given["samples"],
-            seed=given["seed"],
+            prior=options.prior,
+            samples=options.samples,
+            seed=options.seed,
         )
         folder.write(result)
     click.echo(
-        result.model_dump_json() if given["as_json"] else "\n".join(result.lines(terminal_width()))
+        result.model_dump_json() if options.as_json else "\n".join(result.lines(terminal_width()))
     )
-    say(f"written: {folder.path / RATINGS}", quiet=given["quiet"])
+    say(f"written: {folder.path / RATINGS}", quiet=quiet)
     page = folder.path.with_name(f"{folder.path.name}.html")
-    next_step(["report", folder.path, "-o", page], quiet=given["quiet"])
+    next_step(["report", folder.path, "-o", page], quiet=quiet)
     return code
 
 

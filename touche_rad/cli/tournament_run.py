@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from touche_rad import files
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import progress, say
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError
 from touche_rad.files.outputs import status_beside
 from touche_rad.runs.fallbacks import ERRORS
+from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
@@ -29,6 +30,61 @@ if TYPE_CHECKING:
 
 JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
+_PANEL: Final = opt.PluginSpec(JUDGE_PANEL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TournamentOptions(opt.ModelOptions):
+    """The options of `tournament`."""
+
+    claims: Annotated[Path, opt.argument("CLAIMS")]
+    output: Annotated[
+        Path | None, opt.output("Folder for contests, outcomes and ratings.", "DIR")
+    ] = None
+    debaters: Annotated[
+        tuple[opt.PluginSpec, ...],
+        opt.plugin(
+            "A debater that takes part; give two or more.", "-d", "--debater", kinds=("debater",)
+        ),
+    ] = ()
+    judge: Annotated[
+        opt.PluginSpec,
+        opt.plugin(
+            "Panel, or a judge of responses, whose mean scores decide.",
+            "-j",
+            "--judge",
+            kinds=("judge", "panel"),
+        ),
+    ] = _PANEL
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("judge", "debater")] = opt.NONE
+    rounds: Annotated[int, opt.option("Speeches per side in a debate.")] = 3
+    words: Annotated[int, opt.option("Maximum words per speech; 0 = no limit.", least=0)] = 60
+    index: opt.Index = None
+    spare_index: opt.SpareIndex = None
+    judge_model: Annotated[
+        str | None, opt.option("Language model of the judge. [default: --model]", metavar="MODEL")
+    ] = None
+    max_calls: Annotated[
+        int | None,
+        opt.option("Maximum model calls per debater and debate. [default: no limit]", least=0),
+    ] = None
+    max_tokens: Annotated[
+        int | None, opt.option("Maximum tokens per debater and debate. [default: no limit]")
+    ] = None
+    trace: opt.Trace = True
+    prior: Annotated[float, opt.option("Prior: number of virtual draws per debater.")] = 1.0
+    samples: Annotated[
+        int, opt.option("Bootstrap samples of the claims for confidence intervals.", least=0)
+    ] = 1000
+    deadline: opt.Deadline = None
+    workers: opt.Workers = None
+    seed: opt.Seed = 0
+    skip_bad: opt.SkipBad = False
+    strict: opt.Strict = False
+    replace: opt.Replace = False
+    restart: opt.Restart = False
+    as_json: opt.Json = False
+    quiet: opt.Quiet = False
 
 
 def make_entrants(
@@ -73,8 +129,7 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
 
 
 def play_debates(
-    claims: Path,
-    given: Mapping[str, Any],
+    options: TournamentOptions,
     folder: Folder,
     entrants: tuple[Entrant, ...],
     services: Services,
@@ -89,8 +144,8 @@ def play_debates(
     from touche_rad.contests import two_sides
     from touche_rad.contests.two_sides import Stage
 
-    stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
-    limits = {"max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
+    stage = Stage(entrants, options.rounds, services.index, budgets.costs)
+    limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
 
     async def play(game: Game) -> Done:
         """Play a debate, or return the recorded one with the same settings."""
@@ -99,54 +154,54 @@ def play_debates(
             "claim": game.claim.claim,
             "description": game.claim.description,
             "debaters": [[name, settings_of[name]] for name in (game.pro, game.con)],
-            "rounds": given["rounds"],
+            "rounds": options.rounds,
             **limits,
         }
         return await folder.recorded(key, stage.play, game)
 
     work = two_sides.work(
-        claims,
+        options.claims,
         stage,
         identity={**identity, **limits},
         verb="tournament",
         play=play,
     )
-    is_done = folder.is_done(work, folder.contests, replace=given["replace"])
-    if given["restart"]:
+    is_done = folder.is_done(work, folder.contests, replace=options.replace)
+    if options.restart:
         folder.restart()
     elif is_done:
         return 0
-    demo, warnings = prepare.check_demo(opt.common(given), services.index)
+    demo, warnings = prepare.check_demo(options, services.index)
     made = RunOptions(
-        bad=files.BadLines(skip=given["skip_bad"]),
+        bad=files.BadLines(skip=options.skip_bad),
         model=services.model,
         warnings=warnings,
         demo=demo,
     )
-    return _run(given, folder, work, folder.contests, made, "debating")
+    return _run(options, folder, work, folder.contests, made, "debating")
 
 
 def _run(
-    given: Mapping[str, Any],
+    options: TournamentOptions,
     folder: Folder,
     work: Work[Any],
     out: Path,
-    options: RunOptions,
+    settings: RunOptions,
     what: str,
 ) -> int:
     """Run one part of a tournament; return the exit code."""
     from touche_rad.runs.runner import run
 
     folder.begin(out)
-    describe = prepare.count_calls(options.model)
-    with progress(what, quiet=given["quiet"], describe=describe) as report:
+    describe = prepare.count_calls(settings.model)
+    with progress(what, quiet=options.quiet, describe=describe) as report:
         settings = replace(
-            options,
-            workers=prepare.parallel(opt.common(given), model=options.model is not None),
+            settings,
+            workers=prepare.parallel(options, model=settings.model is not None),
             progress=report,
-            replace=given["replace"] or bool(folder.settings_of(out)),
+            replace=options.replace or bool(folder.settings_of(out)),
             status_path=status_beside(out),
-            strict=given["strict"],
+            strict=options.strict,
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         status = run(work, out, settings)
@@ -158,19 +213,24 @@ def _run(
 class Judging:
     """The panel of a tournament. It is made before the debates, so that errors come early."""
 
-    def __init__(self, given: Mapping[str, Any], folder: Folder) -> None:
-        self.given, self.folder = given, folder
-        spec: opt.PluginSpec = given["judge"]
+    def __init__(self, options: TournamentOptions, folder: Folder) -> None:
+        self.options, self.folder = options, folder
+        spec = options.judge
         if not prepare.is_panel(spec.name):
             prepare.select("judge", spec)
             spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-        panel = prepare.select("panel", spec, given["options"].get("judge"))
-        unlimited = dict.fromkeys(("max_calls", "max_tokens", "deadline"))
-        settings = {**given, **unlimited, "model": given["judge_model"] or given["model"]}
-        services = prepare.open_services(opt.common(settings), panel.plugin, out=folder.outcomes)
+        panel = prepare.select("panel", spec, options.plugin_options.of("judge"))
+        unlimited = replace(
+            options,
+            max_calls=None,
+            max_tokens=None,
+            deadline=None,
+            model=options.judge_model or options.model,
+        )
+        services = prepare.open_services(unlimited, panel.plugin, out=folder.outcomes)
         self.model = services.model
         self.panel = panel.make(services)
-        self.identity = prepare.identify(settings, services, panel.plugin, judge=panel.tag)
+        self.identity = identity_of(services, panel.plugin, deadline=None, judge=panel.tag)
         used = self.model is not None and model_user(panel).uses_model
         self.model_name = self.model.name if self.model is not None and used else None
 
@@ -182,10 +242,10 @@ class Judging:
         work = panels.work(
             folder.contests, self.panel, identity=self.identity, recorded=folder.recorded
         )
-        if folder.is_done(work, folder.outcomes, replace=self.given["replace"]):
+        if folder.is_done(work, folder.outcomes, replace=self.options.replace):
             return 0
         made = RunOptions(model=self.model)
-        return _run(self.given, folder, work, folder.outcomes, made, "judging")
+        return _run(self.options, folder, work, folder.outcomes, made, "judging")
 
 
 def model_user(panel: Selected) -> Plugin:

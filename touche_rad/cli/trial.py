@@ -8,20 +8,19 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.errors import ToucheRadError, UserError, WorkError
-from touche_rad.files.outputs import read_status
 
 if TYPE_CHECKING:
     from touche_rad.cli.options import PluginSpec
@@ -33,6 +32,60 @@ LIMIT: Final = 300
 ENGINES: Final = ("docker", "podman", "buildah")
 _LOCAL: Final = ("scripted:", "hf:")
 """Models that exist on this machine only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmitOptions(opt.Common):
+    """The options of `submit`."""
+
+    name: Annotated[str | None, opt.argument("[NAME]")] = None
+    collection: Annotated[
+        Path | None,
+        opt.option("Arguments that the image indexes; without NAME, start a trial."),
+    ] = None
+    debater: Annotated[
+        opt.PluginSpec | None,
+        opt.plugin(
+            "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d", "--debater", kinds=("debater",)
+        ),
+    ] = None
+    judge: Annotated[
+        opt.PluginSpec | None,
+        opt.plugin(
+            "Judge to try: NAME or NAME(KEY=VALUE,...).",
+            "-j",
+            "--judge",
+            kinds=("judge", "panel"),
+        ),
+    ] = None
+    model: opt.Model = None
+    official: Annotated[
+        bool, opt.option("Submit with the organisers' client and simulated user.")
+    ] = False
+    claims: Annotated[
+        Path | None, opt.option("Claims to play in the trial. [default: the demo's claims]")
+    ] = None
+    first: Annotated[int, opt.option("Number of claims that the trial plays.")] = 3
+    turns: Annotated[int, opt.option("User turns per debate in the trial.")] = 2
+    output: Annotated[Path, opt.output("Folder for the files of the trial.", "DIR")] = Path(
+        "submission"
+    )
+    build: Annotated[bool, opt.option("Build the image with docker, podman or buildah.")] = False
+    save: Annotated[
+        str | None,
+        opt.option("Write the entry to tira.yml under this name.", metavar="ENTRY"),
+    ] = None
+    file: Annotated[Path, opt.option("File with the submissions.")] = Path("tira.yml")
+    dataset: Annotated[
+        str | None,
+        opt.option(
+            "Dataset for the trial run. [default: the dataset of the sub-task]", metavar="ID"
+        ),
+    ] = None
+    upload: Annotated[
+        bool, opt.option("Print the command that uploads; without it, only a trial run.")
+    ] = False
+    as_json: opt.Json = False
 
 
 @dataclass(frozen=True)
@@ -52,35 +105,20 @@ Do = Callable[[], str]
 class Trial:
     """Tries a debater and a judge on a collection, one step after the other."""
 
-    def __init__(self, given: Mapping[str, Any], repository: Path) -> None:
-        """Prepare the trial; nothing is read or written yet.
-
-        Args:
-            given: The values of the command's options.
-            repository: The folder with tira.yml and the Dockerfile.
-        """
-        self.given, self.repository = given, repository
-        self.collection: Path = given["collection"]
-        self.folder: Path = given["output"]
+    def __init__(self, options: SubmitOptions, collection: Path) -> None:
+        """Prepare the trial; nothing is read or written yet."""
+        self.options, self.collection = options, collection
+        self.debater, self.judge = options.debater, options.judge
+        # The folder with tira.yml and the Dockerfile.
+        self.repository = options.file.parent
+        self.folder = options.output
         self.index = self.folder / "index"
         self.claims = self.folder / "claims.tsv"
         self.simulations = self.folder / "simulations.jsonl"
         self.evaluations = self.folder / "evaluations.jsonl"
-        self.model: str = given["model"] or ""
+        self.model = options.model or ""
         self.demo = False
         self.entries: dict[str, Software] = {}
-
-    @property
-    def debater(self) -> PluginSpec | None:
-        """The debater that is handed in."""
-        found: PluginSpec | None = self.given["debater"]
-        return found
-
-    @property
-    def judge(self) -> PluginSpec | None:
-        """The judge that is handed in."""
-        found: PluginSpec | None = self.given["judge"]
-        return found
 
     def steps(self) -> Iterator[Step]:
         """Yield each step when it is done; the first failed step is the last one."""
@@ -131,10 +169,10 @@ class Trial:
             self._describe,
             "hand in with -m URL#MODEL, -m vllm:MODEL, or without a model",
         )
-        if self.given["build"]:
+        if self.options.build:
             fix = "start docker, or install podman or buildah; see build.log"
             yield "image", self._build_image, fix
-        if self.given["save"]:
+        if self.options.save:
             yield "saved", self._save, "choose another name with --save NAME"
 
     def _read_collection(self) -> str:
@@ -148,7 +186,7 @@ class Trial:
 
     def _find_plugin(self, kind: Any, spec: PluginSpec) -> str:
         selected = prepare.select(kind, spec)
-        named = prepare.names_model(opt.common(self.given))
+        named = prepare.names_model(self.options)
         missing = selected.plugin.missing(index=True, model=named)
         if missing:
             raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
@@ -160,9 +198,7 @@ class Trial:
             plugins.append(prepare.select("debater", self.debater).plugin)
         if self.judge is not None:
             plugins.append(prepare.select("judge", self.judge).plugin)
-        return prepare.names_model(opt.common(self.given)) and any(
-            one.uses_model for one in plugins
-        )
+        return prepare.names_model(self.options) and any(one.uses_model for one in plugins)
 
     def _ask_model(self) -> str:
         """Ask the model once; a plugin without a model needs no answer."""
@@ -175,7 +211,7 @@ class Trial:
         from touche_rad.models.checks import Check, checks
 
         async def ask() -> Check:
-            model = prepare.make_model(opt.common({**self.given, "quiet": True}))
+            model = prepare.make_model(replace(self.options, quiet=True))
             try:
                 async with aclosing(checks(model)) as results:  # type: ignore[type-var]
                     return await anext(results)
@@ -212,8 +248,8 @@ class Trial:
         from touche_rad import files
         from touche_rad.demo import demo_file
 
-        source = self.given["claims"] or demo_file("claims.tsv")
-        claims = list(islice(files.read_claims(source), self.given["first"]))
+        source = self.options.claims or demo_file("claims.tsv")
+        claims = list(islice(files.read_claims(source), self.options.first))
         with files.atomic_write(self.claims) as stream:
             stream.write(files.claims_text(claims))
         seconds = self._call(
@@ -223,15 +259,15 @@ class Trial:
             "-d",
             self.debater or "grounded",
             "--turns",
-            self.given["turns"],
+            self.options.turns,
             "-i",
             self.index,
         )
-        turns = len(claims) * self.given["turns"]
+        turns = len(claims) * self.options.turns
         pace = seconds / turns
         if pace > LIMIT:
             raise WorkError(f"{pace:.0f} s per answer: the organisers' client waits {LIMIT} s")
-        text = f"{len(claims)} debates of {self.given['turns']} turns with our own user"
+        text = f"{len(claims)} debates of {self.options.turns} turns with our own user"
         return f"{text}: {pace:.2f} s per turn (the organisers' client waits {LIMIT} s)"
 
     def _judge(self) -> str:
@@ -251,6 +287,8 @@ class Trial:
 
         for old in out.parent.glob(f"{out.name}*"):
             old.unlink()
+        from touche_rad.files.outputs import read_status
+
         line = [verb, str(source), "-o", str(out), *map(str, words), "--workers", "1", "--quiet"]
         if self.model and (verb == "judge" or self.debater is not None):
             line += ["-m", self.model]
@@ -283,12 +321,12 @@ class Trial:
         if self.model.startswith(_LOCAL):
             raise UserError(f"-m {self.model}: this model exists on this machine only")
         model = self.model or ("environment" if self._uses_model() else "")
-        name = self.given["save"] or ""
+        name = self.options.save or ""
         if self.debater is not None:
-            one = describe(1, str(self.debater), model=model, official=self.given["official"])
+            one = describe(1, str(self.debater), model=model, official=self.options.official)
             self.entries[name or self.debater.name] = self._with_collection(one)
         if self.judge is not None:
-            one = describe(2, str(self.judge), model=model, official=self.given["official"])
+            one = describe(2, str(self.judge), model=model, official=self.options.official)
             if "index" in find("judge", self.judge.name).needs:
                 one = self._with_collection(one)
             both = f"{name}-judge" if self.debater is not None else name
@@ -304,7 +342,7 @@ class Trial:
     def _save(self) -> str:
         from touche_rad.tira.submission import save
 
-        file = self.given["file"]
+        file = self.options.file
         for name, one in self.entries.items():
             save(file, name, one)
         return f"{', '.join(self.entries)} in {file}"
@@ -345,8 +383,8 @@ class Trial:
             client: Returns the command line of TIRA's client for an entry.
         """
         lines = [shlex.join(words) for words in self.copy_commands()]
-        if self.given["save"]:
-            lines.append(shlex.join(["git", "commit", "-m", "Submission", str(self.given["file"])]))
+        if self.options.save:
+            lines.append(shlex.join(["git", "commit", "-m", "Submission", str(self.options.file)]))
         url, _, model = self.model.partition("#")
         if model and any(one.forward for one in self.entries.values()):
             values = shlex.join(
@@ -380,6 +418,8 @@ def _find_engine() -> str:
 
 def _why(run: Path) -> str:
     """Return the first reason why answers were replaced."""
+    from touche_rad.files.outputs import read_status
+
     examples: Sequence[Any] = [
         f"{kind}: {few[0]}" for kind, few in (read_status(run).get("examples") or {}).items() if few
     ]
