@@ -9,7 +9,6 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -138,17 +137,12 @@ def terminal_width(limit: int = 120) -> int:
     return max(min(shutil.get_terminal_size((80, 24)).columns, limit), 20)
 
 
-_NEXT_STEPS: ContextVar[bool] = ContextVar("next_steps", default=True)
+def _is_step() -> bool:
+    """Whether this command is a step of another one, which says itself what comes next."""
+    import click
 
-
-@contextmanager
-def without_next_steps() -> Iterator[None]:
-    """Print no next steps, for a command that runs others."""
-    token = _NEXT_STEPS.set(False)
-    try:
-        yield
-    finally:
-        _NEXT_STEPS.reset(token)
+    context = click.get_current_context(silent=True)
+    return context is not None and getattr(context.find_root().obj, "is_step", False)
 
 
 MAKE_INDEX_STEP: Final[list[str | Path]] = ["index", "ARGUMENTS", "-o", "index"]
@@ -202,7 +196,7 @@ def next_page(page: Path, *, further: bool = False, quiet: bool = False) -> None
         further: Whether another next step is printed above.
         quiet: Print nothing.
     """
-    if _NEXT_STEPS.get():
+    if not _is_step():
         begin = "     " if further else "next:"
         say(f"{begin} open {page.resolve().as_uri()} in a browser", quiet=quiet)
 
@@ -216,7 +210,7 @@ def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
     """
     import shlex
 
-    if not _NEXT_STEPS.get():
+    if _is_step():
         return
     for number, words in enumerate(commands):
         line = shlex.join(["touche-rad", *map(str, words)])

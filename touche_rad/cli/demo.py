@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, without_next_steps
+from touche_rad.cli.console import next_step
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 
@@ -105,8 +105,7 @@ def demo_command(options: DemoOptions) -> None:
             click.secho(f"\n{title}", bold=True)
             click.echo(f"$ {line}")
         sys.stdout.flush()
-        with without_next_steps():
-            code = run(words)
+        code = run(words, is_step=True)
         if code:
             raise WorkError(f"demo: {line} failed with exit code {code}")
     if not quiet:

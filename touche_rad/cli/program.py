@@ -11,7 +11,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,6 +67,8 @@ class Settings:
     path: Path | None = None
     values: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
+    is_step: bool = False
+    """Whether the command is a step of another one, such as `demo`."""
 
 
 def load_settings(path: str | None) -> Settings:
@@ -250,7 +252,7 @@ def _use_config(ctx: click.Context, parameter: click.Parameter, value: str | Non
     values: Any = settings.values
     for name in names:
         values = (values or {}).get(name)
-    ctx.obj, ctx.default_map = settings, values
+    ctx.obj, ctx.default_map = replace(settings, is_step=ctx.find_root().obj.is_step), values
     import_modules(settings.plugins)
 
 
@@ -357,7 +359,7 @@ class Commands(click.Group):
 def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Debaters and judges for Touché's Retrieval-Augmented Debating task."""
     settings = load_settings(config_file)
-    ctx.obj = settings
+    ctx.obj = replace(settings, is_step=ctx.obj is not None and ctx.obj.is_step)
     ctx.default_map = dict(settings.values)
     found_here = settings.plugins if config_file is None else ()
     if found_here and complete.VARIABLE in os.environ:
@@ -409,11 +411,20 @@ def main(args: list[str] | None = None) -> None:
     os._exit(code)
 
 
-def run(args: list[str] | None = None) -> int:
-    """Run a command line and return its exit code."""
+def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
+    """Run a command line and return its exit code.
+
+    Args:
+        args: The words after `touche-rad`. Default: those of this process.
+        is_step: Print no next steps, because another command runs this one.
+    """
     try:
         result: Any = touche_rad.main(
-            args=args, prog_name="touche-rad", standalone_mode=False, color=colour_setting()
+            args=args,
+            prog_name="touche-rad",
+            standalone_mode=False,
+            color=colour_setting(),
+            obj=Settings(is_step=is_step),
         )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

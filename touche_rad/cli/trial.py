@@ -283,7 +283,6 @@ class Trial:
     def _call(self, verb: str, source: Path, out: Path, *words: Any) -> float:
         """Run a command with one debate at a time, and return its seconds."""
         from touche_rad.cli import touche_rad
-        from touche_rad.cli.console import without_next_steps
 
         for old in out.parent.glob(f"{out.name}*"):
             old.unlink()
@@ -293,8 +292,7 @@ class Trial:
         if self.model and (verb == "judge" or self.debater is not None):
             line += ["-m", self.model]
         begun = time.monotonic()
-        with without_next_steps():
-            code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
+        code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
         if code:
             raise WorkError(f"touche-rad {shlex.join(line)} ended with exit code {code}")
         return float(read_status(out).get("seconds") or time.monotonic() - begun)
