@@ -100,11 +100,11 @@ def test_it_asks_for_an_index() -> None:
 
 
 def test_the_frame_changes_from_turn_to_turn_and_can_be_left_out() -> None:
-    first = GROUNDED.answer(debate(PENNY_IS_FINE)).content
-    second = GROUNDED.answer(debate(PENNY_IS_FINE, "No.", PENNY_IS_FINE)).content
+    first = GROUNDED.answer(debate(PENNY_IS_WORTHLESS)).content
+    second = GROUNDED.answer(debate(PENNY_IS_WORTHLESS, "No.", PENNY_IS_WORTHLESS)).content
     assert first.startswith(f"{STANCES[0]} ")
     assert second.startswith(f"{STANCES[1]} ")
-    plain = made(frame=False).answer(debate(PENNY_IS_FINE))
+    plain = made(frame=False).answer(debate(PENNY_IS_WORTHLESS))
     assert plain.content == plain.arguments[0].text
 
 
@@ -203,13 +203,13 @@ def test_any_debate_is_answered_with_a_short_quotation(words: list[str]) -> None
     assert made(floor=0).answer(debate(*words)) == response
 
 
-def test_each_candidate_tells_the_chain_that_led_to_it() -> None:
+def test_each_candidate_names_the_search_that_led_to_it() -> None:
     own = Argument(id="a", text="Lighthouses guide fishing boats.", supports="Lighthouses serve.")
     against = Argument(id="b", text="Radios guide boats.", attacks=own.supports, supports="Radios.")
     found = rank(BothSides([own, against]), read(debate("Lighthouses guide boats.")), 5)
     paths = {one.argument.id: one.path for one in found}
     assert paths["a"] == ("its text is similar to yours",)
-    assert paths["b"] == ("a is similar to what you say", "attacks the claim that it supports")
+    assert paths["b"] == ("attacks a claim similar to the debate so far",)
 
 
 def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:

@@ -17,10 +17,11 @@ from touche_rad.debaters.grounded.choosing import (
     QuotationChoice,
     choose_quotation,
 )
-from touche_rad.debaters.grounded.polarity import SAME, agreement, content
+from touche_rad.debaters.grounded.polarity import KNOWN, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     PHRASES,
+    SIDE,
     STANCE,
     Asked,
     Ranked,
@@ -41,6 +42,8 @@ FLOOR: Final = "minimum word similarity of user and argument, else 'nothing foun
 
 _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
+_LINKED: Final = 3
+"""Best quotations among which the first one with enough common words is used."""
 _PROMPTS: Final = 2
 """Prompts with quotations that a model gets at most, `shown` in each."""
 _OPPOSED: Final = 1.0
@@ -82,7 +85,7 @@ class Grounded:
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Quote the best argument against the user's last message."""
         if self.model is None:
-            return self.quote_best(debate, self.quotables(debate, 1))
+            return self.quote_best(debate, self.quotables(debate, _LINKED))
         quotables = self.quotables(debate, _PROMPTS * self.options.shown)
         if len(quotables) < 2:
             return self.quote_best(debate, quotables)
@@ -122,12 +125,13 @@ class Grounded:
         return self._quotables(self._ranked(asked), asked, most)
 
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
-        """Quote the first quotation, or say that no argument answers the user.
+        """Quote the first of the best quotations that shares enough words with the user.
 
-        The latter if there is none, or if it has too few words in common with the user.
+        If there is none, say that no argument answers the user.
         """
-        if quotables and self.link(debate, quotables[0].argument) >= self.options.floor:
-            return self.quote(debate, quotables[0])
+        for one in quotables[:_LINKED]:
+            if self.link(debate, one.argument) >= self.options.floor:
+                return self.quote(debate, one)
         return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 
     def link(self, debate: Debate, argument: Argument) -> float:
@@ -135,11 +139,11 @@ class Grounded:
 
         A single common word is chance, unless it is half of what the user says or in the topic.
         """
-        user = set(content(read(debate).user))
-        about = set(content(f"{argument.topic} {argument.attacks} {argument.text}"))
+        user = content(read(debate).user)
+        about = content(f"{argument.topic} {argument.attacks} {argument.text}")
         subject = content(argument.topic or " ".join(argument.text.split()[:3]))
         shared = user & about
-        by_chance = len(shared) < 2 and not shared & subject.keys() and 2 * len(shared) < len(user)
+        by_chance = len(shared) < 2 and not shared & subject and 2 * len(shared) < len(user)
         return len(shared) / sqrt(len(user) * len(about)) if shared and not by_chance else 0.0
 
     def quote(self, debate: Debate, one: Quotable, frame: str | None = None) -> Response:
@@ -197,17 +201,17 @@ class Grounded:
                 continue
             texts.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
-            opposed = self._opposed(one, asked)
+            opposed = self._opposed(one)
             by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed))
             if len(by_fault[0]) == most:
                 break
         return next((found[:most] for found in by_fault if found), [])
 
-    def _opposed(self, one: Ranked, asked: Asked) -> bool:
-        """Whether the stance model or the attacked claim says that an argument opposes the user."""
+    def _opposed(self, one: Ranked) -> bool:
+        """Whether the stance model, or the words of the claims, oppose an argument to the user."""
         if self._stance is not None:
             return one.features.get(AGAINST, 0.0) >= _OPPOSED
-        return agreement(asked.message, one.argument.attacks) >= SAME
+        return one.features.get(SIDE, 0.0) >= KNOWN
 
     @property
     def _room(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.grounded.polarity import agreement
+from touche_rad.debaters.grounded.polarity import side, sides
 from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
 from touche_rad.text import clean, content_words, cut_to_words
 
@@ -24,19 +24,18 @@ PHRASES: Final[Mapping[str, str]] = {
     "attacks": "attacks a claim like those of the debate",
     "text": "has a text like your message",
     "topic": "is about the topic of the debate",
-    "side": "is on the other side than arguments like your message",
-    "polarity": "attacks what you say",
+    "side": "is probably on the other side than you",
     "meaning": "attacks a claim with the meaning of your message",
     "against": "is against you according to the stance model",
 }
 """What the features mean, as parts of a sentence that begins with "it". All have the weight 1."""
+SIDE: Final = "side"
+"""From 1, surely on the other side than the user, to -1."""
 AGAINST: Final = "against"
 """Output of a stance model: 1 against the user, -1 for the user, 0 unknown."""
 _AGAINST_WEIGHT: Final = 2.0
 _VOICES: Final = 20
 """Best hits of each search that decide the topic."""
-_COMPARED: Final = 20
-"""Best candidates whose claims are compared with the message."""
 _NEAR: Final = 4
 """One in this many hits of a search may come from vectors."""
 
@@ -98,22 +97,17 @@ def rank(index: ArgumentIndex, asked: Asked, k: int) -> list[Ranked]:
     }
     meaning = meaning_of(index)
     topics = _topics(routes.values(), found)
-    sides = _Sides(routes["text"], found)
     nearest = _nearest(index, meaning, asked, max(1, k // _NEAR), found) if meaning else {}
     likeness = _likeness(meaning, asked, found) if meaning else {}
     ranked = []
     for one, argument in found.items():
         features = {name: of.get(one, 0.0) for name, of in routes.items()}
         features["topic"] = topics.get(argument.topic, 0.0)
-        features["side"], like = sides.of(argument)
         features |= {"meaning": likeness[one]} if likeness else {}
         searches = {**routes, "meaning": nearest}
         hits = {name: of[one] for name, of in searches.items() if one in of}
-        ranked.append(Ranked(argument, hits, features, _path(hits, like)))
-    ranked = ordered(ranked)
-    return ordered(
-        [*(_with_polarity(one, asked) for one in ranked[:_COMPARED]), *ranked[_COMPARED:]]
-    )
+        ranked.append(Ranked(argument, hits, features, _path(hits)))
+    return ordered(_with_sides(ranked, asked, topics))
 
 
 def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
@@ -143,32 +137,7 @@ def _topics(
     return {topic: weight / best for topic, weight in weights.items()}
 
 
-class _Sides:
-    """The side of a candidate, from the claims of the arguments whose texts are like the message.
-
-    The user probably says what such an argument supports, so a candidate that attacks it is on the
-    other side. The texts of the candidates themselves say nothing about their side.
-    """
-
-    def __init__(self, alike: Mapping[str, float], found: Mapping[str, Argument]) -> None:
-        self._by_claim: dict[str, list[tuple[float, str]]] = defaultdict(list)
-        for one, score in alike.items():
-            self._by_claim[found[one].supports].append((score, one))
-
-    def of(self, argument: Argument) -> tuple[float, str]:
-        """Return the side, -1 to 1, and the id of the argument that is like the message."""
-        against, like = self._best(argument.attacks, argument.id)
-        along, _ = self._best(argument.supports, argument.id)
-        return against - along, like
-
-    def _best(self, claim: str, other_than: str) -> tuple[float, str]:
-        voices = (voice for voice in self._by_claim.get(claim, ()) if voice[1] != other_than)
-        return max(voices, default=(0.0, "")) if claim else (0.0, "")
-
-
-def _path(hits: Mapping[str, float], like: str) -> tuple[str, ...]:
-    if like:
-        return (f"{like} is similar to what you say", "attacks the claim that it supports")
+def _path(hits: Mapping[str, float]) -> tuple[str, ...]:
     if hits.get("attacks", 0.0) >= hits.get("text", 0.0) and "attacks" in hits:
         return ("attacks a claim similar to the debate so far",)
     if "text" in hits:
@@ -176,12 +145,17 @@ def _path(hits: Mapping[str, float], like: str) -> tuple[str, ...]:
     return ("attacks a claim near in meaning to what you say",)
 
 
-def _with_polarity(one: Ranked, asked: Asked) -> Ranked:
-    """Prefer an argument if the user says the claim that it attacks, not the one it supports."""
-    argument = one.argument
-    opposed = agreement(asked.message, argument.attacks)
-    shared = agreement(asked.message, argument.supports)
-    return replace(one, features={**one.features, "polarity": opposed - shared})
+def _with_sides(
+    ranked: Sequence[Ranked], asked: Asked, topics: Mapping[str, float]
+) -> list[Ranked]:
+    """Prefer arguments on the other side of the topic that most hits are about."""
+    topic = max(topics, key=topics.__getitem__, default="")
+    votes = sides([one.argument for one in ranked if one.argument.topic == topic], topic)
+    user = side(asked.message, topic)
+    return [
+        replace(one, features={**one.features, SIDE: -user * votes.get(one.argument.id, 0.0)})
+        for one in ranked
+    ]
 
 
 def _nearest(

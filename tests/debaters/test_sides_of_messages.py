@@ -1,0 +1,73 @@
+"""On which side `grounded` answers 72 messages about the demo's topics, without a model.
+
+The messages were written for this test: four kinds (for the topic, against it with and without a
+negation, with a reason) on 18 topics, in words that differ from the collection. The rule was tuned
+on the topics with odd numbers; the test reads the others, which nobody tuned on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from touche_rad.debate import Argument, Debate
+from touche_rad.demo import demo_file
+from touche_rad.plugins import Services, find, open_index
+
+MESSAGES = Path(__file__).with_name("messages.tsv").read_text("utf-8").splitlines()
+FIRST_AGAINST = {"101": 3, "102": 3, "103": 3, "104": 3, "105": 3, "106": 3}
+"""Number of a topic's claims, in their order, that are for it; four where nothing is said."""
+
+
+def read_arguments() -> dict[str, Argument]:
+    lines = demo_file("arguments.jsonl").read_text("utf-8").splitlines()
+    return {one.id: one for one in (Argument.model_validate(json.loads(line)) for line in lines)}
+
+
+ARGUMENTS = read_arguments()
+BY_TEXT = {one.text: one for one in ARGUMENTS.values()}
+
+
+def is_for(argument: Argument) -> bool:
+    """Whether an argument is for its topic: it is against the claim that it attacks."""
+    attacked = BY_TEXT.get(argument.attacks)
+    if attacked is not None:
+        return not is_for(attacked)
+    topic = argument.id.partition(".")[0]
+    claims = dict.fromkeys(
+        one.attacks
+        for one in ARGUMENTS.values()
+        if one.id.startswith(f"{topic}.") and one.attacks not in BY_TEXT
+    )
+    return list(claims).index(argument.attacks) >= FIRST_AGAINST.get(topic, 4)
+
+
+def count_answers(messages: list[str]) -> Counter[str]:
+    grounded = find("debater", "grounded").make(Services(open_index("demo"), 0, None))
+    counts: Counter[str] = Counter()
+    for line in messages:
+        topic, side, _, message = line.split("\t")
+        cited = grounded.answer(Debate().with_utterance(message)).arguments
+        if not cited or not cited[0].id.startswith(f"{topic}."):
+            counts["elsewhere"] += 1
+        else:
+            counts["with" if is_for(cited[0]) == (side == "pro") else "against"] += 1
+    return counts
+
+
+UNSEEN = [line for line in MESSAGES if int(line.partition("\t")[0]) % 2 == 0]
+
+
+def test_most_answers_are_against_the_user() -> None:
+    counts = count_answers(UNSEEN)
+    assert counts["against"] >= 0.6 * len(UNSEEN)
+    assert counts["with"] <= 0.2 * len(UNSEEN)
+
+
+@pytest.mark.parametrize("kind", "FNOR")
+def test_no_kind_of_message_is_mostly_agreed_with(kind: str) -> None:
+    counts = count_answers([line for line in MESSAGES if line.split("\t")[2] == kind])
+    assert counts["against"] > 2 * counts["with"] - 1
