@@ -123,7 +123,8 @@ def _sign(clause: str, about: frozenset[str] = frozenset()) -> float:
     # "Paper is better than plastic" is against plastic.
     turns += bool(worse and _subject(worse[0]) & about and not _subject(better) & about)
     opinion = turns or any(token.word in _words()["opinions"] for token in tokens)
-    return (1 if opinion else _FACT) * (-1) ** turns
+    size = 1.0 if opinion else _FACT
+    return -size if turns % 2 else size
 
 
 def sides(arguments: Sequence[Argument], topic: str) -> dict[str, float]:
