@@ -77,7 +77,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "words": text.content_words,
     "quotation": lambda said: quotable.quotation(said[:MOST_CHARACTERS], 45, 45),
     "missing context": missing_context.__wrapped__,
-    "polarity": lambda said: polarity.agreement(said, said),
+    "polarity": lambda said: polarity.side.__wrapped__(said, said),
     "reply of a model": _parse,
     "sentences of a speech": _search(speeches._SENTENCE),
     "instructions": flagged_sentences.__wrapped__,

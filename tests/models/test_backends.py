@@ -167,7 +167,7 @@ def test_where_all_endpoints_die_the_fallback_answers(
         f"{one.url},{other.url}#tiny",
     )
     assert ended.code == 1, "every answer is a fallback"
-    assert ended.out.startswith("I disagree: ")
+    assert "clock change" in ended.out
     assert "model unreachable" in ended.err
 
 

@@ -70,26 +70,19 @@ class TrainerTests:
         assert all(one.isfinite().all() for one in _weights(tmp_path / "out"))
 
     @pytest.mark.parametrize(
-        ("words", "told"),
-        [
-            (("--rate", "0"), "--rate: input should be greater than 0"),
-            (("--layers", "-1"), "--layers: input should be greater than or equal to 0"),
-            (("--held-out", "9/4"), "a fold such as 2/4"),
-        ],
+        ("option", "value"), [("--rate", "0"), ("--layers", "-1"), ("--held-out", "9/4")]
     )
-    def test_what_cannot_be_is_told_by_its_name(
-        self, words: tuple[str, ...], told: str, tmp_path: Path
+    def test_an_impossible_value_is_refused_and_nothing_is_written(
+        self, option: str, value: str, tmp_path: Path
     ) -> None:
-        self._refused(words, told, tmp_path / "out")
+        self._refused(option, value, tmp_path / "out")
 
-    def test_a_batch_that_is_too_small_is_told(self, tmp_path: Path) -> None:
-        told = f"--batch: input should be greater than or equal to {self.fewest}"
-        self._refused(("--batch", str(self.fewest - 1)), told, tmp_path / "out")
+    def test_a_batch_that_is_too_small_is_refused(self, tmp_path: Path) -> None:
+        self._refused("--batch", str(self.fewest - 1), tmp_path / "out")
 
-    def _refused(self, words: tuple[str, ...], told: str, out: Path) -> None:
-        ran = touche_rad("train", self.training.name, DEMO, "-o", out, *words)
-        assert ran.code == 2
-        assert told in ran.err
+    def _refused(self, option: str, value: str, out: Path) -> None:
+        ran = touche_rad("train", self.training.name, DEMO, "-o", out, option, value)
+        assert (ran.code, option.strip("-") in ran.err) == (2, True)
         assert not out.exists()
 
 

@@ -297,14 +297,14 @@ def test_by_each_the_worse_is_ahead_by_the_margin_nowhere(
 def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from touche_rad.cli import fine_tune
+    from touche_rad.cli.train import train_command
 
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
     out = tmp_path / "pairs.jsonl"
     args = [str(both), "-o", str(out), "--replace", "--margin", "0.3", "--margin", "quality=0.1"]
-    done = CliRunner().invoke(fine_tune.preferences, args)
+    done = CliRunner().invoke(train_command, ["preferences", *args])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["pairs"] == 1
     for margin in ("wide", "nan", "quality=inf"):
-        wrong = CliRunner().invoke(fine_tune.preferences, [*args, "--margin", margin])
+        wrong = CliRunner().invoke(train_command, ["preferences", *args, "--margin", margin])
         assert isinstance(wrong.exception, OptionError), margin

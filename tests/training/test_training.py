@@ -202,12 +202,13 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     """Eq. 5: both ratios are 1 where training begins, so the first loss is log 2, also after SFT."""
     from click.testing import CliRunner
 
-    from touche_rad.cli import fine_tune
+    from touche_rad.cli.train import train_command
 
     source, out = preferences(tmp_path / "pairs.jsonl"), tmp_path / "dpo"
     args = [source, "--from", fine_tuned.root, "-o", out, "--beta", "1", "--rate", "2e-3"]
     done = CliRunner().invoke(
-        fine_tune.dpo, [*map(str, args), "--batch", "8", "--epochs", "2", "--held-out", "0"]
+        train_command,
+        ["dpo", *map(str, args), "--batch", "8", "--epochs", "2", "--held-out", "0"],
     )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -223,10 +224,10 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
 def test_a_finished_training_is_merged_later(fine_tuned: Folder, tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from touche_rad.cli import fine_tune
+    from touche_rad.cli.train import train_command
 
     out = tmp_path / "whole"
-    done = CliRunner().invoke(fine_tune.merge, [str(fine_tuned.root), "-o", str(out)])
+    done = CliRunner().invoke(train_command, ["merge", str(fine_tuned.root), "-o", str(out)])
     assert done.exit_code == 0, done.output
     assert f"-m vllm:{out} " in json.loads(done.stdout)["serve"]["merged"]
     model = "model.safetensors"

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
 from touche_rad.cli import help_text
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
-from touche_rad.cli.program import Command
 
 if TYPE_CHECKING:
     from touche_rad.models.cache import Cache
 
-_FOLDER: Final = opt.path_argument("folder", "DIR")
+_Folder = Annotated[Path, opt.argument("DIR")]
 _DAY: Final = 86_400.0
 
 
@@ -33,25 +33,25 @@ def _open(folder: Path) -> Cache:
     return Cache(folder, make=False)
 
 
-@cache_command.command(
-    "show",
-    cls=Command,
-    examples=(
-        "cache show cache",
-        "cache show cache --json",
-        "cache show backup",
-    ),
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """The options of `cache show`."""
+
+    folder: _Folder
+    as_json: opt.Json = False
+
+
+@opt.command(
+    "show", "cache show cache", "cache show cache --json", "cache show backup", group=cache_command
 )
-@_FOLDER
-@opt.JSON
-def show(folder: Path, as_json: bool) -> None:
+def show(options: ShowOptions) -> None:
     """Show the number of answers per model, their age, and the size of the file."""
     from touche_rad.models.cache import CACHE_FILE, VERSION
 
     models: Counter[str] = Counter()
     damaged = outdated = 0
     oldest, newest = float("inf"), 0.0
-    cache = _open(folder)
+    cache = _open(options.folder)
     for row in cache.rows():
         models[row.model] += 1
         damaged += not row.whole
@@ -62,11 +62,11 @@ def show(folder: Path, as_json: bool) -> None:
         "models": dict(models),
         "damaged": damaged,
         "outdated": outdated,
-        "bytes": (folder / CACHE_FILE).stat().st_size,
+        "bytes": (options.folder / CACHE_FILE).stat().st_size,
         "oldest": _date(oldest) if models else None,
         "newest": _date(newest) if models else None,
     }
-    if as_json:
+    if options.as_json:
         click.echo(json.dumps(summary, indent=2))
         return
     click.echo("{answers} answers, {bytes} bytes, {oldest} to {newest}".format(**summary))
@@ -80,52 +80,62 @@ def _date(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
-@cache_command.command(
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions:
+    """The options of `cache merge`."""
+
+    folder: _Folder
+    others: Annotated[tuple[Path, ...], opt.argument("FROM...")]
+    quiet: opt.Quiet = False
+
+
+@opt.command(
     "merge",
-    cls=Command,
-    examples=(
-        "cache merge cache other-cache",
-        "cache merge cache run.jsonl.shards/1-of-2/cache",
-        "cache merge cache one two three",
-    ),
+    "cache merge cache other-cache",
+    "cache merge cache run.jsonl.shards/1-of-2/cache",
+    "cache merge cache one two three",
+    group=cache_command,
 )
-@_FOLDER
-@opt.path_argument("others", "FROM...", nargs=-1, required=True)
-@opt.QUIET
-def merge(folder: Path, others: tuple[Path, ...], quiet: bool) -> None:
+def merge(options: MergeOptions) -> None:
     """Add the answers of other caches; existing answers are kept."""
     from touche_rad.models.cache import Cache
 
-    sources = [_open(other) for other in others]
-    cache = Cache(folder)
+    sources = [_open(other) for other in options.others]
+    cache = Cache(options.folder)
     for other in sources:
-        say(f"{other.folder}: {cache.add(other.rows())} new answers", quiet=quiet)
+        say(f"{other.folder}: {cache.add(other.rows())} new answers", quiet=options.quiet)
 
 
-@cache_command.command(
+@dataclass(frozen=True, kw_only=True)
+class PruneOptions:
+    """The options of `cache prune`."""
+
+    folder: _Folder
+    older: Annotated[
+        float | None, opt.option("Also delete answers that are older.", metavar="DAYS", least=0)
+    ] = None
+    model: Annotated[
+        str | None, opt.option("Also delete the answers of this model.", metavar="NAME")
+    ] = None
+    quiet: opt.Quiet = False
+
+
+@opt.command(
     "prune",
-    cls=Command,
-    examples=(
-        "cache prune cache",
-        "cache prune cache --older 30",
-        "cache prune cache --model llama",
-    ),
+    "cache prune cache",
+    "cache prune cache --older 30",
+    "cache prune cache --model llama",
+    group=cache_command,
 )
-@_FOLDER
-@click.option(
-    "--older", type=opt.Number(0), metavar="DAYS", help="Also delete answers that are older."
-)
-@click.option("--model", metavar="NAME", help="Also delete the answers of this model.")
-@opt.QUIET
-def prune(folder: Path, older: float | None, model: str | None, quiet: bool) -> None:
+def prune(options: PruneOptions) -> None:
     """Delete answers that are damaged or of another version."""
     from touche_rad.models.cache import VERSION
 
-    cache = _open(folder)
+    cache, older, model = _open(options.folder), options.older, options.model
     before = time.time() - older * _DAY if older is not None else float("-inf")
     outdated = [
         row.key
         for row in cache.rows()
         if not row.whole or row.version != VERSION or row.kept < before or row.model == model
     ]
-    say(f"{cache.remove(outdated)} answers deleted, {len(cache)} left", quiet=quiet)
+    say(f"{cache.remove(outdated)} answers deleted, {len(cache)} left", quiet=options.quiet)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 from touche_rad.errors import UserError
 from touche_rad.text import clean, printable
@@ -23,40 +24,42 @@ ROOM: Final = 22
 """Lines that the findings of a run take at most without --all."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The options of `check`."""
+
+    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
+    source: Annotated[
+        Path | None, opt.option("Input of the runs, to find missing debates.", "--input")
+    ] = None
+    index: Annotated[
+        str | None,
+        opt.option("Argument index, to check the cited arguments.", "-i", "--index", metavar="DIR"),
+    ] = None
+    no_status: Annotated[
+        bool, opt.option("Check the file only; do not read the status beside it.")
+    ] = False
+    everything: Annotated[
+        bool,
+        opt.option("Print every finding instead of three examples of each kind.", "--all"),
+    ] = False
+    fix: Annotated[bool, opt.option("Write a repaired copy of the run to -o.")] = False
+    output: Annotated[Path | None, opt.output("With --fix: the repaired run.", checked=True)] = None
+    replace: opt.Replace = False
+    max_words: Annotated[
+        int, opt.option("Maximum words of a response; 0 = no limit.", least=0, env=True)
+    ] = 60
+    as_json: opt.Json = False
+    quiet: opt.Quiet = False
+
+
 @opt.command(
     "check",
     "check simulations.jsonl --input touche_rad/demo/claims.tsv -i demo",
     "check evaluations.jsonl --input simulations.jsonl",
     "check simulations.jsonl -i demo --fix -o fixed.jsonl",
 )
-@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
-@opt.options(
-    click.option(
-        "--input",
-        "source",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Input of the runs, to find missing debates.",
-    ),
-    click.option(
-        "-i", "--index", metavar="DIR", help="Argument index, to check the cited arguments."
-    ),
-    opt.flag("--no-status", "Check the file only; do not read the status beside it."),
-    opt.flag("--all", "Print every finding instead of three examples of each kind.", "everything"),
-    opt.flag("--fix", "Write a repaired copy of the run to -o."),
-    opt.output("With --fix: the repaired run.", checked=True),
-    opt.REPLACE,
-    opt.integer(
-        "--max-words",
-        "Maximum words of a response; 0 = no limit.",
-        60,
-        0,
-        envvar="TOUCHE_RAD_MAX_WORDS",
-    ),
-    opt.JSON,
-    opt.QUIET,
-)
-def check_command(runs: tuple[Path, ...], **given: Any) -> int:
+def check_command(options: CheckOptions) -> int:
     """Check that each RUN is complete and valid.
 
     RUN is a run file, or a folder that contains exactly one *.jsonl.
@@ -71,24 +74,25 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check
 
-    if given["fix"] != (given["output"] is not None):
+    runs, output = options.runs, options.output
+    if options.fix != (output is not None):
         raise UserError("check: --fix and -o go together: check RUN --fix -o NEW.jsonl")
-    index = open_index(given["index"]) if given["index"] else None
+    index = open_index(options.index) if options.index else None
     repaired = None
-    if given["fix"]:
-        repaired = _fix(runs, given)
-        runs = (given["output"],)
+    if output is not None:
+        repaired = _fix(runs, output)
+        runs = (output,)
     results = [
         check(
             run,
-            source=given["source"],
+            source=options.source,
             index=index,
-            words=given["max_words"],
-            status=not given["no_status"],
+            words=options.max_words,
+            status=not options.no_status,
         )
         for run in runs
     ]
-    if given["as_json"]:
+    if options.as_json:
         rows = [one.record() for one in results]
         if repaired is not None:
             rows[0] |= {"repaired": repaired.repaired, "not_repaired": repaired.left}
@@ -96,19 +100,18 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     else:
         if repaired is not None:
             _print_repair(repaired)
-            say(f"written: {given['output']}", quiet=given["quiet"])
+            say(f"written: {output}", quiet=options.quiet)
         for one in results:
-            if not (given["quiet"] and one.good):
-                _print(one, everything=given["everything"], fixed=given["fix"])
+            if not (options.quiet and one.good):
+                _print(one, everything=options.everything, fixed=options.fix)
     return 0 if all(one.good for one in results) else 1
 
 
-def _fix(runs: tuple[Path, ...], given: dict[str, Any]) -> Repair:
+def _fix(runs: tuple[Path, ...], out: Path) -> Repair:
     """Write the repaired run to a new file."""
     from touche_rad import files
     from touche_rad.score.repair import repair
 
-    out: Path = given["output"]
     if len(runs) != 1 or not runs[0].is_file():
         raise UserError("check --fix: give one run file")
     made = repair(runs[0])

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, say
 from touche_rad.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContestsOptions:
+    """The options of `contests`."""
+
+    source: Annotated[Path, opt.argument("SOURCE")]
+    output: Annotated[Path | None, opt.output("Contests to write.", checked=True)] = None
+    replace: opt.Replace = False
+    skip_bad: opt.SkipBad = False
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -15,11 +28,7 @@ from touche_rad.errors import UserError
     "contests panelbench/ -o contests.jsonl",
     "contests simulations.jsonl -o simulated.jsonl",
 )
-@opt.path_argument("source", "SOURCE")
-@opt.options(opt.output("Contests to write.", checked=True), opt.REPLACE, opt.SKIP_BAD, opt.QUIET)
-def contests_command(
-    source: Path, output: Path | None, replace: bool, skip_bad: bool, quiet: bool
-) -> None:
+def contests_command(options: ContestsOptions) -> None:
     """Convert whole debates to contests, which panels judge and touche-rad score reads.
 
     SOURCE is a JSON or JSONL file in the format of DebateArt (speeches by side, votes), a folder in
@@ -29,11 +38,12 @@ def contests_command(
     from touche_rad import files
     from touche_rad.contests.foreign import contests
 
+    source, output, quiet = options.source, options.output, options.quiet
     if output is None:
         raise UserError("contests: give the output file: -o FILE")
     if not source.exists():
         raise UserError(f"{source} does not exist")
-    bad = files.BadLines(skip=skip_bad)
+    bad = files.BadLines(skip=options.skip_bad)
     count = decided = 0
     with files.atomic_write(output) as stream:
         for contest in contests(source, bad):

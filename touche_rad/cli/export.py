@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
 from touche_rad.cli import help_text
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
-from touche_rad.cli.program import Command
 from touche_rad.errors import UserError
 
 
@@ -19,24 +19,29 @@ def export_command() -> None:
     """Write runs in the formats of other evaluation software."""
 
 
-@export_command.command(
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions:
+    """The options of `export inspect`."""
+
+    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
+    output: Annotated[Path, opt.output("Folder for the logs, one per RUN.", "DIR", checked=True)]
+    replace: opt.Replace = False
+    labels: Annotated[
+        Path | None,
+        opt.option("Labels of the debates, in the same order: the targets of the samples."),
+    ] = None
+    skip_bad: opt.SkipBadOfRuns = False
+    quiet: opt.Quiet = False
+
+
+@opt.command(
     "inspect",
-    cls=Command,
-    examples=(
-        "export inspect touche_rad/demo/debates.jsonl -o logs",
-        "export inspect rj.jsonl --labels touche_rad/demo/labels.jsonl -o logs-of-judges",
-        "export inspect rj.jsonl touche_rad/demo/debates.jsonl -o all-logs",
-    ),
+    "export inspect touche_rad/demo/debates.jsonl -o logs",
+    "export inspect rj.jsonl --labels touche_rad/demo/labels.jsonl -o logs-of-judges",
+    "export inspect rj.jsonl touche_rad/demo/debates.jsonl -o all-logs",
+    group=export_command,
 )
-@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
-@opt.options(
-    opt.output("Folder for the logs, one per RUN.", "DIR", required=True, checked=True),
-    opt.REPLACE,
-    opt.file("--labels", "Labels of the debates, in the same order: the targets of the samples."),
-    opt.SKIP_BAD_OF_RUNS,
-    opt.QUIET,
-)
-def inspect(runs: tuple[Path, ...], **given: Any) -> None:
+def inspect(options: InspectOptions) -> None:
     """Write each RUN as an evaluation log of inspect_ai, for `inspect view`.
 
     A RUN is simulations, evaluations, responses or annotated debates. Each response is a sample:
@@ -45,44 +50,48 @@ def inspect(runs: tuple[Path, ...], **given: Any) -> None:
     from touche_rad import files
     from touche_rad.exchange.inspect_logs import write_log
 
-    for run in runs:
-        bad = files.BadLines(skip=given["skip_bad"])
-        path = write_log(run, given["output"], labels=given["labels"], bad=bad)
+    for run in options.runs:
+        bad = files.BadLines(skip=options.skip_bad)
+        path = write_log(run, options.output, labels=options.labels, bad=bad)
         if bad.count:
             say(f"warning: {run}: {bad.count} invalid lines skipped; the first: {bad.first}")
-        say(f"written: {path}", quiet=given["quiet"])
+        say(f"written: {path}", quiet=options.quiet)
     say(
-        f"next: inspect view --log-dir {given['output']} (pip install inspect_ai)",
-        quiet=given["quiet"],
+        f"next: inspect view --log-dir {options.output} (pip install inspect_ai)",
+        quiet=options.quiet,
     )
 
 
-@export_command.command(
+@dataclass(frozen=True, kw_only=True)
+class AutojudgeOptions:
+    """The options of `export autojudge`."""
+
+    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
+    output: Annotated[
+        Path, opt.output("Folder for the reports, topics and workflow.", "DIR", checked=True)
+    ]
+    replace: opt.Replace = False
+    judge: Annotated[
+        opt.PluginSpec,
+        opt.plugin(
+            "Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
+            "-j",
+            "--judge",
+            kinds=("judge", "panel"),
+        ),
+    ] = opt.DEFAULT
+    team: Annotated[str, opt.option("Team in the reports.", metavar="ID")] = "touche-rad"
+    quiet: opt.Quiet = False
+
+
+@opt.command(
     "autojudge",
-    cls=Command,
-    examples=(
-        "export autojudge touche_rad/demo/debates.jsonl -o autojudge",
-        "export autojudge touche_rad/demo/debates.jsonl rj.jsonl -j length -o autojudge-runs",
-        "export autojudge touche_rad/demo/debates.jsonl --team ours -o autojudge-team",
-    ),
+    "export autojudge touche_rad/demo/debates.jsonl -o autojudge",
+    "export autojudge touche_rad/demo/debates.jsonl rj.jsonl -j length -o autojudge-runs",
+    "export autojudge touche_rad/demo/debates.jsonl --team ours -o autojudge-team",
+    group=export_command,
 )
-@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
-@opt.options(
-    opt.output("Folder for the reports, topics and workflow.", "DIR", required=True, checked=True),
-    opt.REPLACE,
-    opt.plugin(
-        "-j",
-        "--judge",
-        default="grounded",
-        show_default=True,
-        help="Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
-    ),
-    click.option(
-        "--team", metavar="ID", default="touche-rad", show_default=True, help="Team in the reports."
-    ),
-    opt.QUIET,
-)
-def autojudge(runs: tuple[Path, ...], **given: Any) -> None:
+def autojudge(options: AutojudgeOptions) -> None:
     """Write RUNs on the same claims for TREC AutoJudge.
 
     Writes runs/NAME.jsonl (a report per response), topics.jsonl (a topic per turn of each claim)
@@ -94,48 +103,52 @@ def autojudge(runs: tuple[Path, ...], **given: Any) -> None:
     from touche_rad.cli.prepare import select
     from touche_rad.exchange.reports import report_records, topic_records, workflow
 
-    select("judge", given["judge"])
+    runs, out = options.runs, options.output
+    select("judge", options.judge)
     names = [run.stem for run in runs]
     if len(set(names)) < len(names):
         raise UserError("two runs have the same name, which AutoJudge tells runs apart by")
-    out: Path = given["output"]
     content = {out / "topics.jsonl": topic_records(runs)}
     for run, name in zip(runs, names, strict=True):
-        content[out / "runs" / f"{name}.jsonl"] = list(report_records(run, name, given["team"]))
+        content[out / "runs" / f"{name}.jsonl"] = list(report_records(run, name, options.team))
     for path, records in content.items():
         with files.atomic_write(path) as stream:
             stream.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-        say(f"written: {path}", quiet=given["quiet"])
+        say(f"written: {path}", quiet=options.quiet)
     with files.atomic_write(out / "workflow.yml") as stream:
-        stream.write(workflow(str(given["judge"])))
+        stream.write(workflow(str(options.judge)))
     say(
         f"next: auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
         f"--rag-topics {out}/topics.jsonl --out-dir {out}/out (pip install autojudge-base)",
-        quiet=given["quiet"],
+        quiet=options.quiet,
     )
 
 
-@export_command.command(
+@dataclass(frozen=True, kw_only=True)
+class SimulationsOptions:
+    """The options of `export simulations`."""
+
+    reports: Annotated[Path, opt.argument("REPORTS")]
+    output: Annotated[Path, opt.output("File for the simulations.", checked=True)]
+    replace: opt.Replace = False
+    topics: Annotated[
+        Path | None,
+        opt.option(
+            "Topics whose titles are the user's messages of reports that have no conversation."
+        ),
+    ] = None
+    quiet: opt.Quiet = False
+
+
+@opt.command(
     "simulations",
-    cls=Command,
-    examples=(
-        "export simulations autojudge/runs/debates.jsonl -o of-reports.jsonl",
-        "export simulations autojudge/runs/debates.jsonl --topics autojudge/topics.jsonl "
-        "-o of-topics.jsonl",
-        "export simulations autojudge-team/runs/debates.jsonl --quiet -o of-team.jsonl",
-    ),
+    "export simulations autojudge/runs/debates.jsonl -o of-reports.jsonl",
+    "export simulations autojudge/runs/debates.jsonl --topics autojudge/topics.jsonl "
+    "-o of-topics.jsonl",
+    "export simulations autojudge-team/runs/debates.jsonl --quiet -o of-team.jsonl",
+    group=export_command,
 )
-@opt.path_argument("reports", "REPORTS")
-@opt.options(
-    opt.output("File for the simulations.", required=True, checked=True),
-    opt.REPLACE,
-    opt.file(
-        "--topics",
-        "Topics whose titles are the user's messages of reports that have no conversation.",
-    ),
-    opt.QUIET,
-)
-def simulations(reports: Path, **given: Any) -> None:
+def simulations(options: SimulationsOptions) -> None:
     """Write the REPORTS of TREC AutoJudge as simulations, which judges of touche-rad read.
 
     A report of another track has no conversation: its topic's title is the user's message.
@@ -143,8 +156,8 @@ def simulations(reports: Path, **given: Any) -> None:
     from touche_rad import files
     from touche_rad.exchange.reports import read_reports, read_titles
 
-    titles = read_titles(given["topics"]) if given["topics"] else {}
-    debates = read_reports(reports, titles)
-    with files.atomic_write(given["output"]) as stream:
+    titles = read_titles(options.topics) if options.topics else {}
+    debates = read_reports(options.reports, titles)
+    with files.atomic_write(options.output) as stream:
         stream.writelines(f"{files.simulation_line(debate)}\n" for debate in debates)
-    say(f"written: {given['output']} ({len(debates)} debates)", quiet=given["quiet"])
+    say(f"written: {options.output} ({len(debates)} debates)", quiet=options.quiet)

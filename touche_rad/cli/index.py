@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-import click
-
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Progress, next_step, progress, say
 from touche_rad.errors import UserError
@@ -20,7 +18,55 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Annotator, IndexBackend, VectorsWanted
 
 SERVER: Final = "elasticsearch:"
-DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
+
+
+DenseField = Literal["text", "attacks", "supports", "topic", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexOptions(opt.ModelOptions):
+    """The options of `index`."""
+
+    source: Annotated[str, opt.argument("SOURCE")]
+    output: Annotated[Path | None, opt.output("Index folder to write.", "DIR")] = None
+    to: Annotated[
+        str | None,
+        opt.option(
+            "Write the index here instead: elasticsearch:URL/NAME, or a folder.",
+            metavar="LOCATION",
+        ),
+    ] = None
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("index")] = opt.NONE
+    replace: Annotated[bool, opt.option("Replace an existing index.")] = False
+    dense: Annotated[
+        str | None,
+        opt.option(
+            "Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
+            metavar="ENCODER",
+        ),
+    ] = None
+    dense_fields: Annotated[
+        tuple[DenseField, ...], opt.option("Field to encode; repeatable.", "--dense-field")
+    ] = ("text", "attacks", "supports")
+    dense_precision: Annotated[
+        Literal["float16", "int8"], opt.option("Number format of the vectors.")
+    ] = "float16"
+    utterances: Annotated[
+        bool,
+        opt.option(
+            "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
+        ),
+    ] = False
+    annotate: Annotated[
+        opt.PluginSpec | None,
+        opt.plugin(
+            "Add the annotations of this annotator, such as schemes; needs -m.",
+            kinds=("annotator",),
+        ),
+    ] = None
+    seed: opt.Seed = 0
+    skip_bad: opt.SkipBad = False
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -29,50 +75,7 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
     "index touche_rad/demo/arguments.jsonl -o dense-index --dense minilm",
     "index elasticsearch:http://localhost:9200/arguments -o copy",
 )
-@click.argument("source", metavar="SOURCE")
-@opt.options(
-    opt.output("Index folder to write.", "DIR"),
-    click.option(
-        "--to",
-        metavar="LOCATION",
-        help="Write the index here instead: elasticsearch:URL/NAME, or a folder.",
-    ),
-    opt.plugin_options("index"),
-    opt.flag("--replace", "Replace an existing index."),
-    click.option(
-        "--dense",
-        metavar="ENCODER",
-        help="Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
-    ),
-    click.option(
-        "--dense-field",
-        "dense_fields",
-        multiple=True,
-        default=DENSE_FIELDS[:3],
-        show_default=True,
-        type=click.Choice(DENSE_FIELDS),
-        help="Field to encode; repeatable.",
-    ),
-    click.option(
-        "--dense-precision",
-        type=click.Choice(["float16", "int8"]),
-        default="float16",
-        show_default=True,
-        help="Number format of the vectors.",
-    ),
-    opt.flag(
-        "--utterances",
-        "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file.",
-    ),
-    opt.plugin(
-        "--annotate", help="Add the annotations of this annotator, such as schemes; needs -m."
-    ),
-    *opt.MODEL_OPTIONS,
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.QUIET,
-)
-def index_command(source: str, **given: Any) -> None:
+def index_command(options: IndexOptions) -> None:
     """Build an argument index from SOURCE.
 
     SOURCE is a collection (JSONL, optionally gzipped, with the fields id, text, attacks, supports,
@@ -82,24 +85,24 @@ def index_command(source: str, **given: Any) -> None:
     """
     from touche_rad.plugins import VectorsWanted, index_backend_of
 
-    place, quiet = given["to"] or given["output"], given["quiet"]
+    place, quiet = options.to or options.output, options.quiet
     if place is None:
         raise UserError("index: give the index folder: -o DIR")
     vectors = None
-    if given["dense"]:
-        fields = tuple(dict.fromkeys(given["dense_fields"]))
-        vectors = VectorsWanted(given["dense"], fields, given["dense_precision"])
-    annotator = _make_annotator(given)
-    backend = index_backend_of(str(place), given["options"].get("index", {}))
-    exists = backend.exists(str(place)) and not given["replace"]
+    if options.dense:
+        fields = tuple(dict.fromkeys(options.dense_fields))
+        vectors = VectorsWanted(options.dense, fields, options.dense_precision)
+    annotator = _make_annotator(options)
+    backend = index_backend_of(str(place), options.plugin_options.of("index"))
+    exists = backend.exists(str(place)) and not options.replace
     if vectors is not None:
         with progress(f"loading {vectors.encoder}", quiet=quiet):
             backend.check_vectors(vectors)
     builder = _Builder(
-        source, str(place), backend, given["utterances"], given["skip_bad"], quiet, exists
+        options.source, str(place), backend, options.utterances, options.skip_bad, quiet, exists
     )
     if not exists:
-        builder.build(replace=given["replace"])
+        builder.build(replace=options.replace)
     elif vectors is None and annotator is None:
         builder.check_same()
     if vectors is not None:
@@ -109,19 +112,19 @@ def index_command(source: str, **given: Any) -> None:
     next_step(["retrieve", "--say", "TEXT", "-i", place], quiet=quiet)
 
 
-def _make_annotator(given: Mapping[str, Any]) -> Annotator | None:
+def _make_annotator(options: IndexOptions) -> Annotator | None:
     """Make the annotator of `--annotate`."""
-    if given["annotate"] is None:
-        if given["model"]:
-            say("note: -m is not used: only --annotate uses a model", quiet=given["quiet"])
+    if options.annotate is None:
+        if options.model:
+            say("note: -m is not used: only --annotate uses a model", quiet=options.quiet)
         return None
     from touche_rad.plugins import Services
     from touche_rad.plugins.registry import A_MODEL
 
-    if not prepare.names_model(opt.common(given)):
+    if not prepare.names_model(options):
         raise UserError(f"index --annotate needs {A_MODEL}")
-    annotator = prepare.select("annotator", given["annotate"])
-    made: Annotator = annotator.make(Services(model=prepare.open_model(opt.common(given))))
+    annotator = prepare.select("annotator", options.annotate)
+    made: Annotator = annotator.make(Services(model=prepare.open_model(options)))
     return made
 
 

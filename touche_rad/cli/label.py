@@ -5,12 +5,13 @@ from __future__ import annotations
 import getpass
 import socket
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
 from touche_rad.errors import OptionError, UserError
 
@@ -21,7 +22,41 @@ if TYPE_CHECKING:
     from touche_rad.labelling.log import Log
     from touche_rad.labelling.session import Session
 
-_SHARE: Final = 0.3
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """The options of `label`."""
+
+    paths: Annotated[tuple[Path, ...], opt.argument("RUN [EVALUATIONS]...")]
+    output: Annotated[Path, opt.output("Labels file; a log with each answer is kept in FILE.log.")]
+    annotator: Annotated[
+        str | None, opt.option("Your name. [default: your user name]", metavar="NAME")
+    ] = None
+    others: Annotated[
+        tuple[Path, ...],
+        opt.option("Labels of another annotator on the same run; repeatable.", "--with"),
+    ] = ()
+    settle: Annotated[bool, opt.option("Open the page at the turns where annotators disagree.")] = (
+        False
+    )
+    summary: Annotated[
+        bool, opt.option("Print progress and agreement, write the labels file, and exit.")
+    ] = False
+    random_share: Annotated[
+        float,
+        opt.option(
+            "Share of random turns; the others are where judges disagree.",
+            metavar="SHARE",
+            least=0,
+            most=1,
+        ),
+    ] = 0.3
+    port: Annotated[
+        int, opt.option("Port on this machine; 0 = any free port.", least=0, most=65535)
+    ] = 0
+    seed: opt.Seed = 0
+    replace: opt.Replace = False
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -32,41 +67,7 @@ _SHARE: Final = 0.3
     "label run.jsonl -o labels.jsonl --annotator ana --settle",
     "label run.jsonl -o labels.jsonl --summary",
 )
-@opt.path_argument("paths", "RUN [EVALUATIONS]...", nargs=-1, required=True)
-@opt.options(
-    opt.output("Labels file; a log with each answer is kept in FILE.log.", required=True),
-    click.option("--annotator", metavar="NAME", help="Your name. [default: your user name]"),
-    click.option(
-        "--with",
-        "others",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        multiple=True,
-        help="Labels of another annotator on the same run; repeatable.",
-    ),
-    opt.flag("--settle", "Open the page at the turns where annotators disagree."),
-    opt.flag("--summary", "Print progress and agreement, write the labels file, and exit."),
-    click.option(
-        "--random-share",
-        type=opt.Number(0, 1),
-        metavar="SHARE",
-        default=_SHARE,
-        show_default=True,
-        help="Share of random turns; the others are where judges disagree.",
-    ),
-    click.option(
-        "--port",
-        type=click.IntRange(0, 65535),
-        metavar="N",
-        default=0,
-        show_default=True,
-        help="Port on this machine; 0 = any free port.",
-    ),
-    opt.SEED,
-    opt.REPLACE,
-    opt.QUIET,
-)
-def label_command(paths: tuple[Path, ...], **given: Any) -> None:
+def label_command(options: LabelOptions) -> None:
     """Label the responses of RUN by hand, in the browser.
 
     EVALUATIONS of RUN, or the verdicts in RUN itself, choose which turns come first; the page shows
@@ -76,23 +77,23 @@ def label_command(paths: tuple[Path, ...], **given: Any) -> None:
     from touche_rad.labelling.exchanges import read_exchanges
     from touche_rad.labelling.session import Session, log_beside, queue_of
 
-    annotator = _annotator(given["annotator"])
-    output: Path = given["output"]
-    _check_output(output, log_beside(output), replace=given["replace"])
+    annotator = _annotator(options.annotator)
+    paths, output = options.paths, options.output
+    _check_output(output, log_beside(output), replace=options.replace)
     exchanges = read_exchanges(paths[0])
     judges = _judges(paths, exchanges)
-    log = _open(output, exchanges, judges, given)
+    log = _open(options, exchanges, judges)
     try:
         queue = queue_of(log, exchanges)
-        session = Session(exchanges, log, queue, annotator, output, judges, given["others"])
+        session = Session(exchanges, log, queue, annotator, output, judges, options.others)
         if log.broken:
             say(
                 f"note: {log.path}: {log.broken} incomplete lines of interrupted writes are ignored"
             )
-        if not given["summary"]:
-            _serve(session, given)
+        if not options.summary:
+            _serve(session, options)
         session.write()
-        _print_summary(session, paths, quiet=given["quiet"])
+        _print_summary(session, paths, quiet=options.quiet)
     finally:
         log.close()
 
@@ -129,27 +130,25 @@ def _judges(paths: Sequence[Path], exchanges: Exchanges) -> list[JudgeVerdicts]:
     return read_verdicts([*own, *paths[1:]], exchanges)
 
 
-def _open(
-    output: Path, exchanges: Exchanges, judges: Sequence[JudgeVerdicts], given: dict[str, Any]
-) -> Log:
+def _open(options: LabelOptions, exchanges: Exchanges, judges: Sequence[JudgeVerdicts]) -> Log:
     """Open the log, or begin it with a queue."""
     from touche_rad.labelling.log import Log
     from touche_rad.labelling.queue import make_queue
     from touche_rad.labelling.session import header_of, log_beside
 
-    path = log_beside(output)
-    settings = {name: given[name] for name in ("seed", "random_share")}
+    path = log_beside(options.output)
+    seed, share = options.seed, options.random_share
     header: dict[str, Any] = {}
     if not path.exists():
         if not judges:
             note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
-            say(f"note: {note}", quiet=given["quiet"])
-        queue = make_queue(exchanges, judges, **settings)
-        header = header_of(exchanges, queue, **settings)
+            say(f"note: {note}", quiet=options.quiet)
+        queue = make_queue(exchanges, judges, seed=seed, random_share=share)
+        header = header_of(exchanges, queue, seed=seed, random_share=share)
     return Log(path, header)
 
 
-def _serve(session: Session, given: dict[str, Any]) -> None:
+def _serve(session: Session, options: LabelOptions) -> None:
     """Serve the page until Ctrl-C."""
     import uvicorn
 
@@ -159,13 +158,13 @@ def _serve(session: Session, given: dict[str, Any]) -> None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((HOSTS[0], given["port"]))
+        listening.bind((HOSTS[0], options.port))
     except OSError as error:
         listening.close()
         raise UserError(
-            f"port {given['port']} cannot be used ({error.strerror}): choose another with --port N"
+            f"port {options.port} cannot be used ({error.strerror}): choose another with --port N"
         ) from None
-    app = create_app(session, token, settle=given["settle"])
+    app = create_app(session, token, settle=options.settle)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -177,7 +176,7 @@ def _serve(session: Session, given: dict[str, Any]) -> None:
     )
     done, total = session.done(), len(session.queue)
     where = f"{done} of {total} turns labelled" if done else f"{total} turns"
-    say(f"{session.annotator}: {where}; stop with Ctrl-C", quiet=given["quiet"])
+    say(f"{session.annotator}: {where}; stop with Ctrl-C", quiet=options.quiet)
     address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/{token}/"
     listening.listen()
     click.echo(f"open in your browser: {address}")

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, progress, say
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions:
+    """The options of `merge`."""
+
+    parts: Annotated[tuple[Path, ...], opt.argument("PART...")]
+    output: Annotated[Path, opt.output("Run to write.")]
+    cache: Annotated[
+        Path | None,
+        opt.option(
+            "Add the model answers of the parts' caches to this cache.",
+            env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
+            metavar="DIR",
+            type=click.Path(file_okay=False, path_type=Path),
+        ),
+    ] = None
+    replace: opt.Replace = False
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -16,22 +37,7 @@ from touche_rad.cli.console import next_after, next_step, progress, say
     "merge run.jsonl.shards --cache cache -o run.jsonl",
     "merge node1/1-of-2 node2/2-of-2 -o run.jsonl",
 )
-@opt.path_argument("parts", "PART...", nargs=-1, required=True)
-@opt.options(
-    opt.output("Run to write.", required=True),
-    click.option(
-        "--cache",
-        envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
-        metavar="DIR",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="Add the model answers of the parts' caches to this cache.",
-    ),
-    opt.REPLACE,
-    opt.QUIET,
-)
-def merge_command(
-    parts: tuple[Path, ...], output: Path, cache: Path | None, replace: bool, quiet: bool
-) -> int:
+def merge_command(options: MergeOptions) -> int:
     """Merge the parts of a run into the files that the run on one machine writes.
 
     A PART is a folder that --shard I/N made, or a folder that contains parts. All parts must be of
@@ -43,9 +49,10 @@ def merge_command(
     from touche_rad.runs.merging import merge_parts
     from touche_rad.runs.parts import check_parts, find_parts
 
-    whole = check_parts(find_parts(parts))
+    output, cache, quiet = options.output, options.cache, options.quiet
+    whole = check_parts(find_parts(options.parts))
     with progress("merging", quiet=quiet) as report:
-        merged = merge_parts(whole, output, replace=replace, cache=cache, progress=report)
+        merged = merge_parts(whole, output, replace=options.replace, cache=cache, progress=report)
     for line in merged.status.lines():
         say(line, quiet=quiet and not line.startswith(WARNING))
     if merged.caches and cache is None:

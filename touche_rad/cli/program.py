@@ -280,12 +280,12 @@ STOPPED: Final = 130
 """Exit code after Ctrl-C."""
 
 
-def _check_inputs(given: Mapping[str, Any]) -> None:
+def _check_inputs(values: Mapping[str, Any]) -> None:
     """Raise an error if the output is one of the input files, which it would replace."""
-    out = given.get("output")
+    out = values.get("output")
     if not isinstance(out, Path) or not out.is_file():
         return
-    for name, value in given.items():
+    for name, value in values.items():
         for one in value if isinstance(value, tuple) else (value,):
             is_input = name != "output" and isinstance(one, Path) and one.exists()
             if is_input and out.samefile(one):

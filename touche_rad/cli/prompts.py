@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.text import printable
@@ -24,6 +25,28 @@ if TYPE_CHECKING:
 _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 
+@dataclass(frozen=True, kw_only=True)
+class PromptsOptions(opt.Common):
+    """The options of `prompts`."""
+
+    name: Annotated[str | None, opt.argument()] = None
+    debates: Annotated[Path | None, opt.argument("[DEBATES]")] = None
+    output: Annotated[
+        Path | None,
+        opt.output(
+            "Copy the prompt files to this folder, to change them; nothing is played.", "DIR"
+        ),
+    ] = None
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("plugin")] = opt.NONE
+    every: Annotated[
+        bool,
+        opt.option("Print all requests. [default: the first one for each kind of answer]", "--all"),
+    ] = False
+    as_json: opt.Json = False
+    index: opt.Index = None
+    seed: opt.Seed = 0
+
+
 @opt.command(
     "prompts",
     "prompts",
@@ -31,17 +54,7 @@ _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
     "prompts zsl simulations.jsonl --json",
     "prompts composed -o my-prompts",
 )
-@click.argument("name", required=False)
-@opt.path_argument("debates", "[DEBATES]", required=False)
-@opt.options(
-    opt.output("Copy the prompt files to this folder, to change them; nothing is played.", "DIR"),
-    opt.plugin_options("plugin"),
-    opt.flag("--all", "Print all requests. [default: the first one for each kind of answer]"),
-    opt.JSON,
-    opt.INDEX,
-    opt.SEED,
-)
-def prompts_command(name: str | None, debates: Path | None, **given: Any) -> None:
+def prompts_command(options: PromptsOptions) -> None:
     """Print every prompt that a plugin sends, with the schema of its answer and its tokens.
 
     The plugin answers or judges the first debate in DEBATES (default: a demo debate). No model is
@@ -51,11 +64,12 @@ def prompts_command(name: str | None, debates: Path | None, **given: Any) -> Non
     To change prompts: copy them with -o DIR, edit the files, and pass -O prompts=DIR to any command
     that runs the plugin.
     """
-    if set(given["options"]) - {"plugin"}:
+    name = options.name
+    if set(options.plugin_options.by_plugin) - {"plugin"}:
         raise OptionError("prompts calls no model: -O sets options of the plugin only")
     rows = _with_prompts()
     if name is None:
-        _print_overview(rows, as_json=given["as_json"])
+        _print_overview(rows, as_json=options.as_json)
         return
     # Some plugins that ask a model send the prompts of others only.
     known = {one.name: one for one in reversed(_plugins()) if one.uses_model}
@@ -63,16 +77,16 @@ def prompts_command(name: str | None, debates: Path | None, **given: Any) -> Non
     if name not in known:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, known)}")
     plugin = known[name]
-    if given["output"] is not None:
-        _copy(plugin, given["output"])
+    if options.output is not None:
+        _copy(plugin, options.output)
         return
-    requests = _play(plugin, given["options"].get("plugin", {}), debates, given)
-    if given["as_json"]:
+    requests = _play(plugin, options)
+    if options.as_json:
         click.echo(json.dumps([_row(one) for one in requests], ensure_ascii=False, indent=2))
         return
     shown = set()
     for number, request in enumerate(requests, 1):
-        if given["all"] or request.schema_name not in shown:
+        if options.every or request.schema_name not in shown:
             _print_request(number, request)
         shown.add(request.schema_name)
     tokens = sum(request.tokens for request in requests)
@@ -122,9 +136,7 @@ def _copy(plugin: Plugin, folder: Path) -> None:
     next_step([verb, "DEBATES", flag, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
 
 
-def _play(
-    plugin: Plugin, options: dict[str, str], path: Path | None, given: dict[str, Any]
-) -> list[Request]:
+def _play(plugin: Plugin, options: PromptsOptions) -> list[Request]:
     import anyio
 
     from touche_rad.cli import prepare
@@ -135,10 +147,10 @@ def _play(
 
     backend = Examples()
     wanted = plugin.kind == "debater" or "index" in plugin.needs
-    index = prepare.open_index_of(opt.common(given), or_demo=True) if wanted else None
-    services = Services(index, given["seed"], Model(backend))
-    debate = _first_debate(path or demo_file("debates.jsonl"))
-    anyio.run(_answer_or_judge, plugin, options, services, debate)
+    index = prepare.open_index_of(options, or_demo=True) if wanted else None
+    services = Services(index, options.seed, Model(backend))
+    debate = _first_debate(options.debates or demo_file("debates.jsonl"))
+    anyio.run(_answer_or_judge, plugin, options.plugin_options.of("plugin"), services, debate)
     return backend.requests
 
 
@@ -151,7 +163,7 @@ def _first_debate(path: Path) -> Debate:
 
 
 async def _answer_or_judge(
-    plugin: Plugin, options: dict[str, str], services: Services, debate: Debate
+    plugin: Plugin, options: Mapping[str, str], services: Services, debate: Debate
 ) -> None:
     """Let the plugin process the debate; a step that does not accept its example ends the play."""
     from touche_rad.calls import Calls

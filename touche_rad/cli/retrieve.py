@@ -6,12 +6,13 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.tables import Column, render_table
@@ -24,6 +25,48 @@ if TYPE_CHECKING:
 
 DEPTH: Final = 100
 SHOWN: Final = 10
+_RETRIEVER: Final = opt.PluginSpec("opposing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrieveOptions(opt.ModelOptions):
+    """The options of `retrieve`."""
+
+    queries: Annotated[Path | None, opt.argument("[QUERIES]")] = None
+    output: Annotated[
+        Path | None, opt.output("TREC run to write. [default: the screen]", checked=True)
+    ] = None
+    replace: opt.Replace = False
+    retriever: Annotated[
+        opt.PluginSpec,
+        opt.plugin(
+            "Retriever: NAME or NAME(KEY=VALUE,...).",
+            "-r",
+            "--retriever",
+            kinds=("retriever",),
+            env=True,
+        ),
+    ] = _RETRIEVER
+    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("retriever")] = opt.NONE
+    utterance: Annotated[
+        str | None,
+        opt.option("Search for this text instead, and print the hits.", "--say", metavar="TEXT"),
+    ] = None
+    depth: Annotated[
+        int | None,
+        opt.option("Number of arguments per query. [default: 100; 10 with --say]", "-k"),
+    ] = None
+    tag: Annotated[
+        str | None, opt.option("Run name in the last column. [default: the retriever]")
+    ] = None
+    explain: Annotated[
+        bool, opt.option("Print the hits of each query with their texts and paths.")
+    ] = False
+    index: opt.Index = None
+    as_json: opt.Json = False
+    trace: opt.Trace = True
+    seed: opt.Seed = 0
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -32,42 +75,7 @@ SHOWN: Final = 10
     "retrieve touche_rad/demo/claims.tsv -i demo -r attack -k 10 -o attack.run",
     "retrieve touche_rad/demo/claims.tsv -i demo -r 'hybrid(k=30)' --explain",
 )
-@opt.path_argument("queries", "[QUERIES]", required=False)
-@opt.options(
-    opt.output("TREC run to write. [default: the screen]", checked=True),
-    opt.REPLACE,
-    opt.plugin(
-        "-r",
-        "--retriever",
-        default="opposing",
-        show_default=True,
-        envvar="TOUCHE_RAD_RETRIEVER",
-        help="Retriever: NAME or NAME(KEY=VALUE,...).",
-    ),
-    opt.plugin_options("retriever"),
-    click.option(
-        "--say",
-        "utterance",
-        metavar="TEXT",
-        help="Search for this text instead, and print the hits.",
-    ),
-    click.option(
-        "-k",
-        "depth",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Number of arguments per query. [default: 100; 10 with --say]",
-    ),
-    click.option("--tag", help="Run name in the last column. [default: the retriever]"),
-    opt.flag("--explain", "Print the hits of each query with their texts and paths."),
-    opt.INDEX,
-    opt.JSON,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.SEED,
-    opt.QUIET,
-)
-def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) -> None:
+def retrieve_command(options: RetrieveOptions) -> None:
     """Search the index for each query in QUERIES and write a TREC run.
 
     QUERIES is a text file with one query per line (query ID, tab, query; or only the query), a
@@ -78,20 +86,22 @@ def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) 
     from touche_rad import files
     from touche_rad.text import redact
 
-    pairs = _queries(queries, utterance)
-    retriever = opt.select_main("retriever", given)
+    utterance, output, quiet = options.utterance, options.output, options.quiet
+    pairs = _queries(options.queries, utterance)
+    own = options.plugin_options.of("retriever")
+    retriever = prepare.select("retriever", options.retriever, own)
     services = prepare.open_services(
-        opt.common(given),
+        options,
         retriever.plugin,
-        out=given["output"],
+        out=output,
         index=True,
         or_demo=utterance is not None,
     )
     searcher = retriever.make(services)
-    tag = given["tag"] or redact(retriever.tag).replace(" ", "_")
-    depth = given["depth"] or (DEPTH if utterance is None else SHOWN)
+    tag = options.tag or redact(retriever.tag).replace(" ", "_")
+    depth = options.depth or (DEPTH if utterance is None else SHOWN)
     shown: list[tuple[str, str, list[Hit]]] = []
-    with progress("retrieving", quiet=given["quiet"] or utterance is not None) as report:
+    with progress("retrieving", quiet=quiet or utterance is not None) as report:
         for done, (query_id, query) in enumerate(pairs, 1):
             shown.append((query_id, query, _search(retriever.tag, searcher, query, depth)))
             report(done, len(pairs))
@@ -100,20 +110,20 @@ def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) 
         for query_id, _, hits in shown
         for rank, hit in enumerate(hits, 1)
     ]
-    on_screen = utterance is not None or given["explain"]
-    if given["output"] is not None or not (on_screen or given["as_json"]):
-        with files.atomic_write(given["output"] or "-") as stream:
+    on_screen = utterance is not None or options.explain
+    if output is not None or not (on_screen or options.as_json):
+        with files.atomic_write(output or "-") as stream:
             stream.writelines(line + "\n" for line in files.run_lines(rows))
-    if given["as_json"]:
+    if options.as_json:
         click.echo(json.dumps([_record(*one) for one in shown], ensure_ascii=False, indent=2))
     elif on_screen:
         for _, query, hits in shown:
-            _print_hits(query if utterance is None else "", hits, paths=given["explain"])
+            _print_hits(query if utterance is None else "", hits, paths=options.explain)
     if utterance is None:
-        say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=given["quiet"])
-    if given["output"] is not None:
-        say(f"written: {given['output']}", quiet=given["quiet"])
-        next_step(["score", given["output"], "QRELS"], quiet=given["quiet"])
+        say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=quiet)
+    if output is not None:
+        say(f"written: {output}", quiet=quiet)
+        next_step(["score", output, "QRELS"], quiet=quiet)
 
 
 def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, nearest
 
 
+@dataclass(frozen=True, kw_only=True)
+class SchemaOptions:
+    """The options of `schema`."""
+
+    kind: Annotated[str | None, opt.argument("[KIND]")] = None
+    output: Annotated[
+        Path | None, opt.output("Folder: write one file per kind.", "DIR", checked=True)
+    ] = None
+    replace: opt.Replace = False
+    quiet: opt.Quiet = False
+
+
 @opt.command("schema", "schema simulations", "schema evaluations", "schema -o schemas")
-@click.argument("kind", required=False, metavar="[KIND]")
-@opt.options(
-    opt.output("Folder: write one file per kind.", "DIR", checked=True), opt.REPLACE, opt.QUIET
-)
-def schema_command(kind: str | None, output: Path | None, **given: Any) -> None:
+def schema_command(options: SchemaOptions) -> None:
     """Print the JSON schema of a KIND of file, or of all kinds.
 
     A schema describes one line of a file. KIND is simulations, evaluations, chat-messages,
@@ -28,7 +37,7 @@ def schema_command(kind: str | None, output: Path | None, **given: Any) -> None:
     from touche_rad import files
     from touche_rad.files.schemas import names, schema_of
 
-    known = names()
+    known, kind, output = names(), options.kind, options.output
     if kind is not None and kind not in known:
         raise OptionError(f"there is no schema {kind!r}{nearest(kind, known)}")
     schemas = {name: schema_of(known[name]) for name in ([kind] if kind else known)}
@@ -39,7 +48,7 @@ def schema_command(kind: str | None, output: Path | None, **given: Any) -> None:
         path = output / f"{name}.schema.json"
         with files.atomic_write(path) as stream:
             stream.write(_text(schema))
-        say(f"written: {path}", quiet=given["quiet"])
+        say(f"written: {path}", quiet=options.quiet)
 
 
 def _text(value: dict[str, Any]) -> str:

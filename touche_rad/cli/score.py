@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import click
 
-from touche_rad.cli import old_options as opt
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import progress, say, terminal_width
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import printable
@@ -31,7 +32,72 @@ _FOR_LABELS: Final = (
 )
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
 _WIDEST: Final = 200
-_FORMATS: Final = ("as_markdown", "as_csv", "as_json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """The options of `score`."""
+
+    paths: Annotated[tuple[Path, ...], opt.argument("RUN... TRUTH")]
+    output: Annotated[
+        Path | None,
+        opt.output(
+            "Folder for evaluation.prototext and the files of ir_measures.", "DIR", checked=True
+        ),
+    ] = None
+    replace: opt.Replace = False
+    pairs: Annotated[
+        bool, opt.option("Compare each run with the best one and with the baselines.")
+    ] = False
+    all_pairs: Annotated[bool, opt.option("Compare all runs with each other.")] = False
+    baseline: Annotated[
+        tuple[Path, ...],
+        opt.option("Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"),
+    ] = ()
+    details: Annotated[
+        bool, opt.option("With several runs: print all measures and problems of each run.")
+    ] = False
+    missing: Annotated[
+        Literal["no", "skip", "error"] | None,
+        opt.option(
+            "A missing verdict counts as no, its turn is left out for all runs, or it is an "
+            "error. [default: no]"
+        ),
+    ] = None
+    strict: Annotated[
+        bool, opt.option("Like the official scorer: no score if anything is missing.")
+    ] = False
+    debates: Annotated[
+        Path | None,
+        opt.option("Labelled debates in the labels' order, to match runs by id and text."),
+    ] = None
+    by_place: Annotated[bool, opt.option("Match lines to labels by their order only.")] = False
+    exclude: Annotated[
+        Path | None,
+        opt.option("Leave out the turns that this file uses as examples.", metavar="EXAMPLES"),
+    ] = None
+    correct: Annotated[
+        bool,
+        opt.option(
+            "TRUTH labels some turns only: estimate the share of yes and F1 on all turns, "
+            "corrected for the judge's errors."
+        ),
+    ] = False
+    votes: Annotated[
+        bool, opt.option("Whole debates: compare with each vote instead of the winner.")
+    ] = False
+    samples: Annotated[
+        int,
+        opt.option("Bootstrap samples for confidence intervals and comparisons.", least=100),
+    ] = 10_000
+    seed: opt.Seed = 0
+    skip_bad: opt.SkipBadOfRuns = False
+    as_markdown: Annotated[bool, opt.option("Print Markdown.", "--md")] = False
+    as_csv: Annotated[
+        bool, opt.option("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
+    ] = False
+    as_json: opt.Json = False
+    quiet: opt.Quiet = False
 
 
 @opt.command(
@@ -42,49 +108,7 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
     "score attack.run qrels.txt",
     "score INDEX other.jsonl experts.jsonl",
 )
-@opt.path_argument("paths", "RUN... TRUTH", nargs=-1, required=True)
-@opt.options(
-    opt.output(
-        "Folder for evaluation.prototext and the files of ir_measures.", "DIR", checked=True
-    ),
-    opt.REPLACE,
-    opt.flag("--pairs", "Compare each run with the best one and with the baselines."),
-    opt.flag("--all-pairs", "Compare all runs with each other."),
-    click.option(
-        "--baseline",
-        type=click.Path(path_type=Path),
-        metavar="RUN",
-        multiple=True,
-        help="Mark this run as a baseline, without a rank; repeatable.",
-    ),
-    opt.flag("--details", "With several runs: print all measures and problems of each run."),
-    click.option(
-        "--missing",
-        type=click.Choice(["no", "skip", "error"]),
-        help="A missing verdict counts as no, its turn is left out for all runs, or it is "
-        "an error. [default: no]",
-    ),
-    opt.flag("--strict", "Like the official scorer: no score if anything is missing."),
-    opt.file("--debates", "Labelled debates in the labels' order, to match runs by id and text."),
-    opt.flag("--by-place", "Match lines to labels by their order only."),
-    opt.file("--exclude", "Leave out the turns that this file uses as examples.", "EXAMPLES"),
-    opt.flag(
-        "--correct",
-        "TRUTH labels some turns only: estimate the share of yes and F1 on "
-        "all turns, corrected for the judge's errors.",
-    ),
-    opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
-    opt.integer(
-        "--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000, 100
-    ),
-    opt.SEED,
-    opt.SKIP_BAD_OF_RUNS,
-    opt.flag("--md", "Print Markdown.", "as_markdown"),
-    opt.flag("--csv", "Print CSV: a row per run, or the comparisons with --pairs.", "as_csv"),
-    opt.JSON,
-    opt.QUIET,
-)
-def score_command(paths: tuple[Path, ...], **given: Any) -> None:
+def score_command(options: ScoreOptions) -> None:
     """Score each RUN against TRUTH, and rank the runs.
 
     Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
@@ -92,121 +116,122 @@ def score_command(paths: tuple[Path, ...], **given: Any) -> None:
     Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
     Annotations against annotations: Jaccard, Hamming, kappa and alpha; a RUN may be an index.
     """
+    paths = options.paths
     if len(paths) < 2:
         raise UserError(
             "score: give at least one RUN, then TRUTH (labels, qrels, contests or annotations)"
         )
-    if sum(given[name] for name in _FORMATS) > 1:
+    if options.as_markdown + options.as_csv + options.as_json > 1:
         raise OptionError("--md, --csv and --json cannot be used together")
     from touche_rad import files
 
     *runs, truth = paths
-    bad = files.BadLines(skip=given["skip_bad"])
-    report = _score(runs, truth, given, bad)
+    bad = files.BadLines(skip=options.skip_bad)
+    report = _score(runs, truth, options, bad)
     if bad.count:
         lines = "invalid line" if bad.count == 1 else "invalid lines"
         say(f"warning: {bad.count} {lines} of runs skipped; the first: {bad.first}")
-    if given["correct"]:
-        click.echo(_printed(_correct(report, given), given))
+    if options.correct:
+        click.echo(_printed(_correct(report, options), options))
         return
-    if given["output"] is not None:
+    if options.output is not None:
         from touche_rad.score import Report, export
 
         if not isinstance(report, Report):
             raise UserError("score: -o is for evaluations; use --json for other results")
-        for path in export(report, given["output"]):
-            say(f"written: {path}", quiet=given["quiet"])
-    click.echo(_printed(report, given))
+        for path in export(report, options.output):
+            say(f"written: {path}", quiet=options.quiet)
+    click.echo(_printed(report, options))
 
 
-def _correct(report: Any, given: dict[str, Any]) -> CorrectionReport:
+def _correct(report: Any, options: ScoreOptions) -> CorrectionReport:
     """Correct a report on labels; other reports were refused before."""
     from touche_rad.score.corrected import correct
 
-    if given["output"] is not None or given["pairs"] or given["all_pairs"] or given["details"]:
+    if options.output is not None or options.pairs or options.all_pairs or options.details:
         raise OptionError("--correct cannot be used with -o, --pairs, --all-pairs or --details")
     return correct(report)
 
 
 def _score(
-    runs: list[Path], truth: Path, given: dict[str, Any], bad: BadLines
+    runs: list[Path], truth: Path, options: ScoreOptions, bad: BadLines
 ) -> Report | ContestReport | AgreementReport:
     from touche_rad import files
 
     kind = files.detect_kind(truth)
-    if given["votes"] and kind is not files.Kind.CONTESTS:
+    if options.votes and kind is not files.Kind.CONTESTS:
         raise OptionError("--votes is for whole debates")
     if kind is files.Kind.CONTESTS:
         from touche_rad.contests.scoring import score_contests
 
-        _refuse(given, (*_FOR_LABELS, *_FOR_PAIRS), "whole debates")
+        _refuse(options, (*_FOR_LABELS, *_FOR_PAIRS), "whole debates")
         return score_contests(
             runs,
             truth,
-            against="votes" if given["votes"] else "winner",
+            against="votes" if options.votes else "winner",
             bad=bad,
-            samples=given["samples"],
-            seed=given["seed"],
+            samples=options.samples,
+            seed=options.seed,
         )
     if kind is files.Kind.ANNOTATIONS:
         from touche_rad.score.agreement import score_annotations
 
-        _refuse(given, (*_FOR_LABELS, *_FOR_PAIRS), "annotations")
+        _refuse(options, (*_FOR_LABELS, *_FOR_PAIRS), "annotations")
         return score_annotations(runs, truth, bad=bad)
     from touche_rad.score import Policy, score
 
     if kind is not files.Kind.LABELS:
-        _refuse(given, _FOR_LABELS, kind.value)
+        _refuse(options, _FOR_LABELS, kind.value)
     policy = Policy(
-        missing=given["missing"] or "no",
-        strict=given["strict"],
-        debates=given["debates"],
-        by_place=given["by_place"],
+        missing=options.missing or "no",
+        strict=options.strict,
+        debates=options.debates,
+        by_place=options.by_place,
     )
-    with progress("scoring", quiet=given["quiet"] or len(runs) == 1) as report:
+    with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:
         return score(
             runs,
             truth,
             policy=policy,
-            compare=_compared(runs, given),
-            exclude=given["exclude"],
-            baselines=given["baseline"],
-            samples=given["samples"],
-            seed=given["seed"],
+            compare=_compared(runs, options),
+            exclude=options.exclude,
+            baselines=options.baseline,
+            samples=options.samples,
+            seed=options.seed,
             bad=bad,
             progress=report,
         )
 
 
-def _refuse(given: dict[str, Any], names: tuple[str, ...], truth: str) -> None:
-    wrong = [f"--{name.replace('_', '-')}" for name in names if given[name]]
+def _refuse(options: ScoreOptions, names: tuple[str, ...], truth: str) -> None:
+    wrong = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
     if wrong:
         raise OptionError(f"{wrong[0]} is not for {truth}: leave it out")
 
 
-def _compared(runs: list[Path], given: dict[str, Any]) -> Any:
+def _compared(runs: list[Path], options: ScoreOptions) -> Any:
     """Return which runs to compare; one run is always compared with the baseline."""
-    if given["all_pairs"]:
+    if options.all_pairs:
         return "all"
-    return "top" if given["pairs"] or len(runs) == 1 else "none"
+    return "top" if options.pairs or len(runs) == 1 else "none"
 
 
 def _printed(
-    report: Report | ContestReport | AgreementReport | CorrectionReport, given: dict[str, Any]
+    report: Report | ContestReport | AgreementReport | CorrectionReport, options: ScoreOptions
 ) -> str:
     from touche_rad.score import JudgementReport
     from touche_rad.score.tables import csv_text, markdown_lines, terminal_lines
 
-    if given["as_json"]:
+    if options.as_json:
         return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
-    if given["as_csv"]:
-        pairs = given["pairs"] or given["all_pairs"]
+    if options.as_csv:
+        pairs = options.pairs or options.all_pairs
         compared = getattr(report, "comparisons", ()) if pairs else ()
         rows = [one.model_dump() for one in compared] if pairs else report.records()
         return csv_text(rows).rstrip("\n")
     parts = list(report.parts())
-    if given["details"] and isinstance(report, JudgementReport):
+    if options.details and isinstance(report, JudgementReport):
         parts += report.details()
-    if given["as_markdown"]:
+    if options.as_markdown:
         return printable("\n".join(markdown_lines(parts)))
     return "\n".join(terminal_lines(parts, terminal_width(_WIDEST)))
