@@ -46,12 +46,6 @@ def links_of(
 
     The index stores links between nearly equal statements. Weaker links, and all links if the index
     stores none (the official one), are searched: arguments whose claims resemble the text.
-
-    Args:
-        index: The index.
-        arguments: The arguments whose links are wanted.
-        near: Minimum similarity of the statements.
-        k: Number of hits per search.
     """
     stored = isinstance(index, LinkedIndex)
     found = [index.links(one.id) if isinstance(index, LinkedIndex) else [] for one in arguments]

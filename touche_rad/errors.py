@@ -76,11 +76,6 @@ def refuse_newer(place: str | PathLike[str], record: object, known: int) -> None
 
     Files that are not official have a key `format`: a number, or a text that ends with one.
 
-    Args:
-        place: The file or folder.
-        record: What was read; anything without a format is accepted.
-        known: The newest format that this version reads.
-
     Raises:
         UserError: The format is newer.
     """

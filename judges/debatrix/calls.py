@@ -130,14 +130,7 @@ class JudgeCalls:
     async def analyse_speech(
         self, past: Sequence[Entry], new: Entry, *, raw: bool, answers: bool = True
     ) -> tuple[str, Mark | None]:
-        """Analyse a speech; with its mark, unless that is asked for separately.
-
-        Args:
-            past: Earlier speeches or analyses.
-            new: The speech.
-            raw: Whether `past` contains speeches.
-            answers: Whether another debater has spoken before.
-        """
+        """Analyse a speech; with its mark, unless that is asked for separately."""
         answer = await self._ask(
             "analyse",
             Analysis if self.separate else SpeechView,
@@ -205,13 +198,7 @@ class JudgeCalls:
     async def judge_debate(
         self, *, analysis: str = "", title: str = "", speeches: Sequence[Entry] = ()
     ) -> DebateVerdict:
-        """Judge the debaters and the winner, by an analysis of the debate or by its speeches.
-
-        Args:
-            analysis: The analysis.
-            title: What the analysis is, for the prompt.
-            speeches: The speeches, if there is no analysis.
-        """
+        """Judge the debaters and the winner, by an analysis of the debate or by its speeches."""
 
         async def ask(schema: type[BaseModel], code: str = "", answer: str = "") -> Any:
             return await self._ask(

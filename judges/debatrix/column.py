@@ -48,12 +48,7 @@ class Column:
     context: Context
 
     async def judge(self, debate: PreparedDebate, *, decide: bool = True) -> ColumnResult:
-        """Judge the debate.
-
-        Args:
-            debate: The debate.
-            decide: Whether the column gives its own verdict besides its analysis.
-        """
+        """Judge the debate."""
         result = ColumnResult(self.dimension)
         if self.context == "direct":
             await self._judge_directly(debate, result)

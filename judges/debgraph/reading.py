@@ -113,14 +113,7 @@ class CheckedDraft:
 
 
 def check(draft: Draft, graph: SceneGraph, origin: Origin, first_id: int = 0) -> CheckedDraft:
-    """Check a draft against the graph and keep the valid part.
-
-    Args:
-        draft: The draft.
-        graph: The graph that the model was shown.
-        origin: The speech.
-        first_id: The first new id, if it is not the first free id of this graph.
-    """
+    """Check a draft against the graph and keep the valid part."""
     checked = CheckedDraft()
     ids = _new_ids(draft, graph, checked, first_id or graph.next_id)
     relations = _Relations(graph, origin, ids, checked)

@@ -96,16 +96,7 @@ async def _ask_all(
     shown: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
     **values: Any,
 ) -> list[Any]:
-    """Return the verdict on each item, or a text that says why there is none.
-
-    Args:
-        model: The model.
-        options: Whether one call asks about one item or many, and whether for feedback.
-        question: What is asked.
-        items: The items.
-        shown: Returns what the prompt shows of a group of items, by number.
-        values: Other values of the prompt.
-    """
+    """Return the verdict on each item, or a text that says why there is none."""
     each = options.ask == "each"
     words = 0 if options.feedback == "none" else WORDS if each else BATCH_WORDS
 

@@ -38,13 +38,7 @@ def form(kind: Any) -> str:
 
 
 def part_size(texts: Sequence[str], most: int, characters: int) -> int:
-    """Return how many texts a call asks about.
-
-    Args:
-        texts: All texts.
-        most: The maximum of a call.
-        characters: Characters of a call; long texts are asked about in more calls.
-    """
+    """Return how many texts a call asks about."""
     mean = sum(map(len, texts)) / max(1, len(texts))
     size = max(1, min(most, int(characters / max(1.0, mean))))
     calls = ceil(len(texts) / size)
@@ -60,16 +54,7 @@ async def ask_with_room(
     *,
     alone: bool,
 ) -> S:
-    """Ask with a token limit of at least LEAST_TOKENS.
-
-    Args:
-        model: The model.
-        messages: The prompt.
-        schema: The schema of the answer.
-        step: The name of the step.
-        tokens: The token limit of the answer.
-        alone: Whether the call cannot be split; if its answer is cut off, it gets twice the limit.
-    """
+    """Ask with a token limit of at least LEAST_TOKENS."""
     limit = max(model.settings.max_tokens, LEAST_TOKENS, tokens)
     ask = partial(model.ask, messages, schema, step=f"inspirescore.{step}")
     try:
@@ -89,17 +74,7 @@ async def ask_about(
     max_tokens: int,
     **values: Any,
 ) -> list[Any]:
-    """Ask the prompt of a step about some responses, and return the answer on each.
-
-    Args:
-        model: The model.
-        step: The name of the prompt.
-        schema: The name of the schema.
-        responses: What the prompt shows of each response.
-        kinds: The type of the answer on each response.
-        max_tokens: Token limit of the answer.
-        values: The other variables of the prompt.
-    """
+    """Ask the prompt of a step about some responses, and return the answer on each."""
     keys = [f"response_{number}" for number in range(1, len(responses) + 1)]
     messages = Prompt.load(__package__, step).messages(
         responses=dict(zip(keys, responses, strict=True)), **values

@@ -12,12 +12,7 @@ NAMES: Final = ("rules", "nli:MODEL", "trained:DIR", "model", "model:URL#NAME")
 
 
 def backend(name: str, model: Model | None = None) -> StanceBackend:
-    """Return the stance backend of a name.
-
-    Args:
-        name: One of `NAMES`.
-        model: The run's language model, for `model` without an address.
-    """
+    """Return the stance backend of a name."""
     kind, _, place = name.partition(":")
     if kind == "rules" and not place:
         from retrieval.stance.rules import Rules

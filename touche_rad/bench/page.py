@@ -38,14 +38,7 @@ JUDGES: Final = "judges"
 def write_pages(
     loaded: Loaded, results: Path, computed: Computed, into: Path | None = None
 ) -> Path:
-    """Write the pages of a run, and return the first one.
-
-    Args:
-        loaded: The plan.
-        results: The results.
-        computed: Their figures.
-        into: The folder that gets the folder `page`. Default: the results.
-    """
+    """Write the pages of a run, and return the first one."""
     folder, plan = (into or results) / PAGE, loaded.plan
     title = plan.pages.title or plan.name
     judges = computed.judges

@@ -218,11 +218,7 @@ class Loaded:
         return Loaded(self.plan, self.path, model or "")
 
     def require_models(self, *, named: bool) -> None:
-        """Refuse an entry that needs a model and has none.
-
-        Args:
-            named: Whether the environment names a model.
-        """
+        """Refuse an entry that needs a model and has none."""
         for group in GROUPS:
             for one in getattr(self, group):
                 if "model" in one.plugin.needs and not one.model and not named:

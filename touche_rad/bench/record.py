@@ -61,15 +61,7 @@ def write_record(
     statuses: Mapping[str, Mapping[str, Any]],
     pages: Iterable[Path],
 ) -> None:
-    """Write the record of a finished run.
-
-    Args:
-        results: The folder of the results.
-        loaded: The plan.
-        index: The index of the debaters.
-        statuses: The status of each cell by its path.
-        pages: The files of the pages.
-    """
+    """Write the record of a finished run."""
     computed = [results / FIGURES, *pages]
     record = {
         "format": FORMAT,

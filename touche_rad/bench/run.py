@@ -68,14 +68,7 @@ class Bench:
     def __init__(
         self, loaded: Loaded, results: Path, index: ArgumentIndex | None, models: Models
     ) -> None:
-        """Prepare; nothing is read or written.
-
-        Args:
-            loaded: The plan.
-            results: The folder of the results.
-            index: The index of the debaters.
-            models: Opens the language models.
-        """
+        """Prepare; nothing is read or written."""
         self.loaded, self.results, self.index = loaded, results, index
         self.models = models
         self.cells: Sequence[Cell] = cells_of(loaded)

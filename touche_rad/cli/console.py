@@ -32,13 +32,7 @@ not be erased."""
 def progress(
     title: str, *, quiet: bool = False, describe: Callable[[], str] = str
 ) -> Iterator[Progress]:
-    """Yield a function `report(done, total)`: a bar on a terminal, plain lines in a file.
-
-    Args:
-        title: What is done.
-        quiet: Show nothing.
-        describe: Returns more text to show, such as the number of model calls.
-    """
+    """Yield a function `report(done, total)`: a bar on a terminal, plain lines in a file."""
     if quiet:
         yield lambda done, total: None
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
@@ -152,14 +146,7 @@ MAKE_INDEX_STEP: Final[list[str | Path]] = ["index", "ARGUMENTS", "-o", "index"]
 def next_after(
     out: Path, source: Path, index: str | None, *, demo: bool = False
 ) -> list[list[str | Path]]:
-    """Return what a user would call on a finished run.
-
-    Args:
-        out: The run.
-        source: Its input.
-        index: The index that its responses cite, if the user named one.
-        demo: Whether the index is the demo collection's.
-    """
+    """Return what a user would call on a finished run."""
     from touche_rad.errors import InputError
     from touche_rad.files import Kind, detect_kind
 
@@ -189,25 +176,14 @@ def next_after(
 
 
 def next_page(page: Path, *, further: bool = False, quiet: bool = False) -> None:
-    """Print that the user can open a page.
-
-    Args:
-        page: The HTML file.
-        further: Whether another next step is printed above.
-        quiet: Print nothing.
-    """
+    """Print that the user can open a page."""
     if not _is_step():
         begin = "     " if further else "next:"
         say(f"{begin} open {page.resolve().as_uri()} in a browser", quiet=quiet)
 
 
 def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
-    """Print what the user would type next.
-
-    Args:
-        commands: The words of each command line, without `touche-rad`.
-        quiet: Print nothing.
-    """
+    """Print what the user would type next."""
     import shlex
 
     if _is_step():

@@ -25,12 +25,6 @@ _REPORT: Final = 10.0
 def wait_or_stop(model: Model, problem: ModelError, options: Common, *, must_answer: bool) -> None:
     """Wait with `--wait`; then stop, or go on without the model.
 
-    Args:
-        model: The model.
-        problem: Why its endpoint cannot be used.
-        options: The options of the command.
-        must_answer: Whether to stop, unless the cache may have the answers.
-
     Raises:
         ToucheRadError: The endpoint cannot be used.
     """
@@ -50,11 +44,6 @@ def wait_or_stop(model: Model, problem: ModelError, options: Common, *, must_ans
 
 def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> None:
     """Check that the endpoint of a simulated user answers; with `--wait`, wait until it does.
-
-    Args:
-        user: The user.
-        options: The options of the command.
-        must_answer: Whether to stop otherwise; if not, the user `rules` speaks.
 
     Raises:
         WorkError: The endpoint cannot be reached.

@@ -31,15 +31,7 @@ def run(
     index: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Estimate the run of a command and print the estimate.
-
-    Args:
-        options: The options of the command.
-        plugins: The plugins of the run.
-        make: Makes the work of the command.
-        index: Whether the command always opens an index.
-        as_json: Print JSON.
-    """
+    """Estimate the run of a command and print the estimate."""
     from touche_rad import files
     from touche_rad.models import Model
     from touche_rad.plugins import Services

@@ -34,13 +34,6 @@ def ray_engine(
 ) -> RayEngine:
     """Return the engine of `--engine ray`.
 
-    Args:
-        options: The options of the command.
-        make: Makes the work from the services; each task calls it.
-        work: The driver's work.
-        services: The driver's services.
-        out: The output of the run.
-
     Raises:
         UserError: Ray is not installed, or the run cannot have tasks.
     """

@@ -79,14 +79,7 @@ async def explain_answer(answerer: Answerer, debate: Debate) -> tuple[Answer, Ex
 def print_explanation(
     explanation: Explanation, console: Console, *, header: str = "", everything: bool = False
 ) -> None:
-    """Print an explanation.
-
-    Args:
-        explanation: What to print.
-        console: Where to print it.
-        header: A line above it.
-        everything: Print all candidates with all features; otherwise at most 20 lines.
-    """
+    """Print an explanation."""
     lines = all_lines(explanation) if everything else short_lines(explanation, console, header)
     if everything and header:
         console.print(plain(header), style="bold", soft_wrap=True)

@@ -75,12 +75,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def print_table(rows: Sequence[dict[str, Any]], *, model: bool) -> None:
-    """Print the plugins by kind, with a mark for each need and one legend.
-
-    Args:
-        rows: The plugins.
-        model: Whether the environment names a language model.
-    """
+    """Print the plugins by kind, with a mark for each need and one legend."""
     name_width = max(len(row["name"]) for row in rows)
     mark_width = max(len(_marks(row)) for row in rows)
     for kind in dict.fromkeys(row["kind"] for row in rows):

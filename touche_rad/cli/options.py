@@ -43,13 +43,7 @@ _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DO
 def command(
     name: str, *examples: str, group: click.Group | None = None
 ) -> Callable[[Callable[[Options], object]], Command]:
-    """Declare a command: a function of one object, whose class declares the options.
-
-    Args:
-        name: The name.
-        examples: Command lines without `touche-rad`.
-        group: The command that it belongs to, if it is a subcommand.
-    """
+    """Declare a command: a function of one object, whose class declares the options."""
 
     def declare(function: Callable[[Options], object]) -> Command:
         options_class: Any = get_type_hints(function)["options"]
@@ -140,17 +134,7 @@ def option(
     env: bool | list[str] = False,
     **more: Any,
 ) -> Make:
-    """Declare an option; the type of the field decides how its value is parsed.
-
-    Args:
-        text: The help.
-        names: The names, if they are not `--FIELD`.
-        metavar: The value in the help.
-        least: The least number. Default: 1 for integers; other numbers are more than 0.
-        most: The greatest number.
-        env: Whether the environment can set it as TOUCHE_RAD_FIELD; or the names of variables.
-        more: Settings of click.
-    """
+    """Declare an option; the type of the field decides how its value is parsed."""
 
     def make(name: str, kind: Any, default: Any) -> click.Parameter:
         settings = _settings(kind, least, most)

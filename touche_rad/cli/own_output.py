@@ -29,14 +29,6 @@ def own_output(
 
     Pipes and devices have no status. Another process with the same output is refused.
 
-    Args:
-        verb: The command.
-        out: The file that it writes.
-        inputs: The files that it reads.
-        settings: Every other thing that decides the output, except the model.
-        replace: Whether the output of another command may be replaced.
-        model: The language model, of which a new trace begins.
-
     A fault of the machine, such as used up memory, stops the command.
 
     Raises:

@@ -57,13 +57,7 @@ class Selected:
 
 
 def select(kind: Kind, spec: PluginSpec, options: Mapping[str, str] | None = None) -> Selected:
-    """Find a plugin and check its options.
-
-    Args:
-        kind: The kind of plugin.
-        spec: Its name, with the options in brackets.
-        options: Its options from `-O`, which go first.
-    """
+    """Find a plugin and check its options."""
     from touche_rad.plugins import find
 
     plugin = find(kind, spec.name)
@@ -259,11 +253,6 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
 
 def check_endpoint(model: Model, options: Common, *, must_answer: bool = True) -> None:
     """Check that the model's endpoint can be used; with `--wait`, wait until it can.
-
-    Args:
-        model: The model.
-        options: The options of the command.
-        must_answer: Whether to stop otherwise, unless a cache may have the answers.
 
     Raises:
         ToucheRadError: The endpoint cannot be used.

@@ -66,15 +66,7 @@ def output_of(options: FileOptions) -> Path | None:
 def find_places(
     verb: str, source: Path | None, out: Path | None, kinds: Collection[Kind], name: str
 ) -> Places:
-    """Return the given paths; TIRA's environment replaces a missing one.
-
-    Args:
-        verb: The command.
-        source: The input, or None for the one fitting file in `$inputDataset`.
-        out: The output, or None for a file in `$outputDir`.
-        kinds: Kinds of input that the command accepts.
-        name: Name of the output under TIRA.
-    """
+    """Return the given paths; TIRA's environment replaces a missing one."""
     folder, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
     if source is None:
         if not folder:

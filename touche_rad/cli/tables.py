@@ -22,13 +22,7 @@ class Column:
 def render_table(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: str = ""
 ) -> list[str]:
-    """Return the lines of a table.
-
-    Args:
-        columns: The columns. Without any title, there is no head.
-        rows: The cells, which may be coloured with `click.style`.
-        indent: Text before every line.
-    """
+    """Return the lines of a table."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -56,12 +56,7 @@ class ContestRow(Item):
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
-    """Yield the means of runs that are repeats of one panel, as in the papers.
-
-    Args:
-        rows: The runs' scores on one dimension.
-        judges: The judge of each run.
-    """
+    """Yield the means of runs that are repeats of one panel, as in the papers."""
     repeats: dict[tuple[str, Basis], list[ContestRow]] = {}
     for row in rows:
         if judges.get(row.run):

@@ -117,15 +117,7 @@ def work(
     verb: str = "simulate",
     play: Callable[[Game], Awaitable[Done]] | None = None,
 ) -> Work[Game]:
-    """Return the work of playing every pair of debaters on both sides of every claim.
-
-    Args:
-        source: Claims, or debates with claims.
-        stage: The debaters, and how a debate is played.
-        identity: What determines the output, without these arguments.
-        verb: The name of the command in the status.
-        play: Plays a debate. Default: the stage.
-    """
+    """Return the work of playing every pair of debaters on both sides of every claim."""
     names = [one.name for one in stage.entrants]
 
     def read(bad: files.BadLines) -> Iterator[Game]:

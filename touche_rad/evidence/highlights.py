@@ -33,12 +33,7 @@ class SupportedSentence:
 
 
 def supported_sentences(content: str, texts: Sequence[str]) -> list[SupportedSentence]:
-    """Return the sentences of a response that claim something, with their support.
-
-    Args:
-        content: The response.
-        texts: The texts of the cited arguments.
-    """
+    """Return the sentences of a response that claim something, with their support."""
     found = findings(tuple(read_sentences(content)), [read_passage(text) for text in texts])
     return [
         SupportedSentence(

@@ -43,13 +43,7 @@ def whole_sentences(text: str) -> list[str]:
 
 
 def quotation(text: str, most: int, whole: int) -> str:
-    """Return the quotation of a text: all of it, or whole sentences that stand alone.
-
-    Args:
-        text: The argument's text.
-        most: Maximum words of the quotation.
-        whole: Texts of at most this many words are quoted whole.
-    """
+    """Return the quotation of a text: all of it, or whole sentences that stand alone."""
     found = whole_sentences(text)
     joined = " ".join(found)
     if count_words(joined) <= min(whole, most):

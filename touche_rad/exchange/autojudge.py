@@ -48,18 +48,7 @@ class GriceJudge:
         judge: str = "",
         **settings: Any,
     ) -> Any:
-        """Return the scores of each report on the four maxims.
-
-        Args:
-            rag_responses: The reports.
-            rag_topics: The topics.
-            llm_config: The model's name, address and key, for judges that need or use a model.
-            nugget_banks: Not used.
-            qrels: Not used.
-            corpus: Not used: reports contain the texts of what they cite.
-            judge: `NAME` or `NAME(KEY=VALUE,...)`.
-            settings: Settings of other phases.
-        """
+        """Return the scores of each report on the four maxims."""
         from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec
 
         if not judge:

@@ -154,12 +154,7 @@ def _cited(sentences: Sequence[Mapping[str, Any]], references: Sequence[str]) ->
 
 
 def read_reports(path: Path, topics: Mapping[str, str]) -> list[Debate]:
-    """Read reports as debates; a report whose conversation goes on from the one before joins it.
-
-    Args:
-        path: The reports.
-        topics: The titles of the topics.
-    """
+    """Read reports as debates; a report whose conversation goes on from the one before joins it."""
     debates: list[Debate] = []
     for number, line in numbered_lines(path):
         try:

@@ -60,13 +60,7 @@ def new_token() -> str:
 
 
 def create_app(session: Session, token: str, *, settle: bool = False) -> FastAPI:
-    """Make the server of one annotator's work.
-
-    Args:
-        session: The annotator's work.
-        token: The first part of all paths.
-        settle: The page opens at the disagreements.
-    """
+    """Make the server of one annotator's work."""
     app = FastAPI(
         title="touche-rad label",
         docs_url=None,

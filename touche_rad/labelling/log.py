@@ -25,12 +25,7 @@ class Log:
     """An open log; other processes cannot open it at the same time."""
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
-        """Open a log, or make it with a header.
-
-        Args:
-            path: The file.
-            header: The first line of a new log.
-        """
+        """Open a log, or make it with a header."""
         self.path = path
         self.header: Mapping[str, Any] = {"format": FORMAT, "kind": KIND, **header}
         self.events: list[Event] = []

@@ -41,14 +41,7 @@ def make_queue(
     random_share: float,
     seed: int,
 ) -> list[Item]:
-    """Return the turns of a run in the order in which they are labelled.
-
-    Args:
-        exchanges: The run.
-        judges: Verdicts; without them all turns are in random order.
-        random_share: Share of random turns.
-        seed: Random seed of the random order.
-    """
+    """Return the turns of a run in the order in which they are labelled."""
     shuffled = sorted(exchanges.views)
     random.Random(seed).shuffle(shuffled)
     ranked = _ranked(shuffled, judges) if judges else []
@@ -73,12 +66,7 @@ def make_queue(
 
 
 def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place, Sample]:
-    """Return why turns have a label, and which others the labels of chosen turns stand for.
-
-    Args:
-        queue: The whole queue.
-        labelled: Why each labelled turn was shown.
-    """
+    """Return why turns have a label, and which others the labels of chosen turns stand for."""
     audited = {place for place, sample in labelled.items() if sample == Sample.AUDIT}
     deepest = max((item.rank or 0 for item in queue if item.place in audited), default=-1)
     found = {

@@ -64,17 +64,7 @@ class Session:
         judges: Sequence[JudgeVerdicts] = (),
         others: Sequence[Path] = (),
     ) -> None:
-        """Read the answers so far.
-
-        Args:
-            exchanges: The run.
-            log: The log of the labels file.
-            queue: The turns to label, in order.
-            annotator: The annotator's name.
-            output: The labels file.
-            judges: Verdicts that are shown once a turn is labelled.
-            others: Labels files of other annotators.
-        """
+        """Read the answers so far."""
         self.exchanges, self.log, self.queue, self.judges = exchanges, log, queue, judges
         self._sample_of = {item.place: item.sample for item in queue}
         self.annotator, self.output = annotator, output

@@ -180,11 +180,6 @@ def label_rows(
     """Return the labels in the official format, with further fields.
 
     A turn that nobody labelled, and a disagreement that is not settled, is null.
-
-    Args:
-        study: The answers.
-        shape: The number of turns of each debate.
-        samples: Which turns are random or chosen.
     """
     return [
         tuple(_row(study, Place(number, at), samples) for at in range(turns))

@@ -98,12 +98,7 @@ def _others(session: Session, place: Place) -> list[dict[str, Any]]:
 
 
 def state_record(session: Session, places: Sequence[Place]) -> dict[str, Any]:
-    """Return the progress, and for each turn of a queue how many answers it has.
-
-    Args:
-        session: The annotator's work.
-        places: The turns of the view: the queue, or the disagreements.
-    """
+    """Return the progress, and for each turn of a queue how many answers it has."""
     study = session.study
     answers = study.answers[session.annotator]
     return {

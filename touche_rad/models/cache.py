@@ -56,13 +56,7 @@ class Cache:
     """The valid answers in a folder."""
 
     def __init__(self, folder: Path, *, make: bool = True, behind: Path | None = None) -> None:
-        """Open the cache.
-
-        Args:
-            folder: Its folder.
-            make: Create it if it does not exist.
-            behind: The folder of another cache, of which answers are only read.
-        """
+        """Open the cache."""
         self.folder = folder
         # SQLite's locks and shared memory do not work between machines: `immutable` uses neither.
         options = "?mode=ro&immutable=1"

@@ -96,15 +96,6 @@ class Client:
     ) -> Reply:
         """Send a request and return the reply.
 
-        Args:
-            method: GET, HEAD or POST.
-            url: The whole address.
-            content: JSON.
-            headers: Headers of this request, such as a key.
-            params: The query of the address.
-            connect: Seconds in which a connection must be made.
-            largest: Maximum bytes of the reply.
-
         Raises:
             NoReply: There is no connection, or it ended before the reply was complete.
             TooLarge: The reply is larger than `largest`.

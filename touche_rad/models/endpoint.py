@@ -256,13 +256,7 @@ class Endpoint:
 
 
 def unreachable(place: str, error: NoReply, usage: str = "-m http://HOST:PORT/v1#MODEL") -> str:
-    """Return why an address cannot be reached, and what to do.
-
-    Args:
-        place: The address.
-        error: What happened.
-        usage: How the address is given on the command line.
-    """
+    """Return why an address cannot be reached, and what to do."""
     return f"{place}: {error}; start the server, or pass another address ({usage})"
 
 

@@ -56,15 +56,7 @@ def open_backend(
     report: Callable[[str], None] | None = None,
     log_file: Path | None = None,
 ) -> Address | Backend:
-    """Return the address or backend that `-m` names, without starting anything.
-
-    Args:
-        given: Value of `-m`, or None.
-        vllm: Options of `vllm serve`.
-        seed: Random seed of a server that is started.
-        report: Called with the progress of a server's start.
-        log_file: Log file of a server that is started.
-    """
+    """Return the address or backend that `-m` names, without starting anything."""
     kind, _, name = (given or "").partition(":")
     if vllm and kind != "vllm":
         raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")

@@ -254,15 +254,7 @@ def render_dialogue(
     last_response: bool = True,
     max_letters: int = MAX_LETTERS,
 ) -> list[str]:
-    """Return one line per utterance, oldest first.
-
-    Args:
-        debate: The debate.
-        user: Name of the user, before each of the user's utterances.
-        system: Name of the system.
-        last_response: Whether the response of the last turn is included.
-        max_letters: Maximum letters of an utterance.
-    """
+    """Return one line per utterance, oldest first."""
     lines: list[str] = []
     for turn in debate.turns:
         lines.append(f"{user}: {clean(turn.utterance)[:max_letters]}")

@@ -72,15 +72,7 @@ class Vllm:
         report: Callable[[str], None] | None = None,
         log_file: Path | None = None,
     ) -> None:
-        """Keep the settings; the first call starts the server.
-
-        Args:
-            model: A folder, or OWNER/NAME of the hub.
-            options: Options of `vllm serve`, without dashes.
-            seed: The server's random seed.
-            report: Called with each step of the start.
-            log_file: File for the server's output.
-        """
+        """Keep the settings; the first call starts the server."""
         self.model, self.place = model, f"vllm:{model}"
         self._options = {**_DEFAULTS, "seed": str(seed), **(options or {})}
         self._report = report or log.info

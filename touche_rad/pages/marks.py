@@ -55,12 +55,7 @@ def marked_answer(response: Response) -> dict[str, Any]:
 
 
 def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
-    """Divide an argument's text at the words that it shares with the sentences it supports.
-
-    Args:
-        text: The argument's text.
-        supported: Numbers and texts of the sentences.
-    """
+    """Divide an argument's text at the words that it shares with the sentences it supports."""
     spans = [
         (start, end, number)
         for number, sentence in supported

@@ -65,15 +65,7 @@ def render_page(
     policy: Mapping[str, str] | None = None,
     **context: Any,
 ) -> str:
-    """Return one self-contained HTML file with a strict content policy.
-
-    Args:
-        template: A template that extends `pages/base.html.jinja`.
-        scripts: Texts of the page's own scripts (`read_asset`).
-        styles: Texts of the page's own styles.
-        policy: Further sources by directive, such as `{"script-src": "'self'"}`.
-        context: Values of the template.
-    """
+    """Return one self-contained HTML file with a strict content policy."""
     all_scripts = [*map(read_asset, SCRIPTS), *scripts]
     all_styles = [read_asset(STYLE), *styles]
     for text in all_scripts + all_styles:
@@ -108,15 +100,7 @@ def render_served(
     root: str = "/assets/",
     **context: Any,
 ) -> str:
-    """Return a page for a server, which sends the header `SERVED_POLICY` and the named files.
-
-    Args:
-        template: A template that extends `pages/base.html.jinja`.
-        scripts: Names of the page's own scripts; the server sends `read_asset(name)`.
-        styles: Names of the page's own styles.
-        root: The path under which the server has the files.
-        context: Values of the template.
-    """
+    """Return a page for a server, which sends the header `SERVED_POLICY` and the named files."""
     return _render(
         template,
         context,

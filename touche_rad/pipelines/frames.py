@@ -47,12 +47,7 @@ def judge_topics(path: str | Path) -> Any:
 
 
 def label_qrels(debates: str | Path, labels: str | Path) -> Any:
-    """Return people's labels as qrels: the documents of a turn are the maxims, with 1 for yes.
-
-    Args:
-        debates: The labelled debates.
-        labels: The labels of the same debates, in the same order.
-    """
+    """Return people's labels as qrels: the documents of a turn are the maxims, with 1 for yes."""
     return pd.DataFrame(
         list(_qrels(Path(debates), Path(labels))), columns=["qid", "docno", "label"]
     )

@@ -33,14 +33,7 @@ class _Plugin(pt.Transformer):
         model: Model | None = None,
         seed: int = 0,
     ) -> None:
-        """Find the plugin and check its options.
-
-        Args:
-            plugin: `NAME` or `NAME(KEY=VALUE,...)`.
-            index: Location of an argument index (`demo`: the demo collection), or an open one.
-            model: Language model.
-            seed: Random seed.
-        """
+        """Find the plugin and check its options."""
         super().__init__()
         self.plugin = plugin
         self.name, self.options = parse_plugin(plugin)
@@ -140,13 +133,7 @@ class Judge(_Plugin):
     kind = "judge"
 
     def __init__(self, plugin: str, *, threshold: float = 0.5, **services: Any) -> None:
-        """Find the judge.
-
-        Args:
-            plugin: `NAME` or `NAME(KEY=VALUE,...)`.
-            threshold: Lowest score of a returned maxim.
-            services: `index`, `model` and `seed`.
-        """
+        """Find the judge."""
         super().__init__(plugin, **services)
         self.threshold = threshold
         self.judge = self.found.make(self.services, self.options)

@@ -36,12 +36,7 @@ class ExplainedCandidate:
     topic: str = ""
 
     def record(self, rank: int, *, chosen: bool) -> dict[str, Any]:
-        """Return the candidate as JSON data.
-
-        Args:
-            rank: Its place, from 1.
-            chosen: Whether the answer cites or quotes it.
-        """
+        """Return the candidate as JSON data."""
         return {
             "rank": rank,
             "id": self.id,

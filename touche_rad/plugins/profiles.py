@@ -50,13 +50,7 @@ _SETTING: Final[JsonDict] = {"setting": True}
 
 
 def setting(default: Any, *, description: str, **constraints: Any) -> Any:
-    """Declare a field of `Options` that only a profile can set.
-
-    Args:
-        default: The value without a profile.
-        description: What it sets, with its unit.
-        constraints: Bounds, as `pydantic.Field` takes them (`ge`, `le`, `pattern`, ...).
-    """
+    """Declare a field of `Options` that only a profile can set."""
     return Field(default, description=description, json_schema_extra=_SETTING, **constraints)
 
 
@@ -112,12 +106,6 @@ def load_profile(
     options: type[Options], name: str, folder: Path = Path(), seen: tuple[Path, ...] = ()
 ) -> Profile:
     """Load a bundled profile by its name, or a file by its path (`*.toml`).
-
-    Args:
-        options: The class of the options.
-        name: Name or path.
-        folder: Folder of relative paths.
-        seen: The files that extend this profile.
 
     Raises:
         OptionError: The profile does not exist, or something in the file is wrong.

@@ -185,10 +185,6 @@ class Plugin:
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
         """Return the needs that are not met, each with what to do.
 
-        Args:
-            index: Whether there is an index.
-            model: Whether there is a language model.
-
         Raises:
             WorkError: The plugin has a need of another form than `needs` describes.
         """
@@ -296,10 +292,6 @@ class Plugin:
 
     def make(self, services: Services, given: Mapping[str, str] | None = None) -> Any:
         """Create the plugin.
-
-        Args:
-            services: What it can use.
-            given: Its options as texts.
 
         Raises:
             UserError: An option is wrong, or a need is not met.

@@ -96,14 +96,7 @@ def ranking_in_words(
     measure: str,
     difference: Difference,
 ) -> Iterator[str]:
-    """Say who leads, who cannot be told from the leader, and who beats each baseline.
-
-    Args:
-        standings: The runs without the baselines, best first.
-        baselines: The baselines.
-        measure: The measure in words, such as "mean F1".
-        difference: The paired difference of two runs.
-    """
+    """Say who leads, who cannot be told from the leader, and who beats each baseline."""
     if not standings:
         return
     leader = standings[0]

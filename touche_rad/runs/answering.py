@@ -109,10 +109,6 @@ class Answerer:
     async def answer(self, debate: Debate, sided: Debate | None = None) -> Answer:
         """Answer the last turn of a debate.
 
-        Args:
-            debate: The debate.
-            sided: The same debate for debaters that take sides (`Debate.side`).
-
         Raises:
             FallbackStop: Another debater answered, and the run is strict.
         """
@@ -202,11 +198,6 @@ def make_chain(
     name: str, given: Mapping[str, str], services: Services
 ) -> tuple[tuple[str, Debater], ...]:
     """Make the selected debater and its fallbacks.
-
-    Args:
-        name: The selected debater's name.
-        given: Its options, as strings.
-        services: What debaters may use.
 
     Raises:
         UserError: The debater does not exist, an option is wrong, or a requirement is missing.

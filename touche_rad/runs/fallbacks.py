@@ -153,16 +153,6 @@ def fallback_for(
 ) -> Fallback:
     """Report a failure of a plugin, and return the fallback.
 
-    Args:
-        plugin: Kind and name of the plugin.
-        made: The plugin, by which its code is found in a traceback.
-        error: Why it gave no result of its own.
-        by: What stands in.
-        what: The kind of result.
-        count: The number of results.
-        turn: Turn of the debate, counted from 1; 0 for a whole debate.
-        default: The log outside of runs.
-
     Raises:
         FallbackStop: The run is strict, or the machine is at fault.
     """

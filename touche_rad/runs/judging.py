@@ -79,13 +79,7 @@ async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = N
 
 
 async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = None) -> ViewVerdicts:
-    """Call a judge, perhaps again if a verdict is missing, and fill in what is still missing.
-
-    Args:
-        judge: The judge.
-        view: The debate up to the judged response.
-        deadline: Time limit of each try in seconds.
-    """
+    """Call a judge, perhaps again if a verdict is missing, and fill in what is still missing."""
     view = view.within(MOST_CHARACTERS)
     good: dict[Maxim, Verdict] = {}
     reasons: dict[Maxim, str] = {}
@@ -213,12 +207,6 @@ def work(
 
     A lost debate, for which the official client wrote an empty record, keeps its line. If all
     other debates have the same number of responses, each of as many of its verdicts is no.
-
-    Args:
-        source: Any file of debates with responses.
-        judge: The judge.
-        identity: What determines the output.
-        deadline: Time limit of each try at a response in seconds.
     """
     cached = CachedJudge(judge, deadline)
     turns_if_equal = cache(partial(_turns_if_equal, source))

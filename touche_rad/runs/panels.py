@@ -138,16 +138,7 @@ def work(
     deadline: float | None = None,
     recorded: Recorded | None = None,
 ) -> Work[Contest]:
-    """Return the work of judging every debate in a file as a whole: one verdict per line.
-
-    Args:
-        source: Contests, or debates of the shared task.
-        panel: The panel.
-        identity: What determines the output.
-        swap: Also judge each debate with swapped sides, to test for a bias towards a side.
-        deadline: Time limit for a debate in seconds.
-        recorded: Verdicts of earlier runs.
-    """
+    """Return the work of judging every debate in a file as a whole: one verdict per line."""
     bench = Bench(panel, str(identity["judge"]), swap, deadline)
 
     def read(bad: files.BadLines) -> Iterator[Contest]:

@@ -30,13 +30,7 @@ class Recorded:
     async def __call__(
         self, key: Mapping[str, Any], work: Callable[[T], Awaitable[Done]], item: T
     ) -> Done:
-        """Return the recorded result of a unit, or do its work and record it.
-
-        Args:
-            key: Everything that decides the result.
-            work: The work.
-            item: The unit.
-        """
+        """Return the recorded result of a unit, or do its work and record it."""
         text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if digest not in self._units:

@@ -43,13 +43,7 @@ class Reward:
     """Rewards from a judge or a panel."""
 
     def __init__(self, name: str, services: Services, options: Mapping[str, str]) -> None:
-        """Make the judge or the panel.
-
-        Args:
-            name: The name of a judge or a panel.
-            services: What it may use.
-            options: Its options, as strings.
-        """
+        """Make the judge or the panel."""
         plugin = _plugin(name)
         missing = plugin.missing(index=services.index is not None, model=services.model is not None)
         if missing:

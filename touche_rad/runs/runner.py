@@ -199,12 +199,6 @@ async def process_units(
 ) -> list[str]:
     """Process units with parallel workers in this process; return a line for each that failed.
 
-    Args:
-        do: The work on a unit.
-        units: The units with their numbers.
-        options: The settings of the run.
-        keep: Called with each result; an error of it stops all workers.
-
     Raises:
         FallbackStop: A result is a fallback, and the run is strict.
         ModelError: The model's server does not work any more.

@@ -45,13 +45,7 @@ def _spread(units: int) -> list[int]:
 async def sample(
     work: Work[Any], usage: Usage | None, *, bad: files.BadLines | None = None
 ) -> Sample:
-    """Process some units of a work, and estimate the cost of all of them.
-
-    Args:
-        work: The work.
-        usage: The costs of its model, if it has one.
-        bad: Handling of invalid lines.
-    """
+    """Process some units of a work, and estimate the cost of all of them."""
     if not work.source.is_file():
         raise InputError(work.source, "expected a file to read")
     sizes = [_size(unit) for unit in work.units(bad or files.BadLines())]

@@ -131,13 +131,7 @@ class AgreementReport(Printed):
 def score_annotations(
     runs: Sequence[Path], truth: Path, *, bad: files.BadLines | None = None
 ) -> AgreementReport:
-    """Compare annotators with the truth.
-
-    Args:
-        runs: Files of annotations, or indexes with annotations.
-        truth: A file of annotations.
-        bad: What to do with bad lines of the runs.
-    """
+    """Compare annotators with the truth."""
     gold = _read(truth, None)
     annotators = [_of_index(path, gold) if path.is_dir() else _read(path, bad) for path in runs]
     every = [*annotators, gold]

@@ -78,20 +78,7 @@ def score_judgements(
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
 ) -> JudgementReport:
-    """Score evaluations files against labels.
-
-    Args:
-        runs: Evaluations files.
-        truth: The labels.
-        policy: How runs are matched, and what a missing verdict is.
-        compare: Which runs to compare.
-        samples: Number of bootstrap samples of debates.
-        seed: Random seed of the bootstrap.
-        baselines: The runs that are baselines.
-        exclude: Examples whose turns are left out.
-        bad: What to do with lines of the runs that are not JSON.
-        progress: Called with the number of runs that are read, and of all runs.
-    """
+    """Score evaluations files against labels."""
     _check_policy(policy, exclude)
     labels, excluded = read_labels(truth), 0
     tags = names(runs)

@@ -112,14 +112,7 @@ class Reference:
 def find_reference(
     runs: Sequence[Run], truth: Path, labelled: Sequence[int], debates: Path | None
 ) -> Reference | None:
-    """Return the labelled debates: the given ones, those beside the labels, or those of a run.
-
-    Args:
-        runs: The runs.
-        truth: The labels.
-        labelled: The number of turns of each labelled debate.
-        debates: The labelled debates in the labels' order.
-    """
+    """Return the labelled debates: the given ones, those beside the labels, or those of a run."""
     if debates is not None:
         known = list(files.read_debates(debates))
         _check_shape(debates, truth, [len(debate.turns) for debate in known], labelled)
@@ -223,14 +216,7 @@ class Matcher:
     def __init__(
         self, run: Run, labels: Labelled, reference: Reference | None = None, *, skip: bool = False
     ) -> None:
-        """Prepare.
-
-        Args:
-            run: The run.
-            labels: The labels.
-            reference: The labelled debates; without them lines are matched by place.
-            skip: Leave missing verdicts out instead of counting them as no.
-        """
+        """Prepare."""
         self.run, self.labels, self.reference, self.skip = run, labels, reference, skip
         self.problems: list[Problem] = []
 

@@ -133,14 +133,7 @@ Pairs = Literal["none", "top", "all"]
 def pairs(
     wanted: Pairs, runs: Sequence[str], best: str, baselines: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs to compare; of two runs, the difference is the gain of the first one.
-
-    Args:
-        wanted: Which pairs.
-        runs: The runs in the given order.
-        best: The run with the highest score.
-        baselines: Baselines, which may be among the runs.
-    """
+    """Return the pairs to compare; of two runs, the difference is the gain of the first one."""
     if wanted == "none":
         return []
     own = [run for run in runs if run not in baselines]

@@ -58,14 +58,7 @@ class Dataset:
 def of_claims(
     claims: Path, *, turns: int, user: str = OFFICIAL_USER, first: int | None = None
 ) -> Dataset:
-    """Return the dataset of debaters: claims to debate, and the configuration of the client.
-
-    Args:
-        claims: The claims, or debates whose claims are used.
-        turns: User turns per debate.
-        user: The address of the user simulator that the organisers' client asks.
-        first: Use only the first claims.
-    """
+    """Return the dataset of debaters: claims to debate, and the configuration of the client."""
     debates = [
         one.model_copy(update={"user": one.user or "base-user"})
         for one in files.read_claims(claims)
@@ -81,13 +74,7 @@ def of_claims(
 
 
 def of_debates(debates: Path, labels: Path, *, first: int | None = None) -> Dataset:
-    """Return the dataset of judges: blind debates, and the labels of their responses.
-
-    Args:
-        debates: Debates with responses.
-        labels: The labels of the same debates, in the same order.
-        first: Use only the first debates.
-    """
+    """Return the dataset of judges: blind debates, and the labels of their responses."""
     read, truth = list(files.read_debates(debates)), list(files.read_labels(labels))
     if len(read) != len(truth):
         raise UserError(

@@ -63,15 +63,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
 
 
 def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) -> Path:
-    """Let a judge score a debater's simulations, and write its shares of yes.
-
-    Args:
-        run: The folder with the simulations.
-        truths: The folder with the claims and the client's configuration.
-        out: The folder for `evaluation.prototext` and the judge's evaluations.
-        by: The judge.
-        name: The judge's name with its options, which identifies the evaluations.
-    """
+    """Let a judge score a debater's simulations, and write its shares of yes."""
     simulations = find_input(run, DEBATES)
     claims = list(files.read_claims(find_input(truths, {Kind.CLAIMS})))
     turns = configured_turns(truths)

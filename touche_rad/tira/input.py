@@ -12,11 +12,7 @@ from touche_rad.files import Kind, detect_kind
 
 
 def configured_turns(folder: Path | None = None) -> int | None:
-    """Return `maxTurns` of the official client's configuration in a folder, if any.
-
-    Args:
-        folder: Default: TIRA's input folder.
-    """
+    """Return `maxTurns` of the official client's configuration in a folder, if any."""
     folder = folder or Path(os.environ.get("inputDataset") or os.devnull)
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         try:

@@ -45,13 +45,7 @@ def available() -> bool:
 
 
 class Tracked:
-    """A context around a run; if the run succeeds, the metadata is written.
-
-    Args:
-        out: The file to write.
-        verb: The command.
-        method: The plugin's name, its options and the identity of the run.
-    """
+    """A context around a run; if the run succeeds, the metadata is written."""
 
     def __init__(self, out: Path, verb: str, method: Mapping[str, Any]) -> None:
         self.out, self.verb, self.method = out, verb, method

@@ -17,14 +17,7 @@ _MIN_SCORE = 0.3
 
 
 def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int) -> list[Argument]:
-    """Return arguments with which the user can answer the system's last response, best first.
-
-    Args:
-        index: The index to search.
-        claim: The claim that the user defends.
-        debate: The debate, which ends with the system's response.
-        k: Hits per search.
-    """
+    """Return arguments with which the user can answer the system's last response, best first."""
     answer = _last_answer(debate)
     cited = debate.last.response.arguments[:2] if debate.last.response else ()
     candidates = {hit.id: hit for hit in _search(index, claim, answer, cited, k)}

@@ -157,11 +157,6 @@ KINDS: Final[Mapping[str, Callable[[str, Mapping[str, str]], UserChoice]]] = {
 def parse_user(text: str, given: Mapping[str, str], folder: Path | None = None) -> UserChoice:
     """Parse `NAME(KEY=VALUE,...)`, `model:PERSONA` or a URL, and the user's options.
 
-    Args:
-        text: The user.
-        given: Its options, beside those in the brackets.
-        folder: The folder of a persona's file, if it exists there.
-
     Raises:
         UserError: The user, persona or option does not exist.
     """

@@ -83,15 +83,7 @@ class Speaker:
         max_words: int = 0,
         deadline: float | None = None,
     ) -> None:
-        """Make a speaker.
-
-        Args:
-            user: The selected user.
-            fallback: The fallback user.
-            name: The name of the selected user.
-            max_words: Word limit of an utterance, cut at sentence ends; 0 = no limit.
-            deadline: Time limit of an utterance in seconds.
-        """
+        """Make a speaker."""
         self.user = user
         self.fallback = fallback or RuleUser(None)
         self.name = name or type(user).__name__

@@ -65,16 +65,7 @@ def train_examples(
     seed: int = 0,
     rules: str = "grounded",
 ) -> Mapping[str, Any]:
-    """Select examples, write them to a file, and return their numbers.
-
-    Args:
-        debates: Debates with responses.
-        labels: Their labels, line by line.
-        out: The examples to write.
-        count: Examples per maxim and label.
-        seed: Random seed of the model-free judge.
-        rules: The model-free judge whose errors count.
-    """
+    """Select examples, write them to a file, and return their numbers."""
     free: Any = find("judge", rules).make(Services(seed=seed))
     candidates = [
         _candidate(turn, free)

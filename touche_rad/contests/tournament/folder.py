@@ -59,11 +59,6 @@ class Folder:
         With other debaters or claims it has not, but the output is continued. A model may be added
         or left out: the debates of debaters that do not use it are kept.
 
-        Args:
-            work: The debates or the verdicts.
-            out: Their file.
-            replace: Whether a run with other settings may be replaced.
-
         Raises:
             UserError: The output is of a run with other settings.
         """

@@ -101,17 +101,7 @@ def result_of(
     samples: int,
     seed: int,
 ) -> Tournament:
-    """Count the wins and rate the debaters.
-
-    Args:
-        played: Each debate with its verdict.
-        names: The debaters.
-        costs: Model calls and tokens of each debater.
-        settings: The remaining fields of the result: judge, rounds, budgets.
-        prior: See `ratings.strengths`.
-        samples: Number of bootstrap samples.
-        seed: Random seed of the bootstrap.
-    """
+    """Count the wins and rate the debaters."""
     games = list(played)
     place = {name: number for number, name in enumerate(names)}
     motions = dict.fromkeys(contest.motion for contest, _ in games)

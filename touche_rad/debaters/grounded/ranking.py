@@ -83,13 +83,7 @@ class Ranked:
 
 
 def rank(index: ArgumentIndex, asked: Asked, k: int) -> list[Ranked]:
-    """Return the candidates of all searches, best first.
-
-    Args:
-        index: The index.
-        asked: The debate as read.
-        k: Hits per search.
-    """
+    """Return the candidates of all searches, best first."""
     found: dict[str, Argument] = {}
     routes = {
         "attacks": _searched(index, "attacks", asked.context, k, found),

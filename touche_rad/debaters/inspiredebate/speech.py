@@ -160,15 +160,6 @@ async def write_speech(
 ) -> Draft:
     """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported.
 
-    Args:
-        model: The model.
-        messages: The messages that ask for it.
-        check: Checks a speech.
-        words: Maximum words of the argument.
-        most_cited: Maximum numbers of evidence that the model names; None asks for no numbers.
-        shown: Pieces of evidence in the prompt.
-        new_attempts: Maximum new requests.
-
     Raises:
         Refused: The last answer is a refusal.
         ModelError: There is no valid answer.

@@ -102,12 +102,6 @@ def flaws(said: Iterable[str]) -> tuple[str, ...]:
 async def logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
     """Take the three steps of the paper: one call per utterance, then two calls over all.
 
-    Args:
-        model: The model.
-        debate: The debate.
-        allowance: The call budget of the turn.
-        keep: Number of calls that must remain for later steps.
-
     Raises:
         ModelError: A step failed.
     """

@@ -62,15 +62,7 @@ def rule_match(text: str, keywords: Sequence[str]) -> bool:
 def coarse(
     index: ArgumentIndex, keywords: Sequence[str], fields: Sequence[str], most: int, match: Match
 ) -> list[Argument]:
-    """Return E_coarse: the arguments that match any keyword, by rank in each field.
-
-    Args:
-        index: The index.
-        keywords: The keywords.
-        fields: The fields to search.
-        most: Maximum candidates per field.
-        match: `index`: a keyword matches by its stem; `literal`: the word itself must occur.
-    """
+    """Return E_coarse: the arguments that match any keyword, by rank in each field."""
     query = " ".join(keywords)
     if not query.strip():
         return []

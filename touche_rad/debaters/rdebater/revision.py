@@ -138,13 +138,7 @@ class Gate(Protocol):
     async def judge(
         self, candidate: Candidate, violations: Sequence[str], *, final: bool
     ) -> tuple[Summary | None, Verdict]:
-        """Summarise the debate with the candidate in it, and judge the candidate.
-
-        Args:
-            candidate: The candidate.
-            violations: Violations of the task's rules.
-            final: Whether the candidate will not be revised.
-        """
+        """Summarise the debate with the candidate in it, and judge the candidate."""
         ...
 
     async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
@@ -298,14 +292,7 @@ class Revised:
 
 
 async def revise(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revised:
-    """Judge the first candidate and revise it.
-
-    Args:
-        first: The draft.
-        gate: Judges and revises.
-        rules: Returns the violations of a candidate.
-        most: Maximum revisions.
-    """
+    """Judge the first candidate and revise it."""
     attempts: list[Attempt] = []
     candidate = first
     for revision in range(most + 1):

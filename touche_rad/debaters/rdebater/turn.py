@@ -23,10 +23,6 @@ class Allowance:
     def take(self, calls: int = 1, *, keep: int = 0) -> None:
         """Take calls from the budget before they are made.
 
-        Args:
-            calls: Number of calls.
-            keep: Number of calls that must remain for later steps.
-
         Raises:
             OverBudget: Not enough calls remain; none was taken.
         """

@@ -64,17 +64,7 @@ async def audit(
     progress: Progress | None = None,
     deadline: float | None = None,
 ) -> Audit:
-    """Audit judges on the responses of runs.
-
-    Args:
-        runs: Files of debates with responses.
-        judges: The judges by name.
-        most: Maximum number of turns to probe.
-        seed: Random seed of the sample.
-        bad: What to do with bad lines.
-        progress: Called with (done, total).
-        deadline: Time limit per response in seconds.
-    """
+    """Audit judges on the responses of runs."""
     views = _sample(_views(runs, bad), most, seed)
     if not views:
         raise UserError(f"{runs[0]} contains no response to judge")

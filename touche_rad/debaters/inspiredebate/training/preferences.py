@@ -253,15 +253,6 @@ def make_preferences(
 ) -> Mapping[str, Any]:
     """Pair the scored answers of evaluations and outcomes, and write the pairs.
 
-    Args:
-        sources: Evaluations; outcomes, each after the debates they are on; traces.
-        out: The pairs to write.
-        rule: When one answer is preferred to another.
-        reasoning: The origin of reasoning that was not recorded.
-        wording: The wording of the debater's prompt.
-        teacher: The language model that writes missing reasoning.
-        report: Called with (done, total).
-
     Returns:
         Counts, also of what was left out.
     """

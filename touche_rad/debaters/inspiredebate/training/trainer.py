@@ -62,19 +62,7 @@ def train_sft(
     merged: bool = False,
     report: Report | None = None,
 ) -> Mapping[str, Any]:
-    """Build training data from recorded answers and train an adapter.
-
-    Args:
-        sources: Traces, runs, or files of training data.
-        out: The folder of the training; without a recipe, the file of training data.
-        recipe: The training settings.
-        reasoning: The origin of reasoning that was not recorded.
-        wording: The wording of the debater's prompt.
-        teacher: The language model that writes missing reasoning.
-        restart: Start again instead of resuming.
-        merged: Whether to merge base model and adapter.
-        report: Called with (done, total).
-    """
+    """Build training data from recorded answers and train an adapter."""
     _check_files(sources)
     settings = None if recipe is None else as_recipe(recipe)
 
@@ -102,17 +90,7 @@ def train_dpo(
     merged: bool = False,
     report: Report | None = None,
 ) -> Mapping[str, Any]:
-    """Train an adapter on preference pairs.
-
-    Args:
-        sources: Files of pairs.
-        out: The folder of the training.
-        recipe: The training settings.
-        begins: A finished training to continue; its base and adapter replace the recipe's.
-        restart: Start again instead of resuming.
-        merged: Whether to merge base model and adapter.
-        report: Called with (done, total).
-    """
+    """Train an adapter on preference pairs."""
     _check_files(sources)
     if begins is not None:
         begun = Folder(begins).finished()
