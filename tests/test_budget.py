@@ -28,7 +28,7 @@ def lines(files: Iterable[Path]) -> int:
 @pytest.mark.parametrize(
     ("folders", "endings", "most"),
     [
-        (PRODUCT, (".py",), 59_500),
+        (PRODUCT, (".py",), 58_000),
         (PRODUCT, (".js", ".css"), 1_600),
         (("tests",), (".py",), 44_500),
         (("benchmarks",), (".py",), 2_500),

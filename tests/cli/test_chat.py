@@ -65,12 +65,10 @@ def test_the_judge_can_change() -> None:
 
 
 def test_explain_shows_why() -> None:
-    ended = chat("/explain", ZOOS, "/explain", "/explain all", "/explain me")
+    ended = chat("/explain", ZOOS, "/explain")
     assert "there is no answer to explain" in said(ended, "/explain")
     short = ended.out.split("you> /explain\n")[2].split("\nyou> ")[0]
     assert 5 < len(short.splitlines()) <= 20
-    assert said(ended, "/explain all").count("rank=") > 20
-    assert "expected nothing or all" in said(ended, "/explain me")
 
 
 def test_a_saved_debate_is_valid_and_replaces_no_file(tmp_path: Path) -> None:

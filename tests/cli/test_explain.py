@@ -57,14 +57,6 @@ def test_the_features_that_count_come_first_and_zeros_are_left_out() -> None:
     assert named == strongest[: len(named)]
 
 
-def test_all_prints_every_candidate() -> None:
-    shown = touche_rad(*ZOOS, "--explain", "--all")
-    assert shown.code == 0, shown.err
-    assert shown.out.count("rank=") == len(_rows(*ZOOS))
-    refused = touche_rad(*ZOOS, "--all")
-    assert (refused.code, "--all is for --explain" in refused.err) == (2, True)
-
-
 def test_each_turn_of_a_file_has_at_most_20_lines(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
@@ -172,7 +164,7 @@ def test_the_features_of_a_verdict_make_its_score() -> None:
 
 
 def test_another_judge_shows_its_reasons_and_what_its_model_said(tmp_path: Path) -> None:
-    shown = touche_rad(*JUDGE, "--debate", "1", "--turn", "0", "-j", "length", "--all")
+    shown = touche_rad(*JUDGE, "--debate", "1", "--turn", "0", "-j", "length")
     assert (shown.code, "words; 15 to 60 are a yes" in shown.out) == (0, True)
     said = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
     script = tmp_path / "script.jsonl"

@@ -14,8 +14,6 @@ from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.files.locks import lock
-from touche_rad.files.outputs import keeping
-from touche_rad.files.records import atomic_write
 from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
@@ -226,7 +224,7 @@ def test_no_command_replaces_what_is_not_its_own(
         (("check", "three.jsonl", "--fix"), ("check", DEBATES, "--fix"), "fixed.jsonl"),
     ],
 )
-def test_a_command_may_write_its_own_output_again(
+def test_an_output_is_replaced_only_on_demand(
     tmp_path: Path,
     call: tuple[str | Path, ...],
     other: tuple[str | Path, ...],
@@ -248,8 +246,6 @@ def test_a_command_may_write_its_own_output_again(
 
     assert touche_rad(*call, "-o", out, cwd=tmp_path).code == 0
     before = written()
-    again = touche_rad(*call, "-o", out, cwd=tmp_path)
-    assert (again.code, written()) == (0, before), again.err
     ended = touche_rad(*other, "-o", out, cwd=tmp_path)
     assert (ended.code, "exists already" in ended.err) == (2, True), ended.err
     assert written() == before
@@ -257,40 +253,15 @@ def test_a_command_may_write_its_own_output_again(
     assert written() != before
 
 
-def test_a_command_leaves_an_output_on_which_another_process_works(tmp_path: Path) -> None:
+def test_a_run_leaves_an_output_on_which_another_process_works(tmp_path: Path) -> None:
     part = tmp_path / "out.part"
+    call = ("judge", DEBATES, "-j", "length", "-o", "out")
     with part.open("w") as file:
         lock(file.fileno())
-        for call in (
-            EXAMPLES,
-            ("judge", DEBATES, "-j", "length"),
-        ):
-            ended = touche_rad(*call, "-o", "out", cwd=tmp_path)
-            assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
-            assert "another process is at work on this run" in ended.err
-            assert list(tmp_path.iterdir()) == [part]
-    assert touche_rad(*EXAMPLES, "-o", "out", cwd=tmp_path).code == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"out", "out.status.json"}
-
-
-def test_an_output_that_another_process_wrote_meanwhile_is_kept(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-
-    def write(text: str) -> None:
-        with atomic_write(out) as stream:
-            stream.write(text)
-
-    with keeping(out, replace=False):
-        write("mine\n")
-        write("mine, again\n")
-    assert out.read_text() == "mine, again\n"
-    out.unlink()
-    with keeping(out, replace=False):
-        out.write_text("theirs\n")
-        with pytest.raises(UserError, match="exists already"):
-            write("mine\n")
-        write("theirs\n")
-    assert out.read_text() == "theirs\n"
+        ended = touche_rad(*call, cwd=tmp_path)
+        assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+        assert "another process is at work on this run" in ended.err
+        assert list(tmp_path.iterdir()) == [part]
 
 
 @pytest.mark.parametrize("out", ["/dev/stdout", "-"])
@@ -312,17 +283,6 @@ def test_an_output_without_a_name_is_refused(tmp_path: Path, call: tuple[str | P
     assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
     assert "expected the name of an output" in ended.err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_command_that_cannot_write_its_status_leaves_no_output(tmp_path: Path) -> None:
-    out, status = tmp_path / "few.jsonl", tmp_path / "few.jsonl.status.json"
-    status.mkdir()  # stands for a disk on which only the output fits
-    command = ("train", "examples", demo_file("debates.jsonl"), demo_file("labels.jsonl"))
-    assert touche_rad(*command, "-o", out).code != 0
-    assert not out.exists()
-    status.rmdir()
-    assert touche_rad(*command, "-o", out).code == 0
-    assert out.is_file()
 
 
 def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:
@@ -364,19 +324,6 @@ def test_examples_of_a_newer_version_are_refused(tmp_path: Path) -> None:
     out.write_text(json.dumps(record | {"format": record["format"] + 1, "new": 1}) + "\n")
     with pytest.raises(UserError, match="made by a newer touche-rad"):
         examples(out)
-
-
-def test_an_output_whose_command_was_killed_before_its_status_is_its_own(tmp_path: Path) -> None:
-    call = (*EXAMPLES, "--count", "1", "-o", "made.jsonl")
-    assert touche_rad(*call, cwd=tmp_path).code == 0
-    made, status = tmp_path / "made.jsonl", tmp_path / "made.jsonl.status.json"
-    before, written = made.read_bytes(), json.loads(status.read_text())
-    status.write_text(json.dumps({**written, "state": "stopped", "sha256": ""}))
-    other = (*EXAMPLES, "--count", "2", "-o", "made.jsonl")
-    assert touche_rad(*other, cwd=tmp_path).code == 2
-    again = touche_rad(*call, cwd=tmp_path)
-    assert (again.code, made.read_bytes()) == (0, before), again.err
-    assert json.loads(status.read_text())["state"] == "done"
 
 
 def test_a_command_that_fails_leaves_no_status(tmp_path: Path) -> None:

@@ -121,7 +121,6 @@ def fail(error: BaseException) -> Callable[[], Any]:
         (fail(GeneratorExit()), "failed: GeneratorExit"),
         (fail(TimeoutError()), "failed: TimeoutError"),
         (fail(ExceptionGroup("both", [ValueError("a")])), "failed: ExceptionGroup: both"),
-        (fail(MemoryError()), "a fault of the machine"),
     ],
 )
 def test_a_retriever_that_fails_is_named(

@@ -47,8 +47,6 @@ class Marking:
             os.kill(os.getpid(), signal.SIGKILL)
         if "raises" in words:
             raise ValueError("no answer to this")
-        if "memory" in words and _mark("full"):
-            raise MemoryError("no memory for this")
         return Response(content=f"To this I say: {words}")
 '''
 

@@ -91,7 +91,7 @@ class OfFile:
     def judge(self, debate):
         OfFile.calls += 1
         if OfFile.calls > 9 and Path("stop").exists():
-            raise MemoryError
+            raise RuntimeError("stopped")
         return {maxim: Verdict(score=1.0, rationale="first") for maxim in Maxim}
 """
 
@@ -99,7 +99,7 @@ class OfFile:
 def test_a_run_does_not_continue_with_a_changed_plugin_file(source: Path) -> None:
     folder, out = source.parent, source.with_name("out.jsonl")
     plugin, stop = folder / "of_file.py", folder / "stop"
-    call = ("judge", "--plugin", "of_file.py", source, "-j", "of-file", "-o", out, "-q")
+    call = ("judge", "--plugin", "of_file.py", source, "-j", "of-file", "-o", out, "-q", "--strict")
     plugin.write_text(PLUGIN)
     assert touche_rad(*call, cwd=folder).code == 0
     right = out.read_bytes()

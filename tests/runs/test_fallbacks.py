@@ -130,27 +130,6 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert len(out.read_text().splitlines()) == 2
 
 
-@pytest.mark.parametrize(
-    "fault",
-    ["OSError(24, 'Too many open files')", "MemoryError()"],
-)
-def test_a_fault_of_the_machine_stops_a_run_and_the_same_command_continues(
-    tmp_path: Path, buggy: Path, index: tuple[str, str], fault: str
-) -> None:
-    source, out = debates(tmp_path, "All is fine.", "Zoos are bad."), tmp_path / "run.jsonl"
-    command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
-    raising = BUGGY.replace('return found["nothing"]', f"raise {fault}")
-    buggy.write_text(raising)
-    ended = touche_rad(*command, "--workers", "1")
-    assert ended.code == 1
-    assert "stopped at a fault of the machine: debater buggy failed: " in ended.err
-    assert "1 unit done and kept" in ended.err
-    assert not out.exists()
-    mend(buggy)
-    assert touche_rad(*command).code == 0
-    assert out.read_text().count("I disagree.") == 2
-
-
 def test_one_answer_on_the_screen_says_above_it_who_stands_in(
     buggy: Path, index: tuple[str, str]
 ) -> None:

@@ -221,25 +221,6 @@ def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
 
 
 @pytest.mark.services
-def test_a_worker_without_memory_stops_the_run_and_no_debate_is_lost_or_done_twice(
-    cluster: Any, tmp_path: Path
-) -> None:
-    write_world(tmp_path, 10, {6: "memory"})
-    process = by_ray(cluster, *RESPOND, "--workers", "1", "-q", cwd=tmp_path)
-    _, err = process.communicate(timeout=400)
-    assert process.returncode == 1
-    assert len(err.splitlines()) == 1
-    assert "stopped at a fault of the machine" in err
-    asked = (tmp_path / "asked.txt").read_text().splitlines()
-    kept = journaled(tmp_path)
-    touche_rad_process(*RESPOND, "-o", "ray.jsonl", "-q", cwd=tmp_path)
-    again = (tmp_path / "asked.txt").read_text().splitlines()[len(asked) :]
-    assert len(again) == 10 - kept
-    assert "6" in again
-    assert len((tmp_path / "ray.jsonl").read_text().splitlines()) == 10
-
-
-@pytest.mark.services
 def test_costs_caches_and_the_budget_are_those_of_one_process(cluster: Any, tmp_path: Path) -> None:
     lines = (DEMO / "debates.jsonl").read_text("utf-8").splitlines(keepends=True)
     (tmp_path / "debates.jsonl").write_text("".join(lines[:8]))

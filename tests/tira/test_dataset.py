@@ -79,7 +79,6 @@ def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
 
 def test_a_dataset_is_replaced_only_if_asked(tmp_path: Path) -> None:
     assert written("debaters", tmp_path / "ours").code == 0
-    assert written("debaters", tmp_path / "ours").code == 0  # the same bytes
     changed = ("--image", "other")
     refused = written("debaters", tmp_path / "ours", *changed)
     assert (refused.code, "--replace" in refused.err) == (2, True)

@@ -32,7 +32,7 @@ OFF: Final = "off"
 
 
 COMMANDS: Final = {
-    "/explain [all]": "Show why the last answer cites what it cites.",
+    "/explain": "Show why the last answer cites what it cites.",
     "/judge [NAME[(KEY=VALUE,...)]|off]": "Judge the last answer and all later ones.",
     "/save FILE": "Write the debate as an official simulation; /save! replaces a file.",
     "/help": "Show the commands.",
@@ -163,7 +163,7 @@ class Chat:
             if line:
                 self._answer(line)
         elif word == "/explain":
-            self._explain(argument)
+            self._explain()
         elif word == "/judge":
             self._judge_with(argument)
         elif word in ("/save", "/save!"):
@@ -198,12 +198,10 @@ class Chat:
             verdicts = self._runner.run(judging)
         self._view.verdicts(verdicts, self._selected_judge.tag, meter.cost())
 
-    def _explain(self, what: str) -> None:
+    def _explain(self) -> None:
         """Print the candidates of the last answer."""
         from touche_rad.cli.explain import explain, print_explanation
 
-        if what not in ("", "all"):
-            raise UserError("/explain: expected nothing or all")
         if not self._answers:
             raise UserError("there is no answer to explain")
         answer = self._answers[-1]
@@ -213,7 +211,7 @@ class Chat:
         question = self._debate.before_response(len(self._debate.turns) - 1)
         with self._view.working(answer.by):
             explanation = self._runner.run(explain(answer.by, debater, question, answer.response))
-        print_explanation(explanation, self._view.console, everything=what == "all")
+        print_explanation(explanation, self._view.console)
 
     def _judge_with(self, text: str) -> None:
         """Let another judge, or none, judge the last answer and later ones."""

@@ -140,7 +140,7 @@ def judges(options: JudgesOptions) -> None:
 def _write(
     options: MakingOptions, commands: list[str], make: Callable[[int | None], Dataset]
 ) -> None:
-    from touche_rad.files.outputs import keeping
+    from touche_rad.files import check_output
     from touche_rad.tira.dataset import Images, write
 
     folder = options.output
@@ -149,15 +149,8 @@ def _write(
     if options.smoke:
         parts.append((folder.with_name(f"{folder.name}-smoke"), "train", options.smoke))
     for place, split, first in parts:
-        with keeping(place, replace=options.replace):
-            write(
-                make(first),
-                place,
-                task=options.task,
-                split=split,
-                baselines=commands,
-                images=images,
-            )
+        check_output(place, replace=options.replace)
+        write(make(first), place, task=options.task, split=split, baselines=commands, images=images)
         say(f"written: {place} (see {place / 'README.md'})", quiet=options.quiet)
 
 

@@ -96,8 +96,7 @@ def demo_command(options: DemoOptions) -> None:
     }
     for title, template in STEPS:
         words = [part.format(out=out, seed=options.seed, **files) for part in shlex.split(template)]
-        if options.replace:
-            words.append("--replace")
+        words.append("--replace")  # the folder has nothing but the demo's own files
         line = f"touche-rad {shlex.join(words)}"
         if quiet and words[0] != "score":
             words.append("--quiet")

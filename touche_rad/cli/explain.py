@@ -76,15 +76,10 @@ async def explain_answer(answerer: Answerer, debate: Debate) -> tuple[Answer, Ex
     return answer, await explain(answer.by, debater, debate, answer.response)
 
 
-def print_explanation(
-    explanation: Explanation, console: Console, *, header: str = "", everything: bool = False
-) -> None:
-    """Print an explanation."""
-    lines = all_lines(explanation) if everything else short_lines(explanation, console, header)
-    if everything and header:
-        console.print(plain(header), style="bold", soft_wrap=True)
-    for line in lines:
-        console.print(line, soft_wrap=everything, no_wrap=not everything, overflow="crop")
+def print_explanation(explanation: Explanation, console: Console, *, header: str = "") -> None:
+    """Print an explanation in at most 20 lines, below a header."""
+    for line in short_lines(explanation, console, header):
+        console.print(line, no_wrap=True, overflow="crop")
 
 
 def print_json(explanation: Explanation, debate: Debate, *, of_file: bool) -> None:
@@ -162,31 +157,12 @@ def _summary(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidat
     return f"{count}: the answer cites {names}{which} {place}.{reasons}{skipped}"
 
 
-def all_lines(explanation: Explanation) -> list[str]:
-    """Return all candidates with all features."""
-    lines: list[str] = []
-    for rank, one in enumerate(explanation.candidates, 1):
-        routes = " ".join(f"{plain(name)}={share:.3f}" for name, share in one.routes.items())
-        lines.append(
-            f"  rank={rank}  id={plain(one.id)}  score={one.score:.3f}"
-            f"  chosen={explanation.is_chosen(one)}  routes={routes}  topic={plain(one.topic)}"
-        )
-        lines.append(f"      {plain(one.text)}")
-        lines += [
-            f"      {plain(name)}: value={part.value:.3f} weight={part.weight:.3f}"
-            f" adds={part.adds:.3f}"
-            for name, part in one.features.items()
-        ]
-    return lines
-
-
 async def print_explanations(
     answerer: Answerer,
     debates: Iterable[Debate],
     *,
     of_file: bool,
     as_json: bool,
-    every: bool,
     strict: bool = False,
 ) -> bool:
     """Answer each debate and print why the answer cites what it cites.
@@ -213,5 +189,5 @@ async def print_explanations(
             print_json(explanation, debate, of_file=of_file)
             continue
         turn = f"{debate.id} turn {len(debate.turns) - 1}: {debate.last.utterance}"
-        print_explanation(explanation, console, header=turn if of_file else "", everything=every)
+        print_explanation(explanation, console, header=turn if of_file else "")
     return good

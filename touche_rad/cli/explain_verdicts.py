@@ -17,7 +17,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.explain import MAX_LINES, counting, feature_line
 from touche_rad.cli.options import Common
 from touche_rad.cli.prepare import Selected
-from touche_rad.cli.screen import open_console, plain, shorten
+from touche_rad.cli.screen import open_console, shorten
 from touche_rad.errors import UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.plugins import ExplainsVerdicts
@@ -70,7 +70,6 @@ def explain_file(
     debate: str | None,
     turn: int | None,
     as_json: bool,
-    everything: bool,
 ) -> int:
     """Judge the responses of a file, or a selected one, and print what decides the verdicts.
 
@@ -93,7 +92,6 @@ def explain_file(
                     out.with_name(out.name + TRACE),
                     deadline=options.deadline,
                     as_json=as_json,
-                    everything=everything,
                 )
             finally:
                 if services.model is not None:
@@ -138,7 +136,6 @@ async def _print_turns(
     *,
     deadline: float | None,
     as_json: bool,
-    everything: bool,
 ) -> bool:
     console, good, calls = open_console(), True, 0
     for name, turn, view in turns:
@@ -150,9 +147,6 @@ async def _print_turns(
         if as_json:
             for record in one.records():
                 click.echo(json.dumps(redact_data(record), ensure_ascii=False))
-        elif everything:
-            for line in all_lines(one):
-                console.print(line, soft_wrap=True)
         else:
             for text in short_lines(one, console):
                 console.print(text, no_wrap=True, overflow="crop")
@@ -205,24 +199,3 @@ def _verdict_line(one: JudgedTurn, maxim: Maxim, verdict: Verdict) -> Text:
 def _why(one: JudgedTurn, maxim: Maxim) -> str:
     failed = one.judged.unscored.get(maxim)
     return f"the judge failed: {failed}" if failed else one.judged.verdicts[maxim].rationale
-
-
-def all_lines(one: JudgedTurn) -> Iterator[str]:
-    """Yield the verdicts with every feature, and the model's answers whole."""
-    response = one.view.last.response
-    yield f"{plain(one.debate)} turn {one.turn}"
-    yield f"  user: {plain(one.view.last.utterance)}"
-    yield f"  answer: {plain(response.content if response else '')}"
-    for maxim, verdict in one.judged.verdicts.items():
-        explained = one.explained.get(maxim)
-        score = "none" if maxim in one.judged.unscored else f"{verdict.score:.4f}"
-        yield f"  {maxim.key}: score={score}  {plain(_why(one, maxim))}"
-        if explained is None:
-            continue
-        yield f"      {explained.rule}"
-        for name, part in explained.features.items():
-            adds = part.adds or 0.0  # without a sign
-            numbers = f"value={part.value:.3f} weight={part.weight:.3f} adds={adds:.3f}"
-            yield f"      {plain(name)}: {numbers}  {plain(part.phrase) if adds else ''}".rstrip()
-    for number, reply in enumerate(one.replies, 1):
-        yield f"  model {number}: {plain(reply)}"

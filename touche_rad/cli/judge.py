@@ -34,10 +34,6 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     explain: Annotated[
         bool, opt.option("Print the verdicts with the features that decide them; no -o.")
     ] = False
-    every: Annotated[
-        bool,
-        opt.option("With --explain: print all features and whole model answers.", "--all"),
-    ] = False
     debate: Annotated[
         str | None,
         opt.option(
@@ -71,7 +67,6 @@ def judge_command(options: JudgeOptions) -> int:
     if options.explain:
         return _explain(options)
     for flag, is_given in (
-        ("all", options.every),
         ("debate", options.debate is not None),
         ("turn", options.turn is not None),
     ):
@@ -107,7 +102,6 @@ def _explain(options: JudgeOptions) -> int:
         debate=options.debate,
         turn=options.turn,
         as_json=options.as_json,
-        everything=options.every,
     )
 
 
@@ -143,7 +137,7 @@ class AuditOptions(opt.ModelOptions):
     """The options of `audit`."""
 
     runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
-    output: Annotated[Path | None, opt.output("Folder for audit.json.", "DIR")] = None
+    output: Annotated[Path | None, opt.output("Folder for audit.json.", "DIR", checked=True)] = None
     replace: opt.Replace = False
     judges: Annotated[
         tuple[opt.PluginSpec, ...],
@@ -172,26 +166,19 @@ def audit_command(options: AuditOptions) -> None:
     The changes: another order, padding, other words, no words, another topic, no sources, and an
     instruction to say yes. The command prints flip rates and the agreement of the judges.
     """
-    from contextlib import ExitStack
-
     import anyio
 
     from touche_rad import files
-    from touche_rad.cli.own_output import own_output
-    from touche_rad.runs.runner import identity_of
     from touche_rad.score.audit import audit
 
-    quiet = options.quiet
-    out = options.output / "audit.json" if options.output else None
-    if out is not None:
-        if not out.is_file():
-            files.check_output(out.parent, replace=options.replace)
-        out.parent.mkdir(parents=True, exist_ok=True)
+    quiet, out = options.quiet, options.output and options.output / "audit.json"
     own = options.plugin_options.of("judge")
     judges = {spec.name: prepare.select("judge", spec, own) for spec in options.judges}
     plugins = [one.plugin for one in judges.values()]
     services = prepare.open_services(options, *plugins, out=out)
     model = services.model
+    if model is not None:
+        model.begin_trace()
 
     async def run() -> Any:
         try:
@@ -208,19 +195,11 @@ def audit_command(options: AuditOptions) -> None:
             if model is not None:
                 await model.close()
 
-    with ExitStack() as stack:
-        if out is not None:
-            tags = [one.tag for one in judges.values()]
-            of = identity_of(services, *plugins, deadline=None, judges=tags, turns=options.turns)
-            stack.enter_context(
-                own_output("audit", out, options.runs, of, replace=options.replace, model=model)
-            )
-        result = anyio.run(run)
-        as_json = result.model_dump_json(indent=2)
-        if out is not None:
-            with files.atomic_write(out) as stream:
-                stream.write(as_json + "\n")
+    result = anyio.run(run)
+    as_json = result.model_dump_json(indent=2)
     if out is not None:
+        with files.atomic_write(out) as stream:
+            stream.write(as_json + "\n")
         say(f"written: {out}", quiet=quiet)
     click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
     name = next(iter(judges))
@@ -269,20 +248,19 @@ def report_command(options: ReportOptions) -> None:
     holds small runs; a folder, with index.html and its data beside it, opens fast at any size.
     """
     from touche_rad import files
-    from touche_rad.files.outputs import keeping
     from touche_rad.report import default_output, write_exports, write_report
 
     runs, quiet, graphs = options.runs, options.quiet, options.graphs
     out = options.output or default_output(runs)
     bad = files.BadLines(skip=options.skip_bad)
-    with keeping(out, replace=options.replace):
-        summary = write_report(
-            runs, out, bad=bad, labels=options.labels, title=options.title, seed=options.seed
-        )
+    for output in filter(None, (out, graphs)):
+        files.check_output(output, replace=options.replace)
+    summary = write_report(
+        runs, out, bad=bad, labels=options.labels, title=options.title, seed=options.seed
+    )
     say(f"written: {summary.page}", quiet=quiet)
     if graphs is not None:
-        with keeping(graphs, replace=options.replace):
-            count = len(write_exports(runs, graphs, bad=bad))
+        count = len(write_exports(runs, graphs, bad=bad))
         if count:
             say(f"graphs: {count} files in {graphs.resolve()}", quiet=quiet)
         else:

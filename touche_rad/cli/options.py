@@ -212,8 +212,7 @@ def output(text: str, metavar: str = "FILE", *, checked: bool = False) -> Make:
     Args:
         text: The help.
         metavar: The value in the help.
-        checked: Refuse, without `--replace`, to write other bytes than an output has. Slow commands
-            check their output before they work.
+        checked: Refuse an output that exists, without `--replace`, before any work.
     """
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
@@ -222,13 +221,9 @@ def output(text: str, metavar: str = "FILE", *, checked: bool = False) -> Make:
         if value == "":
             raise UserError("-o: expected the name of an output, got an empty text")
         if checked and not ctx.meta.get("show_config"):
-            from touche_rad.files.outputs import check_output, keeping
+            from touche_rad.files import check_output
 
-            is_file = metavar == "DIR" and value is not None and Path(value).is_file()
-            if is_file:
-                check_output(value, replace=ctx.params["replace"])
-            else:
-                ctx.with_resource(keeping(value, replace=ctx.params["replace"]))
+            check_output(value, replace=ctx.params["replace"])
         return Path(value) if value else None
 
     paths = complete.folders if metavar == "DIR" else complete.files

@@ -47,9 +47,6 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
     explain: Annotated[
         bool, opt.option("Print the best candidates with their features, and the reason.")
     ] = False
-    every: Annotated[
-        bool, opt.option("With --explain: print all candidates with all features.", "--all")
-    ] = False
     last_only: Annotated[bool, opt.option("Answer only the last turn of each debate.")] = False
     shape: Annotated[
         Shape, opt.option("Output format: one response per line, or whole debates.", "--as")
@@ -74,8 +71,6 @@ def respond_command(options: RespondOptions) -> int:
     INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
     the turns before it. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
     """
-    if options.every and not options.explain:
-        raise OptionError("--all is for --explain")
     if options.utterance is not None or options.explain:
         if options.dry_run:
             raise OptionError("--dry-run is for runs over a file, without --say and --explain")
@@ -178,7 +173,6 @@ def _explain(options: RespondOptions, answerer: Answerer, model: Model | None) -
                 debates,
                 of_file=utterance is None,
                 as_json=options.as_json,
-                every=options.every,
                 strict=options.strict,
             )
         finally:

@@ -129,7 +129,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
 def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]:
     """Search, and turn any failure of a plugin into one line that names it."""
     from touche_rad.debate import Argument, Hit
-    from touche_rad.runs.fallbacks import InvalidResult, describe_failure, stop_at_machine_fault
+    from touche_rad.runs.fallbacks import InvalidResult, describe_failure
 
     try:
         found = searcher.search(query, depth)
@@ -145,7 +145,6 @@ def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]
     except BaseException as error:
         if os.environ.get("TOUCHE_RAD_DEBUG"):
             raise
-        stop_at_machine_fault(f"retriever {name}", error)
         raise WorkError(describe_failure(f"retriever {name}", error)) from error
 
 

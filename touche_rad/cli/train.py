@@ -158,7 +158,7 @@ class ExamplesOptions:
 
     debates: Annotated[Path, opt.argument("DEBATES")]
     labels: Annotated[Path, opt.argument("LABELS")]
-    output: Annotated[Path, opt.output("Examples to write.")]
+    output: Annotated[Path, opt.output("Examples to write.", checked=True)]
     replace: opt.Replace = False
     count: Annotated[int, opt.option("Examples per maxim and label.")] = 5
     seed: opt.Seed = 0
@@ -178,13 +178,11 @@ def examples(options: ExamplesOptions) -> None:
     Each maxim gets as many positive as negative examples: those that the judge "grounded" gets
     wrong and that differ most. Use them with -j 'fsl1(examples=FILE)'.
     """
-    from touche_rad.cli.own_output import own_output
     from touche_rad.plugins import trainer
 
     output, inputs = options.output, [options.debates, options.labels]
     settings = {"count": options.count, "seed": options.seed}
-    with own_output("train examples", output, inputs, settings, replace=options.replace):
-        result = trainer("examples")(*inputs, output, **settings)
+    result = trainer("examples")(*inputs, output, **settings)
     _print_result(
         result,
         f"written: {output}",
@@ -313,7 +311,7 @@ def sft(options: SftOptions) -> None:
 class PreferencesOptions(AnswersOptions):
     """The options of `train preferences`."""
 
-    output: Annotated[Path, opt.output("Pairs to write.")]
+    output: Annotated[Path, opt.output("Pairs to write.", checked=True)]
     replace: opt.Replace = False
     margin: Annotated[
         tuple[str, ...],
@@ -353,7 +351,6 @@ def preferences(options: PreferencesOptions) -> None:
     trace with the reasoning. To get pairs, answer the same debates several times and judge each
     run.
     """
-    from touche_rad.cli.own_output import own_output
     from touche_rad.plugins import trainer
 
     margin, margins = _margins(options.margin)
@@ -367,11 +364,10 @@ def preferences(options: PreferencesOptions) -> None:
     }
     settings = {"rule": rule, "reasoning": options.reasoning, "wording": options.wording}
     sources, output, teacher = options.sources, options.output, options.teacher()
-    quiet, replace = options.quiet, options.replace
-    with (
-        own_output("train preferences", output, sources, settings, replace=replace, model=teacher),
-        progress("asking for reasoning", quiet=quiet or teacher is None) as report,
-    ):
+    quiet = options.quiet
+    if teacher is not None:
+        teacher.begin_trace()
+    with progress("asking for reasoning", quiet=quiet or teacher is None) as report:
         result = trainer("preferences")(sources, output, **settings, teacher=teacher, report=report)
     _print_result(result, f"written: {output}", quiet=quiet)
     next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"], quiet=quiet)

@@ -1,23 +1,16 @@
 """Outputs: the status beside them, and the one rule for replacing one that exists already.
 
-An output that holds something is replaced only if the user says so. A command that is repeated
-(same plugin, options and input) may write its own output again:
-
-- A run knows its output by `OUT.status.json`, with its identity and the digest of what it wrote.
-- A quick command, such as `report` or `retrieve`, writes the same bytes again, and nothing changes
-  (`keeping`). What would be other bytes is refused.
-- A slow command that is no run, such as `audit`, writes such a status too
-  (`touche_rad/cli/own_output.py`).
+An output that holds something is replaced only if the user says so. Only a run, such as `judge`,
+may write its own output again: it knows it by `OUT.status.json`, with the run's identity and the
+digest of what it wrote.
 """
 
 from __future__ import annotations
 
-import filecmp
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -26,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files.records import STANDARD_OUTPUT, Place, atomic_write, check_writes, read_json
+from touche_rad.files.records import STANDARD_OUTPUT, Place, atomic_write, read_json
 from touche_rad.text import redact_data
 
 STATUS: Final = ".status.json"
@@ -41,47 +34,11 @@ def check_output(path: Place | None, *, replace: bool) -> None:
         path: The output; None and the standard output are always free, and so are pipes.
         replace: Whether the user allows to replace it.
     """
-    if not replace and _is_taken(path):
-        raise _taken(Path(str(path)))
-
-
-@contextmanager
-def keeping(path: Place | None, *, replace: bool) -> Iterator[None]:
-    """Let what runs inside write this output, or the files in it, only with the bytes it has.
-
-    An output that another process writes meanwhile is kept too.
-
-    Args:
-        path: The output; one that holds nothing can be written freely.
-        replace: Whether the user allows to replace it.
-    """
-    if replace or path is None or str(path) in STANDARD_OUTPUT:
-        yield
+    if replace or path is None or str(path) in STANDARD_OUTPUT or not _holds(Path(path)):
         return
-    kept = Path(path)
-    real = kept.resolve()
-    was_taken = _holds(kept)
-    ours: set[Path] = set()
-
-    def check(target: Path, written: Path) -> None:
-        inside = target == real or real in target.parents
-        is_kept = inside and target not in ours and (was_taken or _holds(target))
-        if is_kept and not (target.is_file() and filecmp.cmp(target, written, shallow=False)):
-            raise _taken(kept)
-        ours.add(target)
-
-    with check_writes(check):
-        yield
-
-
-def _is_taken(path: Place | None) -> bool:
-    return path is not None and str(path) not in STANDARD_OUTPUT and _holds(Path(path))
-
-
-def _taken(path: Path) -> UserError:
-    return UserError(
-        f"{path} exists already ({_describe(path)}): replace it with --replace, or choose another "
-        "output"
+    raise UserError(
+        f"{path} exists already ({_describe(Path(path))}): replace it with --replace, or choose "
+        "another output"
     )
 
 
@@ -94,12 +51,6 @@ def is_output_of(path: Path, identity: Mapping[str, Any]) -> bool:
         and status.get("identity") == identity
         and status.get("sha256") == sha256_of(path)
     )
-
-
-def is_output_of_stopped(path: Path, identity: Mapping[str, Any]) -> bool:
-    """Whether a run with this identity began when the file did not exist, and was killed."""
-    status = _status(path)
-    return status.get("state") == "stopped" and status.get("identity") == identity
 
 
 def sha256_of(path: Path) -> str:

@@ -13,9 +13,8 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
@@ -270,21 +269,6 @@ class Unwritable(UserError, OSError):
     """A path that cannot be written; also an OSError."""
 
 
-Check = Callable[[Path, Path], None]
-"""Called with a target and the file that is to replace it; raises an error to refuse that."""
-_CHECK: ContextVar[Check | None] = ContextVar("check", default=None)
-
-
-@contextmanager
-def check_writes(check: Check) -> Iterator[None]:
-    """Call a function before a file is replaced by `atomic_write`."""
-    token = _CHECK.set(check)
-    try:
-        yield
-    finally:
-        _CHECK.reset(token)
-
-
 @contextmanager
 def atomic_write(path: Place) -> Iterator[IO[str]]:
     """Yield a text file that replaces `path` once it is completely written.
@@ -342,9 +326,6 @@ def _replacing(target: Path, path: Place) -> Iterator[IO[str]]:
             if target.exists():
                 os.fchmod(stream.fileno(), stat.S_IMODE(target.stat().st_mode))
             os.fsync(stream.fileno())
-        check = _CHECK.get()
-        if check is not None:
-            check(target, temporary)
         os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):

@@ -6,7 +6,6 @@ its traceback is written to a file beside the run.
 
 from __future__ import annotations
 
-import errno
 import logging
 import sys
 import traceback
@@ -35,10 +34,6 @@ _LONGEST: Final = 300
 
 class FallbackStop(WorkError):
     """The first fallback of a run with `--strict`."""
-
-
-class MachineStop(FallbackStop):
-    """The machine has no memory, file descriptors or disk space left: no plugin is to blame."""
 
 
 class InvalidResult(ValueError):
@@ -90,8 +85,6 @@ class FailureLog:
     """The file of tracebacks; it is made at the first failure."""
     strict: bool = False
     """Whether to stop at the first fallback."""
-    needs_machine: bool = False
-    """Whether to stop at the first fault of the machine, because a repeated run has none."""
     shows: bool = True
     """Whether to log the first failure of each kind as a warning."""
     _seen: set[tuple[str, ...]] = field(default_factory=set)
@@ -100,10 +93,8 @@ class FailureLog:
         """Log the first failure of its kind and write its traceback.
 
         Raises:
-            FallbackStop: The run is strict, or the machine is at fault.
+            FallbackStop: The run is strict.
         """
-        if self.needs_machine:
-            stop_at_machine_fault(fallback.plugin, error)
         kind = (fallback.plugin, fallback.kind, fallback.place)
         is_new = kind not in self._seen
         self._seen.add(kind)
@@ -154,7 +145,7 @@ def fallback_for(
     """Report a failure of a plugin, and return the fallback.
 
     Raises:
-        FallbackStop: The run is strict, or the machine is at fault.
+        FallbackStop: The run is strict.
     """
     inner = _innermost(error)
     one = Fallback(
@@ -171,23 +162,6 @@ def fallback_for(
     if reports_to is not None:
         reports_to.add(one, inner)
     return one
-
-
-def stop_at_machine_fault(plugin: str, error: BaseException) -> None:
-    """Stop if an error is a fault of the machine.
-
-    Raises:
-        MachineStop: It is one.
-    """
-    error = _innermost(error)
-    if isinstance(error, MachineStop):
-        raise error
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _MACHINE):
-        what = describe_failure(plugin, error)
-        raise MachineStop(f"stopped at a fault of the machine: {what}") from error
-
-
-_MACHINE: Final = frozenset({errno.EMFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT})
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -132,7 +132,7 @@ def _loop() -> asyncio.Runner:
 async def _process(
     task: Task, block: Block, model: Model | None, work: Work[Any], folder: Path
 ) -> BlockResult:
-    RUN_FAILURES.set(FailureLog(folder / ERRORS, task.strict, not task.hand_in))
+    RUN_FAILURES.set(FailureLog(folder / ERRORS, task.strict))
     done: list[tuple[int, Done]] = []
     failures: list[str] = []
     stopped = ""

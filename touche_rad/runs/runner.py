@@ -84,7 +84,7 @@ async def run_work(work: Work[Any], out: Path, options: RunOptions = DEFAULT_OPT
         total = _check_input(work, bad)
         units = range(total) if options.part is None else options.part.units(total)
         report.units, report.identity, report.bad = units, identity, bad
-        RUN_FAILURES.set(FailureLog(options.errors, options.strict, not options.hand_in))
+        RUN_FAILURES.set(FailureLog(options.errors, options.strict))
         with Journal(out, identity, restart=options.restart) as journal:
             report.journal = journal
             if options.errors is not None and not journal.resumed:
