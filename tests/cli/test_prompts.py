@@ -11,6 +11,7 @@ from tests.debaters.world import BothSides, debate
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
+from touche_rad.calls import Calls
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
@@ -89,7 +90,7 @@ def test_own_prompts_are_sent_in_place_of_ours(server: Scripted, tmp_path: Path)
             for given in ({"prompts": str(first)}, {"prompts": str(second)}, {})
         ]
         for debater in made:  # two variants in one process, as in a tournament
-            await debater.answer(UNANSWERED)
+            await Calls()(debater.answer, UNANSWERED)
         await model.close()
 
     anyio.run(run)

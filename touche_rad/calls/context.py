@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 
 @dataclass
@@ -36,6 +36,14 @@ class ModelUse:
         self.prompts |= other.prompts
 
 
+class Failures(Protocol):
+    """Where failures of plugins are reported to."""
+
+    def add(self, fallback: Any, error: BaseException) -> None:
+        """Report a failure, and the fallback for it."""
+        ...
+
+
 @dataclass(frozen=True)
 class CallContext:
     """The plugin, debate and turn of a model call, and its deadline."""
@@ -49,6 +57,8 @@ class CallContext:
     """Folder of prompt files that replace the plugin's own."""
     model_use: ModelUse | None = None
     """Collects the results of the model calls."""
+    failures: Failures | None = None
+    """Where the failures of the current run are reported to."""
     observe: Callable[[Mapping[str, Any]], None] | None = None
     """Receives each search and each model call as a JSON object, perhaps in another thread."""
 
@@ -97,6 +107,12 @@ def report_without_model(error: Exception) -> None:
     use = current_context().model_use
     if use is not None:
         use.without = error
+
+
+def prompts_of(plugin: object) -> Path | None:
+    """Return the user's folder of prompt files of a plugin that `make` created."""
+    folder: Path | None = getattr(plugin, "prompts_folder", None)
+    return folder
 
 
 def name_of(plugin: object) -> str:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import anyio
 import anyio.to_thread
 
-from touche_rad.calls.context import call_context, deadline_in
+from touche_rad.calls.context import call_context, deadline_in, prompts_of
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class Calls:
         start = time.monotonic()
         seconds = _least(seconds, within)
         if inspect.iscoroutinefunction(function):
-            with _deadline(seconds):
+            with _context(function, seconds):
                 return cast("T", await _limited(function(*args), seconds, seconds))
         slots = self._slots_of_loop()
         wait = None if within is None or seconds is None else within - seconds / 10
@@ -116,7 +116,7 @@ class Calls:
         try:
             if within is not None:
                 seconds = _least(seconds, within - (time.monotonic() - start))
-            with _deadline(seconds):
+            with _context(function, seconds):
                 start = time.monotonic()
                 value = await self._in_thread(_Call(function, args), seconds)
                 if inspect.isawaitable(value):
@@ -170,9 +170,14 @@ async def _limited(awaitable: Awaitable[Any], seconds: float | None, left: float
     raise _timeout(seconds)
 
 
-def _deadline(seconds: float | None) -> AbstractContextManager[None]:
-    """Set the deadline of the model calls of a plugin with this time limit."""
-    return nullcontext() if seconds is None else call_context(deadline=deadline_in(seconds))
+def _context(function: object, seconds: float | None) -> AbstractContextManager[None]:
+    """Set the deadline of a plugin's model calls, and the user's prompts for the plugin."""
+    values: dict[str, Any] = {}
+    if seconds is not None:
+        values["deadline"] = deadline_in(seconds)
+    if folder := prompts_of(getattr(function, "__self__", None)):
+        values["prompts"] = folder
+    return call_context(**values) if values else nullcontext()
 
 
 def _timeout(seconds: float | None) -> CallTimeout:

@@ -178,7 +178,8 @@ async def _answer_or_judge(
         elif plugin.kind == "debater":
             await call(made.answer, debate.before_response(len(debate.turns) - 1))
         else:
-            verdicts = await made.judge_all(debate) if isinstance(made, JudgesAll) else None
+            whole: Any = made.judge_all if isinstance(made, JudgesAll) else None
+            verdicts: Any = await call(whole, debate) if whole is not None else None
             if not verdicts:
                 await call(made.judge, debate)
     except ModelError as error:

@@ -24,9 +24,9 @@ import hashlib
 import inspect
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -42,7 +42,6 @@ from pydantic import (
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
-from touche_rad.calls import call_context
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.models.prompts import Prompt
 
@@ -250,32 +249,3 @@ def digest(folder: Path) -> str:
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         hashed.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     return hashed.hexdigest()[:12]
-
-
-def use_prompts(plugin: object, folder: Path) -> None:
-    """Let every public method of a plugin find the prompts of a folder first."""
-    for name, method in inspect.getmembers(plugin, inspect.ismethod):
-        if not name.startswith("_"):
-            object.__setattr__(plugin, name, _inside(method, folder))
-
-
-def _inside(method: Callable[..., Any], folder: Path) -> Callable[..., Any]:
-    async def finish(awaitable: Any) -> Any:
-        with call_context(prompts=folder):
-            return await awaitable
-
-    if inspect.iscoroutinefunction(method):
-
-        @wraps(method)
-        async def call_async(*args: Any, **named: Any) -> Any:
-            return await finish(method(*args, **named))
-
-        return call_async
-
-    @wraps(method)
-    def call(*args: Any, **named: Any) -> Any:
-        with call_context(prompts=folder):
-            result = method(*args, **named)
-        return finish(result) if inspect.isawaitable(result) else result
-
-    return call

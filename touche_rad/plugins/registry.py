@@ -34,7 +34,6 @@ from touche_rad.plugins.profiles import (
     load_profile,
     parse_value,
     prompt_files,
-    use_prompts,
     with_prompts_option,
 )
 
@@ -301,10 +300,10 @@ class Plugin:
             raise UserError(f"{self.kind} {self.name} needs {' and '.join(lacking)}")
         options = self.parse(given or {})
         made = self.factory(options, services)
-        if folder := getattr(options, PROMPTS, ""):
-            use_prompts(made, Path(folder))
+        folder = getattr(options, PROMPTS, "")
         with suppress(AttributeError, TypeError):
             made.plugin_name = self.name
+            made.prompts_folder = Path(folder) if folder else None
         return made
 
 

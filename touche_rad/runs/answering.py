@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context
+from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context, prompts_of
 from touche_rad.debate import (
     MOST_CHARACTERS,
     NOTHING_FOUND,
@@ -124,7 +124,13 @@ class Answerer:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
                 turn = len(debate.turns) - 1
                 view = sided if sided and getattr(debater, "takes_sides", False) else debate
-                with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
+                with call_context(
+                    plugin=name,
+                    debate=debate.key,
+                    turn=turn,
+                    model_use=use,
+                    prompts=prompts_of(debater),
+                ):
                     response, done = await self._ask(debater, view, seconds, first=place > 0)
                 _check_prompts(response, use.prompts)
                 _check_echo(response, debate, use.prompts)

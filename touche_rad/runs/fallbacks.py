@@ -10,7 +10,6 @@ import logging
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -127,10 +126,6 @@ def _shown_by_debug(error: BaseException) -> BaseException | None:
     return error if log.isEnabledFor(logging.DEBUG) else None
 
 
-RUN_FAILURES: Final[ContextVar[FailureLog | None]] = ContextVar("run_failures", default=None)
-"""Where the failures of the current run are reported to."""
-
-
 def fallback_for(
     plugin: str,
     made: object,
@@ -158,7 +153,7 @@ def fallback_for(
         count,
         turn,
     )
-    reports_to = RUN_FAILURES.get() or default
+    reports_to = current_context().failures or default
     if reports_to is not None:
         reports_to.add(one, inner)
     return one

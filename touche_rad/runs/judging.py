@@ -30,6 +30,7 @@ from touche_rad.calls import (
     current_context,
     deadline_in,
     name_of,
+    prompts_of,
 )
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.evidence.instructions import KIND, flags
@@ -310,6 +311,7 @@ async def _judge_whole(
             call_context(
                 plugin=name_of(judge),
                 debate=whole.key,
+                prompts=prompts_of(judge),
                 deadline=deadline_in(deadline),
                 model_use=use,
             ),

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import __version__
+from touche_rad.calls import call_context
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.traces import TRACE
 from touche_rad.models import Model, ModelError
 from touche_rad.models.cache import Cache, Row
 from touche_rad.plugins import Services
 from touche_rad.plugins.registry import import_plugins
-from touche_rad.runs.fallbacks import ERRORS, RUN_FAILURES, FailureLog, FallbackStop
+from touche_rad.runs.fallbacks import ERRORS, FailureLog, FallbackStop
 from touche_rad.runs.journal import Done, as_written
 from touche_rad.runs.parts import CACHE
 from touche_rad.runs.runner import process_units
@@ -132,7 +133,6 @@ def _loop() -> asyncio.Runner:
 async def _process(
     task: Task, block: Block, model: Model | None, work: Work[Any], folder: Path
 ) -> BlockResult:
-    RUN_FAILURES.set(FailureLog(folder / ERRORS, task.strict))
     done: list[tuple[int, Done]] = []
     failures: list[str] = []
     stopped = ""
@@ -140,9 +140,10 @@ async def _process(
         workers=task.workers, strict=task.strict, hand_in=task.hand_in, model=model
     )
     try:
-        failures = await process_units(
-            work.do, iter(block.units), options, lambda number, one: done.append((number, one))
-        )
+        with call_context(failures=FailureLog(folder / ERRORS, task.strict)):
+            failures = await process_units(
+                work.do, iter(block.units), options, lambda number, one: done.append((number, one))
+            )
     except (FallbackStop, ModelError) as error:
         stopped = redact(str(error)) or type(error).__name__
     result = BlockResult(

@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 
 from touche_rad import __version__, files
+from touche_rad.calls import call_context
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import (
@@ -31,7 +32,7 @@ from touche_rad.files.outputs import (
 )
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
-from touche_rad.runs.fallbacks import RUN_FAILURES, FailureLog, FallbackStop
+from touche_rad.runs.fallbacks import FailureLog, FallbackStop
 from touche_rad.runs.journal import SUFFIX, Done, Facts, Journal, Tally, as_written
 from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, T, Work
 
@@ -84,8 +85,11 @@ async def run_work(work: Work[Any], out: Path, options: RunOptions = DEFAULT_OPT
         total = _check_input(work, bad)
         units = range(total) if options.part is None else options.part.units(total)
         report.units, report.identity, report.bad = units, identity, bad
-        RUN_FAILURES.set(FailureLog(options.errors, options.strict))
-        with Journal(out, identity, restart=options.restart) as journal:
+        failures = FailureLog(options.errors, options.strict)
+        with (
+            call_context(failures=failures),
+            Journal(out, identity, restart=options.restart) as journal,
+        ):
             report.journal = journal
             if options.errors is not None and not journal.resumed:
                 options.errors.unlink(missing_ok=True)
