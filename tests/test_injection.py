@@ -132,10 +132,21 @@ def input_of(verb: str, folder: Path, count: int) -> Path:
 @pytest.mark.parametrize("verb", ["respond", "simulate"])
 def test_labelled_answers_are_written_unaltered(verb: str, tmp_path: Path) -> None:
     (tmp_path / "labelled.py").write_text(PLUGIN)
-    (tmp_path / "touche-rad.toml").write_text('plugins = ["labelled.py"]\n')
     out = tmp_path / "out.jsonl"
     turns = ("--turns", "1") if verb == "simulate" else ()
-    words = (verb, input_of(verb, tmp_path, 60), "-d", "labelled", "-i", "demo", "-o", out, *turns)
+    words = (
+        verb,
+        "--plugin",
+        "labelled.py",
+        input_of(verb, tmp_path, 60),
+        "-d",
+        "labelled",
+        "-i",
+        "demo",
+        "-o",
+        out,
+        *turns,
+    )
     ended = touche_rad(*words, cwd=tmp_path)
     assert ended.code == 0, ended.err
     lines = out.read_text("utf-8").splitlines()

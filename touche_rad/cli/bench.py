@@ -51,6 +51,9 @@ class PlanOptions(opt.Common):
     strict: opt.Strict = False
     replace: opt.Replace = False
     restart: opt.Restart = False
+    trust: Annotated[
+        bool, opt.option("Send keys to the addresses of models and indexes in the plan.")
+    ] = False
     quiet: opt.Quiet = False
 
 
@@ -184,6 +187,7 @@ def run(options: RunOptions) -> int:
     results = output or (plan / _RESULTS if plan.is_dir() else None)
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
+    _check_addresses(loaded, options)
     bench, computed = _run(loaded, results, options)
     return _show(bench, computed, options)
 
@@ -231,6 +235,7 @@ def verify(options: VerifyOptions) -> int:
     for line in results.changed_versions():
         say(f"note: {line}", quiet=quiet)
     loaded = results.load().with_model(options.model)
+    _check_addresses(loaded, options)
     for difference in results.changes(loaded, open_index(loaded, options)):
         return _differs(difference)
     with tempfile.TemporaryDirectory() as temporary:
@@ -328,6 +333,19 @@ def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Co
                     "continue"
                 ) from None
         return bench, bench.finish()
+
+
+def _check_addresses(loaded: Loaded, options: PlanOptions) -> None:
+    """Refuse to send credentials to addresses that only the plan names."""
+    from touche_rad.cli.credentials import refuse_stranger
+
+    if options.trust:
+        return
+    named = [("model", one.model) for one in loaded.entries if one.model != options.model]
+    if not options.index:
+        named.append(("index", loaded.plan.index))
+    for setting, value in named:
+        refuse_stranger(setting, value, str(loaded.path), "confirm it with --trust")
 
 
 def _check_users(loaded: Loaded, options: PlanOptions) -> None:

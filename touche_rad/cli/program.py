@@ -69,6 +69,8 @@ class Settings:
     plugins: tuple[str, ...] = ()
     is_step: bool = False
     """Whether the command is a step of another one, such as `demo`."""
+    is_chosen: bool = False
+    """Whether the user named the file with `--config`."""
 
 
 def load_settings(path: str | None) -> Settings:
@@ -90,7 +92,7 @@ def load_settings(path: str | None) -> Settings:
             )
     plugins = shared.pop("plugins", [])
     values = {one: _flat(place, {**shared, **_table(place, table, one)}) for one in COMMANDS}
-    return Settings(place, values, tuple(plugins))
+    return Settings(place, values, tuple(plugins), is_chosen=bool(path))
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -171,6 +173,7 @@ class Command(click.Command):
         """Run the command, or print its settings with `--show-config`."""
         if not ctx.meta.get("show_config"):
             _check_inputs(ctx.params)
+            _check_addresses(ctx)
             try:
                 return super().invoke(ctx)
             except (click.Abort, KeyboardInterrupt):
@@ -292,6 +295,20 @@ def _check_inputs(values: Mapping[str, Any]) -> None:
                 raise UserError(f"{out} is the input too: choose another output")
 
 
+def _check_addresses(ctx: click.Context) -> None:
+    """Refuse to send credentials to addresses that a file in the current folder names."""
+    settings: Settings | None = ctx.obj
+    if settings is None or settings.path is None or settings.is_chosen:
+        return
+    from touche_rad.cli.credentials import CREDENTIALS, refuse_stranger
+
+    for name in CREDENTIALS.keys() & ctx.params.keys():
+        if ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
+            path, flag = settings.path, f"--{name.replace('_', '-')}"
+            fix = f"name it with {flag}, or use the file with --config {path}"
+            refuse_stranger(name, ctx.params[name], str(path), fix)
+
+
 class Commands(click.Group):
     """A group of commands, each imported when it is called."""
 
@@ -361,31 +378,14 @@ def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, 
     settings = load_settings(config_file)
     ctx.obj = replace(settings, is_step=ctx.obj is not None and ctx.obj.is_step)
     ctx.default_map = dict(settings.values)
-    found_here = settings.plugins if config_file is None else ()
-    if found_here and complete.VARIABLE in os.environ:
-        settings = Settings(settings.path, settings.values)
-    elif found_here and _shows_only(ctx):
-        names = ", ".join(found_here)
-        say(
-            f"note: {settings.path} names plugins that are not loaded: {names}; load them with "
-            f"touche-rad --config {settings.path}"
-        )
-        settings = Settings(settings.path, settings.values)
-    elif found_here and "--quiet" not in ctx.meta[_WORDS]:
-        say(f"note: plugins of {settings.path} are loaded: {', '.join(found_here)}")
+    if config_file is None and settings.plugins:
+        if complete.VARIABLE not in os.environ and "--quiet" not in ctx.meta[_WORDS]:
+            say(
+                f"note: {settings.path} names plugins that are not loaded, because they are code: "
+                f"{', '.join(settings.plugins)}; load them with --config {settings.path}"
+            )
+        settings = replace(settings, plugins=())
     import_modules((*plugins, *settings.plugins))
-
-
-_SHOWING = frozenset(("list", "doctor", "check", "schema", "completion", "prompts", "cache", "new"))
-_QUESTIONS = frozenset(("--help", "-h", "--show-config"))
-
-
-def _shows_only(ctx: click.Context) -> bool:
-    """Whether a command looks at something and runs no plugin.
-
-    It loads no code that a file in the current folder names, which may be a stranger's.
-    """
-    return ctx.invoked_subcommand in _SHOWING or not _QUESTIONS.isdisjoint(ctx.meta[_WORDS])
 
 
 _BLAS_THREADS: Final = "1"

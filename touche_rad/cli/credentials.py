@@ -1,0 +1,49 @@
+"""Who gets a key: an address that a file names gets one only if the user chose this file.
+
+Keys and passwords come from the environment. A settings file in the current folder, or the plan of
+a bench, may be a stranger's, so its addresses get them only if the environment has the same host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from touche_rad.errors import UserError
+from touche_rad.text import KEY
+
+_HOST: Final = re.compile(r"https?://(?:[^/@\s]*@)?([^/\s#?,]+)", re.IGNORECASE)
+_OF_MODELS: Final = (KEY,)
+_OF_INDEXES: Final = ("TOUCHE_RAD_ES_API_KEY", "TOUCHE_RAD_ES_PASSWORD")
+CREDENTIALS: Final[Mapping[str, tuple[str, ...]]] = {
+    "model": _OF_MODELS,
+    "judge_model": _OF_MODELS,
+    "index": _OF_INDEXES,
+    "spare_index": _OF_INDEXES,
+}
+"""The variables with the credentials for the address of a setting."""
+_ADDRESSES: Final = ("OPENAI_BASE_URL", "TOUCHE_RAD_MODEL", "TOUCHE_RAD_INDEX")
+
+
+def refuse_stranger(setting: str, value: object, where: str, fix: str) -> None:
+    """Stop before a credential is sent to an address that the user did not choose.
+
+    Args:
+        setting: `model`, `index` and others of `CREDENTIALS`.
+        value: Its value, which may contain addresses.
+        where: Who names the address.
+        fix: How the user confirms it.
+
+    Raises:
+        UserError: The environment has a credential, and another host or none.
+    """
+    variable = next((one for one in CREDENTIALS[setting] if os.environ.get(one)), None)
+    known = {host for one in _ADDRESSES for host in _HOST.findall(os.environ.get(one, ""))}
+    strangers = [host for host in _HOST.findall(str(value)) if host not in known]
+    if variable and strangers:
+        raise UserError(
+            f"{where} names the {setting.replace('_', ' ')} at {strangers[0]}, which would get "
+            f"your {variable}: {fix}"
+        )
