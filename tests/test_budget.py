@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -50,3 +51,26 @@ def test_the_formatter_is_never_overruled() -> None:
     files = paths((*PRODUCT, "tests", "benchmarks"), ".py")
     marks = ("# fmt: " + "skip", "# fmt: " + "off")
     assert [path for path in files if any(mark in path.read_text("utf-8") for mark in marks)] == []
+
+
+COMMON_WORDS = ("Plan", "Recipe", "Sample", "Mark", "Report", "Engine", "Pool", "Estimate")
+
+
+@pytest.mark.parametrize("word", COMMON_WORDS)
+def test_a_common_word_names_one_class_at_most(word: str) -> None:
+    line = re.compile(rf"^class {word}\b", re.MULTILINE)
+    named = [path for path in paths(PRODUCT, ".py") if line.search(path.read_text("utf-8"))]
+    assert len(named) <= 1
+
+
+def test_no_command_passes_its_options_as_a_dictionary() -> None:
+    commands = paths(("touche_rad/cli",), ".py")
+    untyped = re.compile(r"\*\*given|given\[")
+    assert [path.name for path in commands if untyped.search(path.read_text("utf-8"))] == []
+
+
+def test_one_context_variable_has_the_call() -> None:
+    found = [
+        path.name for path in paths(PRODUCT, ".py") if "ContextVar(" in path.read_text("utf-8")
+    ]
+    assert found == ["context.py"]

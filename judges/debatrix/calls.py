@@ -81,7 +81,7 @@ View = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Mark:
+class DimensionScore:
     """A comment and its score; without a score, `reason` says why."""
 
     comment: str = ""
@@ -93,7 +93,7 @@ class Mark:
 class DebateVerdict:
     """A verdict on the debate in one dimension, or the panel's, by the debaters' codes."""
 
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, DimensionScore] = field(default_factory=dict)
     winner: str | None = None
     comment: str = ""
     reason: str = ""
@@ -129,7 +129,7 @@ class JudgeCalls:
 
     async def analyse_speech(
         self, past: Sequence[Entry], new: Entry, *, raw: bool, answers: bool = True
-    ) -> tuple[str, Mark | None]:
+    ) -> tuple[str, DimensionScore | None]:
         """Analyse a speech; with its mark, unless that is asked for separately."""
         answer = await self._ask(
             "analyse",
@@ -143,7 +143,9 @@ class JudgeCalls:
         )
         return answer.analysis, self._mark(answer)
 
-    async def summarise_speech(self, new: Entry, views: Sequence[View]) -> tuple[str, Mark | None]:
+    async def summarise_speech(
+        self, new: Entry, views: Sequence[View]
+    ) -> tuple[str, DimensionScore | None]:
         """Join the dimensions' analyses of a speech; with its mark, as in `analyse_speech`."""
         answer = await self._ask(
             "speech_summary",
@@ -154,7 +156,7 @@ class JudgeCalls:
         )
         return answer.analysis, self._mark(answer)
 
-    async def judge_speech(self, new: Entry, analysis: str) -> Mark:
+    async def judge_speech(self, new: Entry, analysis: str) -> DimensionScore:
         """Judge a speech by its analysis: a comment, then its score."""
         own = self.dimension is not None
         answer = await self._ask("speech", Comment, new=new, analysis=analysis, own=own)
@@ -218,32 +220,32 @@ class JudgeCalls:
             schema = self._schema(analysed=False)
             return self._verdict(await ask(schema, answer=self._answer(analysed=False)))
 
-        async def debater(code: str) -> Mark:
+        async def debater(code: str) -> DimensionScore:
             return await self._score(f"{code} in the debate", (await ask(Comment, code)).comment)
 
         async def winner() -> DebateVerdict:
             return await self._pick((await ask(Comment)).comment)
 
-        calls: list[Callable[[], Awaitable[Mark | DebateVerdict]]] = [
+        calls: list[Callable[[], Awaitable[DimensionScore | DebateVerdict]]] = [
             partial(debater, code) for code in self.codes
         ]
         *answers, won = await self.model.ask_all([*calls, winner])
         marks = {
-            code: mark if isinstance(mark, Mark) else Mark(reason=str(mark))
+            code: mark if isinstance(mark, DimensionScore) else DimensionScore(reason=str(mark))
             for code, mark in zip(self.codes, answers, strict=True)
         }
         if not isinstance(won, DebateVerdict):
             return DebateVerdict(marks, reason=str(won))
         return DebateVerdict(marks, won.winner, won.comment)
 
-    def _mark(self, answer: Any) -> Mark | None:
+    def _mark(self, answer: Any) -> DimensionScore | None:
         """Return the mark in the answer about a speech."""
-        return None if self.separate else Mark(clean(answer.comment), answer.score)
+        return None if self.separate else DimensionScore(clean(answer.comment), answer.score)
 
-    async def _score(self, what: str, comment: str) -> Mark:
+    async def _score(self, what: str, comment: str) -> DimensionScore:
         """Ask for the score in a comment (the paper's second call)."""
         answer = await self._ask("score", Number, what=what, comment=comment)
-        return Mark(clean(comment), answer.score)
+        return DimensionScore(clean(comment), answer.score)
 
     async def _pick(self, comment: str) -> DebateVerdict:
         """Ask for the winner in a comment (the paper's second call)."""
@@ -264,7 +266,8 @@ class JudgeCalls:
     def _verdict(self, answer: BaseModel) -> DebateVerdict:
         given = answer.model_dump()
         marks = {
-            code: Mark(clean(given[code]["comment"]), given[code]["score"]) for code in self.codes
+            code: DimensionScore(clean(given[code]["comment"]), given[code]["score"])
+            for code in self.codes
         }
         return DebateVerdict(marks, given["winner"], clean(given["comment"]))
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import anyio
 
-from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark
+from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls
 from judges.debatrix.dimensions import Dimension
 from judges.debatrix.speeches import Entry, PreparedDebate
 from touche_rad.models import ModelError
@@ -22,7 +22,7 @@ class ColumnResult:
     """The analyses and verdicts of one dimension."""
 
     dimension: Dimension
-    marks: dict[int, Mark] = field(default_factory=dict)
+    marks: dict[int, DimensionScore] = field(default_factory=dict)
     """By the place of the speech."""
     analyses: dict[int, str] = field(default_factory=dict)
     """By the place of the speech."""

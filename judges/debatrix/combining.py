@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark, View
+from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls, View
 from judges.debatrix.column import ColumnResult
 from judges.debatrix.speeches import Entry
 from touche_rad.contest import TIE
@@ -74,20 +74,22 @@ async def combine_by_summary(
 
 async def judge_speeches(
     chair: JudgeCalls, speeches: Sequence[Entry], results: Sequence[ColumnResult]
-) -> dict[int, tuple[str, Mark]]:
+) -> dict[int, tuple[str, DimensionScore]]:
     """Return the panel's analysis and mark of each speech, by its place (section 3.3)."""
 
-    async def one(place: int, new: Entry) -> tuple[str, Mark]:
+    async def one(place: int, new: Entry) -> tuple[str, DimensionScore]:
         views = [_view(one, one.analyses[place]) for one in results if place in one.analyses]
         if not views:
-            return "", Mark(reason="no dimension analysed the speech")
+            return "", DimensionScore(reason="no dimension analysed the speech")
         analysis, mark = await chair.summarise_speech(new, views)
         return analysis, mark or await chair.judge_speech(new, analysis)
 
     calls = [partial(one, place, new) for place, new in enumerate(speeches)]
     answers = await chair.model.ask_all(calls)
     return {
-        place: ("", Mark(reason=str(answer))) if isinstance(answer, ModelError) else answer
+        place: ("", DimensionScore(reason=str(answer)))
+        if isinstance(answer, ModelError)
+        else answer
         for place, answer in enumerate(answers)
     }
 
@@ -137,6 +139,6 @@ def combine_by_votes(
             if code in verdict.marks
         }
         mean = weighted(scores, weights)
-        marks[code] = Mark(score=None if mean is None else round(mean, 6))
+        marks[code] = DimensionScore(score=None if mean is None else round(mean, 6))
     winner = by_votes(winners, weights, ties=ties)
     return DebateVerdict(marks, winner, reason="" if winner else "the dimensions have no winner")

@@ -9,7 +9,7 @@ import anyio
 from pydantic import Field, field_validator
 
 from judges.debatrix import combining
-from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark
+from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls
 from judges.debatrix.column import Column, ColumnResult, Context
 from judges.debatrix.dimensions import AUTO, GENERAL, Dimension, dimensions, parse_dimensions
 from judges.debatrix.speeches import PreparedDebate
@@ -87,7 +87,7 @@ class Debatrix:
         if self.options.overlong == "incomplete" and any(one.overlong for one in results):
             reason = next(reason for one in results if one.overlong for reason in one.reasons)
             return self._outcome(debate, results, "", DebateVerdict(reason=reason))
-        speeches: dict[int, tuple[str, Mark]] = {}
+        speeches: dict[int, tuple[str, DimensionScore]] = {}
 
         async def judge_speeches() -> None:
             chair = self._calls(debate, None)
@@ -161,7 +161,7 @@ class Debatrix:
         results: Sequence[ColumnResult],
         text: str,
         verdict: DebateVerdict,
-        speeches: Mapping[int, tuple[str, Mark]] | None = None,
+        speeches: Mapping[int, tuple[str, DimensionScore]] | None = None,
     ) -> Outcome:
         verdicts = {one.dimension.name: one.verdict for one in results if one.verdict is not None}
         margins = {one.dimension.name: one.dimension.tie_margin for one in results}
@@ -211,7 +211,7 @@ class Debatrix:
 def _timeline(
     debate: PreparedDebate,
     results: Sequence[ColumnResult],
-    speeches: Mapping[int, tuple[str, Mark]],
+    speeches: Mapping[int, tuple[str, DimensionScore]],
 ) -> list[dict[str, Any]]:
     """Return each dimension's analysis, comment and score of every speech, and the panel's."""
     rows = []

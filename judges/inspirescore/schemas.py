@@ -95,24 +95,24 @@ def _bare(value: Any) -> Any:
 
 
 TruthValue = Annotated[Truth, BeforeValidator(_bare)]
-Mark = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Share01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Marks(BaseModel):
     """A side's four scores in one round."""
 
     analysis: Line
-    emotional_appeal: Mark
-    argument_clarity: Mark
-    argument_arrangement: Mark
-    topic_relevance: Mark
+    emotional_appeal: Share01
+    argument_clarity: Share01
+    argument_arrangement: Share01
+    topic_relevance: Share01
 
 
 class AnalysedMark(BaseModel):
     """One score after its analysis."""
 
     analysis: Line
-    score: Mark
+    score: Share01
 
 
 class AnalysedMarks(BaseModel):

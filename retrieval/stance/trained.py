@@ -21,7 +21,7 @@ _MAX_LOG_ODDS: Final = 500.0
 """Beyond these log odds a probability is 0 or 1."""
 
 
-class Report(TrainingReport):
+class StanceReport(TrainingReport):
     """The report of a trained stance model."""
 
     begun: str = "chance"
@@ -38,9 +38,9 @@ class Report(TrainingReport):
     much, the model recognises generated negations instead of reading the text."""
 
 
-def report_of(folder: Path) -> Report:
+def report_of(folder: Path) -> StanceReport:
     """Return the report of a stance model."""
-    return Report.read(folder, "stance")
+    return StanceReport.read(folder, "stance")
 
 
 class TrainedStance:

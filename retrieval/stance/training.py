@@ -10,14 +10,13 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from retrieval.stance.nli import cross_encoder, encodable, rows_of
-from retrieval.stance.trained import Report, supports
+from retrieval.stance.trained import StanceReport, supports
 from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
 from touche_rad.training.loop import fit, trainable
-from touche_rad.training.recipe import Count, Layers, Positive
-from touche_rad.training.recipe import Recipe as BaseRecipe
+from touche_rad.training.recipe import Count, Layers, Positive, Recipe
 
 Initialised = Literal["stance", "NLI", "chance"]
 ALL: Final = "all"
@@ -30,7 +29,7 @@ _WINDOW: Final = 16
 _SPREAD: Final = 0.02
 
 
-class Recipe(BaseRecipe):
+class StanceRecipe(Recipe):
     """The settings of the trainer `stance`."""
 
     epochs: Count = 3
@@ -66,7 +65,7 @@ def _length(one: Argument) -> int:
     return len(one.text) + max(len(one.supports), len(one.attacks))
 
 
-def loss(model: Any, batch: Sequence[Argument], recipe: Recipe, *, text: bool) -> Any:
+def loss(model: Any, batch: Sequence[Argument], recipe: StanceRecipe, *, text: bool) -> Any:
     """Return the pairwise ranking loss: a supported claim should score above an attacked one."""
     import torch
 
@@ -166,7 +165,7 @@ def _mean(right: Any) -> float | None:
     return round(float(right.mean()), 4) if len(right) else None
 
 
-def _base(job: Job[Recipe]) -> tuple[Any, Initialised]:
+def _base(job: Job[StanceRecipe]) -> tuple[Any, Initialised]:
     """Return the base model with one row, always the same, in full precision."""
     import torch
 
@@ -175,7 +174,7 @@ def _base(job: Job[Recipe]) -> tuple[Any, Initialised]:
     return model, one_row(model.model, job.recipe.base)
 
 
-def _fit(model: Any, job: Job[Recipe], *, text: bool = True) -> int:
+def _fit(model: Any, job: Job[StanceRecipe], *, text: bool = True) -> int:
     """Train a cross-encoder in place, with or without texts, and return the number of steps."""
     network, recipe = model.model, job.recipe
     parts = trainable(network, recipe.layers)
@@ -200,7 +199,7 @@ def _fit(model: Any, job: Job[Recipe], *, text: bool = True) -> int:
     return len(plan)
 
 
-def _train(job: Job[Recipe]) -> Trained:
+def _train(job: Job[StanceRecipe]) -> Trained:
     """Train two models, with and without the texts; measure the base and both."""
     out = job.held_out
     model, initialised = _base(job)
@@ -215,15 +214,15 @@ def _train(job: Job[Recipe]) -> Trained:
     return Trained(model, steps, {"begun": initialised, **overall, "by_origin": origins})
 
 
-def _claim_only(job: Job[Recipe]) -> Job[Recipe]:
+def _claim_only(job: Job[StanceRecipe]) -> Job[StanceRecipe]:
     """Give the baseline without texts its own checkpoints; they are deleted at the end."""
     folder = Folder(job.folder.checkpoints / "claim_only")
     folder.root.mkdir(parents=True, exist_ok=True)
     return replace(job, folder=folder)
 
 
-def _half_of(job: Job[Recipe], number: int) -> Job[Recipe]:
-    """Report the progress of one of two trainings as a part of both."""
+def _half_of(job: Job[StanceRecipe], number: int) -> Job[StanceRecipe]:
+    """StanceReport the progress of one of two trainings as a part of both."""
     progress = job.progress
     if progress is None:
         return job
@@ -231,5 +230,10 @@ def _half_of(job: Job[Recipe], number: int) -> Job[Recipe]:
 
 
 train_stance: Final = CollectionTrainer(
-    method="stance", recipe=Recipe, usable=usable, train=_train, report=Report, card=__package__
+    method="stance",
+    recipe=StanceRecipe,
+    usable=usable,
+    train=_train,
+    report=StanceReport,
+    card=__package__,
 )

@@ -204,8 +204,8 @@ def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.services
-def test_the_demo_collection_can_be_the_spare_index() -> None:
-    spare = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--spare-index", "demo")
+def test_the_demo_collection_can_be_the_fallback_index() -> None:
+    spare = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--fallback-index", "demo")
     assert touche_rad("respond", "--say", "Zoos are cruel.", *spare).code == 0
 
 

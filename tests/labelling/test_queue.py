@@ -9,7 +9,7 @@ import pytest
 from tests.labelling.makers import TURNS, write_run, write_verdicts
 from touche_rad.errors import InputError
 from touche_rad.labelling.exchanges import JudgeVerdicts, Place, read_exchanges, read_verdicts
-from touche_rad.labelling.queue import Item, Sample, make_queue, samples
+from touche_rad.labelling.queue import Item, Selection, make_queue, samples
 
 DEBATES = 20
 
@@ -29,7 +29,7 @@ def test_each_turn_comes_once_and_the_share_is_kept_at_any_time(tmp_path: Path) 
     queue = _queue(tmp_path, 0.3)
     assert len({item.place for item in queue}) == len(queue) == DEBATES * TURNS
     for end in range(1, 40):
-        drawn = sum(item.sample is Sample.RANDOM for item in queue[:end])
+        drawn = sum(item.sample is Selection.RANDOM for item in queue[:end])
         assert drawn == int(end * 0.3 + 1e-9)
 
 
@@ -42,26 +42,26 @@ def test_the_random_order_depends_on_the_seed_only(tmp_path: Path) -> None:
     first, same, other = (_queue(tmp_path, 1.0, seed) for seed in (1, 1, 2))
     assert first == same
     assert [item.place for item in first] != [item.place for item in other]
-    drawn = [item.place for item in _queue(tmp_path, 0.3, 1) if item.sample is Sample.RANDOM]
+    drawn = [item.place for item in _queue(tmp_path, 0.3, 1) if item.sample is Selection.RANDOM]
     assert drawn[0] == first[0].place
 
 
 def test_without_verdicts_all_turns_are_random(tmp_path: Path) -> None:
     exchanges = read_exchanges(write_run(tmp_path / "run.jsonl"))
     queue = make_queue(exchanges, [], random_share=0.3, seed=0)
-    assert {item.sample for item in queue} == {Sample.RANDOM}
+    assert {item.sample for item in queue} == {Selection.RANDOM}
 
 
 def test_random_turns_above_the_deepest_audited_one_count_as_chosen(tmp_path: Path) -> None:
     queue = _queue(tmp_path, 0.3)
     labelled = {item.place: item.sample.value for item in queue[:30]}
     found = samples(queue, labelled)
-    deepest = max(item.rank or 0 for item in queue[:30] if item.sample is Sample.AUDIT)
+    deepest = max(item.rank or 0 for item in queue[:30] if item.sample is Selection.AUDIT)
     for item in queue:
         if item.rank is not None and item.rank <= deepest:
-            assert found[item.place] is Sample.AUDIT
+            assert found[item.place] is Selection.AUDIT
         elif item.place in labelled:
-            assert found[item.place] is Sample.RANDOM
+            assert found[item.place] is Selection.RANDOM
         else:
             assert item.place not in found
 

@@ -11,7 +11,7 @@ import pytest
 from tests.score.makers import evaluation, labels_file, run_file
 from tests.terminal import touche_rad
 from touche_rad.score import correction
-from touche_rad.score.correction import Estimate, Sample
+from touche_rad.score.correction import Estimate, JudgedTurns
 
 DEBATES = np.repeat(np.arange(40), 5)
 CHANCE = np.random.default_rng(7)
@@ -19,9 +19,11 @@ TRUTH = (CHANCE.random(200) < 0.7).astype(float)
 SAID = np.where(CHANCE.random(200) < 0.85, TRUTH, 1 - TRUTH)
 
 
-def sample(*, labelled: int = 40, said: np.ndarray = SAID, truth: np.ndarray = TRUTH) -> Sample:
+def sample(
+    *, labelled: int = 40, said: np.ndarray = SAID, truth: np.ndarray = TRUTH
+) -> JudgedTurns:
     """The first `labelled` debates have labels."""
-    return Sample(DEBATES, said, np.where(labelled > DEBATES, truth, np.nan))
+    return JudgedTurns(DEBATES, said, np.where(labelled > DEBATES, truth, np.nan))
 
 
 def width(estimate: Estimate) -> float:

@@ -19,7 +19,7 @@ from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.debaters.inspiredebate.conversation import join_blocks
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, Scored, pairs
-from touche_rad.debaters.inspiredebate.training.samples import Sample, answer_of, spoken
+from touche_rad.debaters.inspiredebate.training.samples import TrainingSample, answer_of, spoken
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.models import Message
 from touche_rad.plugins import trainer
@@ -246,7 +246,12 @@ SCORES = st.dictionaries(
 def answers(scores: list[dict[str, float | None]]) -> list[Scored]:
     prompt = (Message("system", "s"), Message("user", "u"))
     return [
-        Scored(Sample(prompt, answer_of("r", f"answer {at}"), "d", history="h"), one, "m", f"c{at}")
+        Scored(
+            TrainingSample(prompt, answer_of("r", f"answer {at}"), "d", history="h"),
+            one,
+            "m",
+            f"c{at}",
+        )
         for at, one in enumerate(scores)
     ]
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
 from touche_rad.debaters.inspiredebate.training.model import load_model, load_tokenizer
-from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe
 from touche_rad.errors import InputError, UserError
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import Folder
@@ -77,7 +77,7 @@ def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
 def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
     """The trainer's first loss is that of the answers' tokens, and of no other."""
     chats = [json.loads(line)["messages"] for line in fine_tuned.data.read_text().splitlines()]
-    model, tokenizer = load_model(Recipe(base=str(tiny))), load_tokenizer(str(tiny))
+    model, tokenizer = load_model(AdapterRecipe(base=str(tiny))), load_tokenizer(str(tiny))
     likely, tokens = zip(*(log_likelihood(model, tokenizer, one) for one in chats), strict=True)
     first = next(row["loss"] for row in history(fine_tuned) if "loss" in row)
     assert first == pytest.approx(-sum(likely) / sum(tokens), abs=0.05)
@@ -126,13 +126,13 @@ def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tin
         {"role": "user", "content": "No trams!"},
         {"role": "assistant", "content": "Towns live by trams."},
     ]
-    tokenizer, recipe = load_tokenizer(str(tiny)), Recipe(base=str(tiny))
+    tokenizer, recipe = load_tokenizer(str(tiny)), AdapterRecipe(base=str(tiny))
 
     def likelihood(model: Any) -> float:
         return log_likelihood(model, tokenizer, chat)[0]
 
     base = likelihood(load_model(recipe))
-    merged = likelihood(load_model(Recipe(base=str(fine_tuned.merged))))
+    merged = likelihood(load_model(AdapterRecipe(base=str(fine_tuned.merged))))
     assert merged == pytest.approx(
         likelihood(load_model(recipe, str(fine_tuned.adapter))), abs=1e-3
     )
@@ -181,7 +181,7 @@ def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folde
 
 def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
     """Computed by hand from four likelihoods a pair: policy and reference, better and worse."""
-    tokenizer, recipe = load_tokenizer(str(tiny)), Recipe(base=str(tiny))
+    tokenizer, recipe = load_tokenizer(str(tiny)), AdapterRecipe(base=str(tiny))
     policy, reference = load_model(recipe, str(preferring.adapter)), load_model(recipe)
     losses = []
     for line in preferring.held_out.read_text().splitlines():
@@ -246,7 +246,7 @@ def test_a_killed_training_goes_on_to_the_same_model(
     killed(method, source, out, tiny, settings, at)
     torn = out / "checkpoints" / "checkpoint-99"
     torn.mkdir()
-    recipe = Recipe(base=str(tiny), **settings)
+    recipe = AdapterRecipe(base=str(tiny), **settings)
     told = trainer(method)([source], out, recipe=recipe)
     assert told["resumed"]
     assert not torn.exists()
@@ -267,7 +267,7 @@ def test_a_killed_training_goes_on_to_the_same_model(
 def test_what_is_done_is_not_done_again(fine_tuned: Folder, tiny: Path) -> None:
     stamp = (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns
     source = fine_tuned.root.parent / "chats.jsonl"
-    told = trainer("sft")([source], fine_tuned.root, recipe=Recipe(base=str(tiny), **SFT))
+    told = trainer("sft")([source], fine_tuned.root, recipe=AdapterRecipe(base=str(tiny), **SFT))
     assert told["steps"] == 12
     assert (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns == stamp
 
@@ -280,7 +280,7 @@ def test_what_a_kill_after_the_last_step_left_undone_is_done(
     folder.report.unlink()
     shutil.rmtree(folder.adapter)
     source = fine_tuned.root.parent / "chats.jsonl"
-    told = trainer("sft")([source], folder.root, recipe=Recipe(base=str(tiny), **SFT))
+    told = trainer("sft")([source], folder.root, recipe=AdapterRecipe(base=str(tiny), **SFT))
     before, after = weights(fine_tuned), weights(folder)
     assert all((before[name] == after[name]).all() for name in before)
     assert told["measured"] == report(fine_tuned)["measured"]
@@ -288,7 +288,7 @@ def test_what_a_kill_after_the_last_step_left_undone_is_done(
 
 def test_another_training_is_not_gone_on_with(fine_tuned: Folder, tiny: Path) -> None:
     source = fine_tuned.root.parent / "chats.jsonl"
-    other = Recipe(base=str(tiny), **{**SFT, "seed": 7})
+    other = AdapterRecipe(base=str(tiny), **{**SFT, "seed": 7})
     with pytest.raises(UserError, match="another seed: 0, now 7"):
         trainer("sft")([source], fine_tuned.root, recipe=other)
 
@@ -297,7 +297,9 @@ def test_a_folder_of_other_things_is_left_alone(tiny: Path, tmp_path: Path) -> N
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(UserError, match="contains other files"):
         trainer("dpo")(
-            [preferences(tmp_path.parent / "p.jsonl")], tmp_path, recipe=Recipe(base=str(tiny))
+            [preferences(tmp_path.parent / "p.jsonl")],
+            tmp_path,
+            recipe=AdapterRecipe(base=str(tiny)),
         )
     assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -306,7 +308,7 @@ def test_a_wrong_command_does_not_stand_in_the_way_of_the_right_one(tmp_path: Pa
     (tmp_path / "bad.jsonl").write_text("nonsense\n")
     good = chats(tmp_path / "chats.jsonl")
     (tmp_path / "no model").mkdir()
-    recipe = Recipe(base=str(tmp_path / "no model"))
+    recipe = AdapterRecipe(base=str(tmp_path / "no model"))
     with pytest.raises(InputError, match=r"bad\.jsonl:1"):
         trainer("sft")([tmp_path / "bad.jsonl"], tmp_path / "out", recipe=recipe)
     with pytest.raises(UserError, match="no model: cannot be read"):
@@ -330,7 +332,7 @@ def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path
         "adapter": "adapter: cannot be read",
         "layers": "--targets zebra: ",
     }[what]
-    recipe = Recipe(base=str(base), **given)
+    recipe = AdapterRecipe(base=str(base), **given)
     with pytest.raises(UserError, match=told) as caught:
         trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)
     assert "\n" not in str(caught.value)
@@ -344,7 +346,7 @@ def test_a_damaged_report_is_told(report: str, tmp_path: Path) -> None:
 
 
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
-    source, recipe = chats(tmp_path / "chats.jsonl"), Recipe(base=str(tiny), **SFT)
+    source, recipe = chats(tmp_path / "chats.jsonl"), AdapterRecipe(base=str(tiny), **SFT)
     with Folder(tmp_path / "out").exclusive(), pytest.raises(UserError, match="another process"):
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
 
@@ -353,13 +355,13 @@ def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) 
 def test_a_model_that_is_not_there_is_told_before_anything_is_made(
     wrong: dict[str, str], tiny: Path, tmp_path: Path
 ) -> None:
-    recipe = Recipe(**{"base": str(tiny), **wrong})
+    recipe = AdapterRecipe(**{"base": str(tiny), **wrong})
     with pytest.raises(UserError, match="/no/such"):
         trainer("dpo")([preferences(tmp_path / "p.jsonl")], tmp_path / "out", recipe=recipe)
     assert not (tmp_path / "out").exists()
 
 
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:
-    recipe = Recipe(base=str(tiny), **{**SFT, "longest": 64})
+    recipe = AdapterRecipe(base=str(tiny), **{**SFT, "longest": 64})
     with pytest.raises(UserError, match="8 records have too many tokens"):
         trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)

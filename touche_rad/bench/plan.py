@@ -79,7 +79,7 @@ class Pages(_Part):
     """Whether the page contains all debates, to read and filter."""
 
 
-class Plan(_Part):
+class BenchPlan(_Part):
     """The content of the TOML file."""
 
     format: Literal[1] = FORMAT
@@ -148,7 +148,7 @@ class ChosenUser:
 class Loaded:
     """A plan with the place of its file. Every name, option and file in it exists."""
 
-    plan: Plan
+    plan: BenchPlan
     path: Path
     model: str = ""
     """The language model of `-m`, instead of the plan's."""
@@ -254,7 +254,7 @@ def check_plan(content: Mapping[str, Any], path: Path) -> Loaded:
     """Check the content of a plan: its keys, values, plugins and files."""
     refuse_newer(path, content, FORMAT)
     try:
-        plan = Plan.model_validate(content)
+        plan = BenchPlan.model_validate(content)
     except ValidationError as error:
         raise _wrong(path, error) from None
     loaded = Loaded(plan, path)
@@ -309,7 +309,7 @@ def _wrong(path: Path, error: ValidationError) -> InputError:
     place = [str(one) for one in first["loc"] if one != "[key]"]
     key = ".".join(place) or None
     if first["type"] == "extra_forbidden":
-        owners: list[type[BaseModel]] = [Plan, Pages, Entry]
+        owners: list[type[BaseModel]] = [BenchPlan, Pages, Entry]
         hint = nearest(place[-1], owners[min(len(place) - 1, 2)].model_fields)
         return InputError(path, f"there is no such key{hint}", field=key)
     if first["type"] == "missing":

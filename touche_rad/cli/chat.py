@@ -49,7 +49,7 @@ class ChatOptions(opt.ModelOptions):
     plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater", "judge")] = opt.NONE
     max_words: opt.MaxWords = 60
     index: opt.Index = None
-    spare_index: opt.SpareIndex = None
+    fallback_index: opt.FallbackIndex = None
     deadline: opt.Deadline = None
     seed: opt.Seed = 0
 

@@ -21,7 +21,7 @@ CREDENTIALS: Final[Mapping[str, tuple[str, ...]]] = {
     "model": _OF_MODELS,
     "judge_model": _OF_MODELS,
     "index": _OF_INDEXES,
-    "spare_index": _OF_INDEXES,
+    "fallback_index": _OF_INDEXES,
 }
 """The variables with the credentials for the address of a setting."""
 _ADDRESSES: Final = ("OPENAI_BASE_URL", "TOUCHE_RAD_MODEL", "TOUCHE_RAD_INDEX")

@@ -90,7 +90,7 @@ def _open(
         max_tokens=block.tokens,
         run_deadline=block.seconds,
     )
-    opened = _index_of(own.index, own.spare_index) if index else None
+    opened = _index_of(own.index, own.fallback_index) if index else None
     backend = _local_model(own.model or "") if model else None
     made = prepare.make_model(own, folder / OUT, backend) if model else None
     services = Services(opened, own.seed, made)
@@ -100,7 +100,7 @@ def _open(
 @lru_cache(maxsize=1)
 def _index_of(place: str | None, spare: str | None) -> Any:
     """Open an index once per process."""
-    return prepare.open_index_of(Common(index=place, spare_index=spare, quiet=True))
+    return prepare.open_index_of(Common(index=place, fallback_index=spare, quiet=True))
 
 
 @lru_cache(maxsize=1)

@@ -32,7 +32,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "dry_run",
         "rate",
         "price",
-        "spare_index",
+        "fallback_index",
     ),
     "Cluster": ("shard", "engine", "actors"),
     "Training": (

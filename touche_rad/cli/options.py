@@ -315,7 +315,7 @@ Index = Annotated[
         shell_complete=complete.folders,
     ),
 ]
-SpareIndex = Annotated[
+FallbackIndex = Annotated[
     str | None,
     option(
         "Fallback index, used while the server of the first one is down.",
@@ -411,7 +411,7 @@ class Common:
 
     plugin_options: PluginOptions = NONE
     index: str | None = None
-    spare_index: str | None = None
+    fallback_index: str | None = None
     model: str | None = None
     cache: Path | None = None
     max_calls: int | None = None

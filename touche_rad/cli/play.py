@@ -54,7 +54,7 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
     as_json: opt.Json = False
     max_words: opt.MaxWords = 60
     index: opt.Index = None
-    spare_index: opt.SpareIndex = None
+    fallback_index: opt.FallbackIndex = None
     trace: opt.Trace = True
 
 
@@ -250,7 +250,7 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     ] = None
     max_words: opt.MaxWords = 60
     index: opt.Index = None
-    spare_index: opt.SpareIndex = None
+    fallback_index: opt.FallbackIndex = None
     trace: opt.Trace = True
 
 

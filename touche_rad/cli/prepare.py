@@ -118,7 +118,7 @@ def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
             click.echo(notice, err=True)
     elif not options.index and not under_tira():
         raise UserError(NO_INDEX)
-    place, spare = options.index or DEMO, options.spare_index
+    place, spare = options.index or DEMO, options.fallback_index
     if spare is None:
         return open_index(place)
     from touche_rad.plugins.indexes import FallbackIndex

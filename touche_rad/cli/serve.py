@@ -99,7 +99,7 @@ class ServeOptions(opt.ModelOptions):
         ),
     ] = 100.0
     index: opt.Index = None
-    spare_index: opt.SpareIndex = None
+    fallback_index: opt.FallbackIndex = None
     trace: opt.Trace = True
     seed: opt.Seed = 0
     quiet: opt.Quiet = False

@@ -60,7 +60,7 @@ class TournamentOptions(opt.ModelOptions):
     rounds: Annotated[int, opt.option("Speeches per side in a debate.")] = 3
     words: Annotated[int, opt.option("Maximum words per speech; 0 = no limit.", least=0)] = 60
     index: opt.Index = None
-    spare_index: opt.SpareIndex = None
+    fallback_index: opt.FallbackIndex = None
     judge_model: Annotated[
         str | None, opt.option("Language model of the judge. [default: --model]", metavar="MODEL")
     ] = None

@@ -17,7 +17,7 @@ from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 
 
-class Sample(StrEnum):
+class Selection(StrEnum):
     """Why a turn is in the queue."""
 
     RANDOM = "random"
@@ -29,7 +29,7 @@ class Item(NamedTuple):
     """A turn in the queue."""
 
     place: Place
-    sample: Sample
+    sample: Selection
     rank: int | None = None
     """The turn's place in the audit's order; None if the audit does not choose it."""
 
@@ -53,27 +53,29 @@ def make_queue(
     drawn = 0
     while True:
         wants_random = int((len(queue) + 1) * share + 1e-9) > drawn
-        sources = ((randoms, Sample.RANDOM), (audited, Sample.AUDIT))
+        sources = ((randoms, Selection.RANDOM), (audited, Selection.AUDIT))
         for source, sample in sources if wants_random else sources[::-1]:
-            place = next(source, None) if sample is Sample.AUDIT or share > 0 else None
+            place = next(source, None) if sample is Selection.AUDIT or share > 0 else None
             if place is not None:
                 break
         else:
             return queue
         taken.add(place)
-        drawn += sample is Sample.RANDOM
+        drawn += sample is Selection.RANDOM
         queue.append(Item(place, sample, ranks.get(place)))
 
 
-def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place, Sample]:
+def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place, Selection]:
     """Return why turns have a label, and which others the labels of chosen turns stand for."""
-    audited = {place for place, sample in labelled.items() if sample == Sample.AUDIT}
+    audited = {place for place, sample in labelled.items() if sample == Selection.AUDIT}
     deepest = max((item.rank or 0 for item in queue if item.place in audited), default=-1)
     found = {
-        item.place: Sample.AUDIT for item in queue if item.rank is not None and item.rank <= deepest
+        item.place: Selection.AUDIT
+        for item in queue
+        if item.rank is not None and item.rank <= deepest
     }
     for place, sample in labelled.items():
-        found.setdefault(place, Sample(sample))
+        found.setdefault(place, Selection(sample))
     return found
 
 

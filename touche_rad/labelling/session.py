@@ -12,7 +12,7 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.labelling.agreement import Agreement, agreement
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 from touche_rad.labelling.log import Event, Log
-from touche_rad.labelling.queue import Item, Sample, samples
+from touche_rad.labelling.queue import Item, Selection, samples
 from touche_rad.labelling.study import Answer, Study, Undone, add_labels, label_rows, now
 
 
@@ -43,7 +43,7 @@ def queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
         )
     try:
         queue = [
-            Item(Place(debate, turn), Sample(sample), rank)
+            Item(Place(debate, turn), Selection(sample), rank)
             for debate, turn, sample, rank in log.header["queue"]
         ]
     except (KeyError, TypeError, ValueError) as error:
@@ -123,7 +123,7 @@ class Session:
         self.unwritten = True
         return self.study.apply(event)
 
-    def samples(self) -> dict[Place, Sample]:
+    def samples(self) -> dict[Place, Selection]:
         """Return which turns are random, and which were chosen (see `queue.samples`)."""
         return samples(self.queue, self.study.samples)
 

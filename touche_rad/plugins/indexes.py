@@ -137,11 +137,11 @@ class FallbackIndex:
     def _compare(self, first: ArgumentIndex) -> None:
         self._same = first.fingerprint == self._fallback.fingerprint
         if not self._same:
-            log.warning("the spare index contains other arguments than the first")
+            log.warning("the fallback index contains other arguments than the first")
 
     def _pause(self, error: WorkError) -> None:
         self._retry_at = time.monotonic() + RETRY_AFTER
-        log.warning("the spare index is used for %g s: %s", RETRY_AFTER, error)
+        log.warning("the fallback index is used for %g s: %s", RETRY_AFTER, error)
 
     def __len__(self) -> int:
         return self._ask(len)

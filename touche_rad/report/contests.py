@@ -74,7 +74,7 @@ class _Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Mark:
+class SpeechScore:
     """A score of a speech in a dimension."""
 
     score: float | None
@@ -93,7 +93,7 @@ class Timeline:
     """Scores by speech and dimension."""
 
     speeches: list[tuple[int, str, Side]]
-    rows: list[tuple[str, list[Mark]]]
+    rows: list[tuple[str, list[SpeechScore]]]
 
 
 @dataclass(frozen=True)
@@ -290,16 +290,16 @@ def _cell(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def _with(before: Mark | None, mark: Mark) -> Mark:
+def _with(before: SpeechScore | None, mark: SpeechScore) -> SpeechScore:
     """Add the mark of a further piece of a long speech: mean score, joined comments."""
     if before is None:
         return mark
     comment = " ".join(filter(None, (before.comment, mark.comment)))
     if before.score is None or mark.score is None:
         score = mark.score if before.score is None else before.score
-        return Mark(score, comment, before.pieces)
+        return SpeechScore(score, comment, before.pieces)
     pieces = before.pieces + 1
-    return Mark((before.score * before.pieces + mark.score) / pieces, comment, pieces)
+    return SpeechScore((before.score * before.pieces + mark.score) / pieces, comment, pieces)
 
 
 def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
@@ -308,7 +308,7 @@ def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
     entries = timeline if isinstance(timeline, list) else []
     rows = [entry for entry in entries if isinstance(entry, Mapping)]
     sides: Mapping[str, Side] = contest.sides if contest else {}
-    marks: dict[str, dict[int, Mark]] = {}
+    marks: dict[str, dict[int, SpeechScore]] = {}
     speakers: dict[int, str] = {}
     for row in rows:
         number, speaker = row.get("speech"), row.get("speaker")
@@ -319,11 +319,11 @@ def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
         comment = str(row.get("comment") or "")
         speakers[number] = speaker
         of = marks.setdefault(name, {})
-        of[number] = _with(of.get(number), Mark(number_or_none, comment))
+        of[number] = _with(of.get(number), SpeechScore(number_or_none, comment))
     if not marks:
         return None
     numbers = sorted(speakers)
-    none = Mark(None, "")
+    none = SpeechScore(None, "")
     return Timeline(
         [(number, speakers[number], sides.get(speakers[number], "pro")) for number in numbers],
         [(name, [of.get(number, none) for number in numbers]) for name, of in marks.items()],

@@ -72,7 +72,7 @@ async def run_work(work: Work[Any], out: Path, options: RunOptions = DEFAULT_OPT
         UserError: The input or the output is wrong, or the journal is another run's.
         WorkError: A unit failed; finished units are kept for the next call.
     """
-    report = _Report(work, out, options)
+    report = _StatusWriter(work, out, options)
     try:
         bad = options.bad or files.BadLines()
         identity = _identify(work, out)
@@ -236,7 +236,7 @@ async def process_units(
     return failures
 
 
-class _Report:
+class _StatusWriter:
     """Collects the fields of the status, which is written even if the run fails."""
 
     def __init__(self, work: Work[Any], out: Path, options: RunOptions) -> None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
 
 
-class Engine(Protocol):
+class Processor(Protocol):
     """Processes the units of a run in other processes."""
 
     async def process(
@@ -109,7 +109,7 @@ class RunOptions:
     """File for the first traceback of each kind of failure."""
     part: Part | None = None
     """The part of the input to process; the output is then this part of the run's output."""
-    engine: Engine | None = None
+    engine: Processor | None = None
     """Processes the units in other processes."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import correction
-from touche_rad.score.correction import Estimate, Sample
+from touche_rad.score.correction import Estimate, JudgedTurns
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.tables import NONE, Item, Part, Printed, Table
 
@@ -105,7 +105,7 @@ def correct(report: JudgementReport) -> CorrectionReport:
     return CorrectionReport(truth=report.truth, rows=tuple(rows))
 
 
-def _sample(report: JudgementReport, run: str, maxim: Maxim) -> Sample | None:
+def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | None:
     """Return the turns that the run judged; None if no random one of them has a label.
 
     A file of `touche-rad label` says of each turn whether it is random.
@@ -122,7 +122,7 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> Sample | None:
                 labels.append(math.nan if label is None else float(label))
                 sample = known.get("sample", "" if label is None else "unknown")
                 selected.append(sample not in ("", "random"))
-    turns = Sample(
+    turns = JudgedTurns(
         np.array(debates, dtype=np.int64),
         np.array(scores),
         np.array(labels),
@@ -131,7 +131,7 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> Sample | None:
     return turns if turns.drawn.any() else None
 
 
-def _row(run: str, maxim: Maxim, sample: Sample) -> Corrected:
+def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
     yes, other, f1 = (
         one(sample) for one in (correction.yes_rate, correction.rogan_gladen, correction.f1)
     )

@@ -34,7 +34,7 @@ UNLIKELY: Final = 0.01
 
 
 @dataclass(frozen=True)
-class Sample:
+class JudgedTurns:
     """The turns of a run on one maxim."""
 
     debates: NDArray[np.int64]
@@ -98,17 +98,17 @@ class _Mean:
     parts: Floats
 
 
-def uncorrected(sample: Sample) -> float:
+def uncorrected(sample: JudgedTurns) -> float:
     """Return the share of yes among the judge's verdicts."""
     return float(sample.verdicts.mean())
 
 
-def yes_rate(sample: Sample) -> Estimate:
+def yes_rate(sample: JudgedTurns) -> Estimate:
     """Return the share of yes that people would give to all turns, prediction-powered."""
     return _interval(_powered(sample, np.nan_to_num(sample.labels), sample.scores), sample)
 
 
-def f1(sample: Sample) -> Estimate:
+def f1(sample: JudgedTurns) -> Estimate:
     """Return the F1 that the judge would have if all turns were labelled."""
     labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
     everywhere = np.ones_like(verdicts)
@@ -123,7 +123,7 @@ def f1(sample: Sample) -> Estimate:
     return _interval(_Mean(value, parts), sample)
 
 
-def rogan_gladen(sample: Sample) -> Estimate:
+def rogan_gladen(sample: JudgedTurns) -> Estimate:
     """Return the share of yes on all turns, corrected by sensitivity and specificity.
 
     The value is nan if the judge says yes as often where people say no: then its verdicts say
@@ -155,7 +155,7 @@ class Transfer:
     """How likely so different scores are by chance."""
 
 
-def transfer(sample: Sample) -> Transfer | None:
+def transfer(sample: JudgedTurns) -> Transfer | None:
     """Compare the judge's scores on turns with a random label and on turns without a label.
 
     None if all turns have a label. Chosen turns differ from the others, so they are left out.
@@ -175,18 +175,18 @@ def transfer(sample: Sample) -> Transfer | None:
     return Transfer(rates[0], rates[1], p)
 
 
-def _weighted(sample: Sample, values: Floats, weights: Floats) -> _Mean:
+def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:
     """Return a weighted mean of all turns."""
     total = weights.sum()
     value = float((weights * values).sum() / total)
     return _Mean(value, _by_debate(sample, weights * (values - value) / total))
 
 
-def _by_debate(sample: Sample, values: Floats) -> Floats:
+def _by_debate(sample: JudgedTurns, values: Floats) -> Floats:
     return np.bincount(sample.debates, weights=values).astype(np.float64)
 
 
-def _powered(sample: Sample, labels: Floats, predicted: Floats) -> _Mean:
+def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> _Mean:
     """Return the mean of the labels, corrected by what is predicted for all turns."""
     own, gap = _own_and_gap(sample, labels, predicted)
     slope = _slope(sample, labels, predicted)
@@ -196,14 +196,14 @@ def _powered(sample: Sample, labels: Floats, predicted: Floats) -> _Mean:
     return _Mean(own.value - slope * gap.value, wider * (own.parts - slope * gap.parts))
 
 
-def _slope(sample: Sample, labels: Floats, predicted: Floats) -> float:
+def _slope(sample: JudgedTurns, labels: Floats, predicted: Floats) -> float:
     """Return the multiple of the predictions that makes the interval smallest."""
     own, gap = _own_and_gap(sample, labels, predicted)
     spread = float((gap.parts**2).sum())
     return float((own.parts * gap.parts).sum()) / spread if spread > 1e-12 else 0.0
 
 
-def _own_and_gap(sample: Sample, labels: Floats, predicted: Floats) -> tuple[_Mean, _Mean]:
+def _own_and_gap(sample: JudgedTurns, labels: Floats, predicted: Floats) -> tuple[_Mean, _Mean]:
     """Return the mean label, and how much more is predicted for labelled turns than for all."""
     chosen = sample.weights
     own = _weighted(sample, labels, chosen)
@@ -217,7 +217,7 @@ def _variance(parts: Floats, other: Floats | None = None) -> float:
     return float((parts * (parts if other is None else other)).sum()) * used / (used - 1)
 
 
-def _ratio(above: _Mean, below: _Mean, sample: Sample) -> Estimate:
+def _ratio(above: _Mean, below: _Mean, sample: JudgedTurns) -> Estimate:
     """Return a ratio between 0 and 1 with Fieller's interval (1954)."""
     value = float(np.clip(above.value / below.value, 0.0, 1.0))
     debates = sample.labelled_debates
@@ -239,7 +239,7 @@ def _tail(debates: int) -> float:
     return float(stdtrit(debates - 1, (1 + CONFIDENCE) / 2))
 
 
-def _interval(mean: _Mean, sample: Sample) -> Estimate:
+def _interval(mean: _Mean, sample: JudgedTurns) -> Estimate:
     """Return the interval of a share (Wilson 1927)."""
     value = float(np.clip(mean.value, 0.0, 1.0))
     debates = sample.labelled_debates

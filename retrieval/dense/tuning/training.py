@@ -17,8 +17,7 @@ from retrieval.tasks import HIDDEN, Task, Topic, TrainingReport, topics
 from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
 from touche_rad.training.loop import fit, trainable
-from touche_rad.training.recipe import Count, Layers, Positive
-from touche_rad.training.recipe import Recipe as BaseRecipe
+from touche_rad.training.recipe import Count, Layers, Positive, Recipe
 
 FIELDS: Final = ("text", ALL)
 """The fields of arguments that are encoded in turns, because the pipelines search both."""
@@ -28,7 +27,7 @@ _MAX_DOCUMENTS: Final = 10_000
 _MAX_QUERIES: Final = 1_000
 
 
-class Recipe(BaseRecipe):
+class EncoderRecipe(Recipe):
     """The settings of the trainer `encoder`."""
 
     epochs: Count = 4
@@ -42,15 +41,15 @@ class Recipe(BaseRecipe):
     """Factor of the cosines before the softmax."""
 
 
-class Report(TrainingReport):
+class EncoderReport(TrainingReport):
     """The report of a tuned encoder."""
 
     measured: dict[str, dict[str, float]]
 
 
-def report_of(folder: Path) -> Report:
+def report_of(folder: Path) -> EncoderReport:
     """Return the report of a tuned encoder."""
-    return Report.read(folder, "encoder")
+    return EncoderReport.read(folder, "encoder")
 
 
 def usable(arguments: Sequence[Argument]) -> list[Argument]:
@@ -112,7 +111,7 @@ def false_negatives(batch: Sequence[Argument]) -> list[list[bool]]:
     ]
 
 
-def loss(network: Network, batch: Sequence[Argument], step: int, recipe: Recipe) -> Any:
+def loss(network: Network, batch: Sequence[Argument], step: int, recipe: EncoderRecipe) -> Any:
     """Return the multiple negatives ranking loss of a batch, without false negatives."""
     import torch
 
@@ -125,7 +124,7 @@ def loss(network: Network, batch: Sequence[Argument], step: int, recipe: Recipe)
     return torch.nn.functional.cross_entropy(scores, own)
 
 
-def _fit(model: Any, job: Job[Recipe]) -> int:
+def _fit(model: Any, job: Job[EncoderRecipe]) -> int:
     """Train a sentence-transformers model in place and return the number of steps."""
     recipe = job.recipe
     parts = trainable(model, recipe.layers)
@@ -148,7 +147,7 @@ def _fit(model: Any, job: Job[Recipe]) -> int:
     return len(plan)
 
 
-def _measure(encoder: SentenceEncoder, job: Job[Recipe]) -> dict[str, float]:
+def _measure(encoder: SentenceEncoder, job: Job[EncoderRecipe]) -> dict[str, float]:
     """Return nDCG@10 and R@10 of an exact search over topic and text, claims hidden."""
     import torch
 
@@ -191,7 +190,7 @@ def _run(
                 yield ir_measures.ScoredDoc(one.qid, documents[place].id, float(row[place]))
 
 
-def _train(job: Job[Recipe]) -> Trained:
+def _train(job: Job[EncoderRecipe]) -> Trained:
     encoder = SentenceEncoder(job.recipe.base, job.base)
     encoder.model.float()  # half precision, in which many models are stored, is too coarse to train
     before = _measure(encoder, job)
@@ -202,5 +201,10 @@ def _train(job: Job[Recipe]) -> Trained:
 
 
 train_encoder: Final = CollectionTrainer(
-    method="encoder", recipe=Recipe, usable=usable, train=_train, report=Report, card=__package__
+    method="encoder",
+    recipe=EncoderRecipe,
+    usable=usable,
+    train=_train,
+    report=EncoderReport,
+    card=__package__,
 )

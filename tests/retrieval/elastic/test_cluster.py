@@ -118,7 +118,7 @@ def test_nodes_die_in_the_middle(
     cluster.kill(1)
     _nothing_made_up(hasty, RED.format("copied"))
     _told_in_one_line(copied, tmp_path, RED.format("copied"))
-    _answered_from_the_spare_index(copied, demo_index_path)
+    _answered_from_the_fallback_index(copied, demo_index_path)
 
 
 def _keep_in_place(name: str, location: str) -> None:
@@ -178,10 +178,17 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
     assert answer.response.arguments == ()
 
 
-def _answered_from_the_spare_index(location: str, spare: Path) -> None:
+def _answered_from_the_fallback_index(location: str, spare: Path) -> None:
     ran = _ran(
-        "respond", "--say", "Zoos are cruel.", "--json", "-i", location, "--spare-index", str(spare)
+        "respond",
+        "--say",
+        "Zoos are cruel.",
+        "--json",
+        "-i",
+        location,
+        "--fallback-index",
+        str(spare),
     )
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["arguments"]
-    assert "the spare index is used" in ran.stderr
+    assert "the fallback index is used" in ran.stderr

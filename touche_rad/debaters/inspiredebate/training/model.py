@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe
 from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
 
@@ -38,7 +38,7 @@ def check_installed() -> None:
         quiet()
 
 
-def check_places(recipe: Recipe) -> None:
+def check_places(recipe: AdapterRecipe) -> None:
     """Raise an error for a missing folder before anything is written."""
     base = recipe.base
     if base.startswith(("/", ".", "~")) and not Path(base).expanduser().is_dir():
@@ -57,7 +57,7 @@ def load_tokenizer(base: str) -> Any:
     return tokenizer
 
 
-def load_model(recipe: Recipe, adapter: str = "", *, trains: bool = False) -> Any:
+def load_model(recipe: AdapterRecipe, adapter: str = "", *, trains: bool = False) -> Any:
     """Load the base model, with an adapter if one is given."""
     import torch
     from peft import PeftModel
@@ -96,13 +96,13 @@ def merge_training(root: Path, out: Path | None = None) -> Mapping[str, Any]:
     report = folder.finished()
     if report is None:
         raise UserError(f"{root} contains no finished training")
-    recipe = Recipe.model_validate(report["recipe"])
+    recipe = AdapterRecipe.model_validate(report["recipe"])
     check_places(recipe)
     merged = merge(recipe, folder.adapter, out or folder.merged)
     return {"merged": str(merged), "serve": serve_commands(recipe, folder.adapter, merged)}
 
 
-def merge(recipe: Recipe, adapter: Path, out: Path) -> Path:
+def merge(recipe: AdapterRecipe, adapter: Path, out: Path) -> Path:
     """Write base model and adapter as one model, atomically."""
     if out.is_file():
         raise UserError(f"{out} is a file: give a folder for the model")
@@ -117,7 +117,7 @@ def merge(recipe: Recipe, adapter: Path, out: Path) -> Path:
     return out
 
 
-def serve_commands(recipe: Recipe, adapter: Path, merged: Path | None) -> dict[str, str]:
+def serve_commands(recipe: AdapterRecipe, adapter: Path, merged: Path | None) -> dict[str, str]:
     """Return the command that serves the adapter, and the one for the merged model if there is one.
 
     The adapter is named by its folder, so that the cache and runs distinguish it from its base

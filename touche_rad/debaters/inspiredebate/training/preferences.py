@@ -21,8 +21,8 @@ from touche_rad.debaters.inspiredebate.training.recorded import (
     learn_traces,
 )
 from touche_rad.debaters.inspiredebate.training.samples import (
-    Sample,
     TrainingData,
+    TrainingSample,
     digest,
     held_out,
     messages_at,
@@ -41,7 +41,7 @@ Scores = Mapping[str, float | None]
 class Scored:
     """An answer and its scores by dimension; None if a score is missing."""
 
-    sample: Sample
+    sample: TrainingSample
     scores: Scores
     motion: str
     """A digest of the topic."""

@@ -13,7 +13,7 @@ from touche_rad.training.recipe import validate_recipe
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 
-class Recipe(BaseModel):
+class AdapterRecipe(BaseModel):
     """The settings of a training; the defaults are the paper's, as far as it names them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -62,6 +62,6 @@ class Recipe(BaseModel):
         return self.model_dump()
 
 
-def as_recipe(given: Recipe | Mapping[str, Any]) -> Recipe:
+def as_recipe(given: AdapterRecipe | Mapping[str, Any]) -> AdapterRecipe:
     """Return the recipe, or validate the settings of one."""
-    return given if isinstance(given, Recipe) else validate_recipe(Recipe, given)
+    return given if isinstance(given, AdapterRecipe) else validate_recipe(AdapterRecipe, given)

@@ -24,8 +24,8 @@ from touche_rad.debaters.inspiredebate.conversation import (
 from touche_rad.debaters.inspiredebate.evidence import of_argument
 from touche_rad.debaters.inspiredebate.speech import refused
 from touche_rad.debaters.inspiredebate.training.samples import (
-    Sample,
     TrainingData,
+    TrainingSample,
     answer_of,
     digest,
     held_out,
@@ -59,11 +59,13 @@ class Hindsight(BaseModel):
 
 
 def ask_teacher(
-    model: Model, samples: Sequence[Sample], report: Callable[[int, int], None] | None = None
+    model: Model,
+    samples: Sequence[TrainingSample],
+    report: Callable[[int, int], None] | None = None,
 ) -> list[str]:
     """Ask a teacher for the reasoning of each sample's argument; an empty text if it fails."""
 
-    async def ask(sample: Sample, debate: Debate) -> str:
+    async def ask(sample: TrainingSample, debate: Debate) -> str:
         messages = Prompt.load(__package__, "hindsight").messages(
             motion=sample.topic or topic_of(debate),
             side=sample.side,
@@ -137,7 +139,7 @@ class Reader:
     answers: TracedAnswers = field(default_factory=TracedAnswers)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def sample(self, debate: Debate, turn: int, source: str) -> Sample | None:
+    def sample(self, debate: Debate, turn: int, source: str) -> TrainingSample | None:
         """Return the sample of a turn; None if there is none, and count why."""
         response = debate.turns[turn].response
         shown, content = split_blocks(clean(response.content)) if response is not None else ("", "")
@@ -169,17 +171,19 @@ class Reader:
             return None
         evidence = [of_argument(one) for one in response.arguments]
         prompt = conversation(asked, evidence, words=self.words, wording=self.wording)
-        sample = Sample(
+        sample = TrainingSample(
             prompt, content, reasoning=by, asked=asked, evidence=response.arguments, **origin
         )
         return self._with_reasoning(sample, reasoning) if reasoning else sample
 
-    def _with_reasoning(self, sample: Sample, reasoning: str) -> Sample:
+    def _with_reasoning(self, sample: TrainingSample, reasoning: str) -> TrainingSample:
         """Return the sample with an answer in the format that its prompt asks for."""
         numbers = range(1, len(sample.evidence) + 1) if self.wording == "close" else None
         return replace(sample, answer=answer_of(reasoning, sample.spoken, numbers))
 
-    def samples(self, answers: Sequence[Answered], source: str) -> Iterator[tuple[str, Sample]]:
+    def samples(
+        self, answers: Sequence[Answered], source: str
+    ) -> Iterator[tuple[str, TrainingSample]]:
         """Yield the samples of the answers in a debate, each with its speaker."""
         if not answers:
             self.left_out["a debate of more than two"] += 1
@@ -190,10 +194,10 @@ class Reader:
 
     def add_reasoning(
         self,
-        samples: Sequence[Sample],
+        samples: Sequence[TrainingSample],
         teacher: Model | None,
         report: Callable[[int, int], None] | None = None,
-    ) -> dict[int, Sample]:
+    ) -> dict[int, TrainingSample]:
         """Ask the teacher for missing reasoning; return the samples by their position."""
         wanting = [
             at
@@ -243,7 +247,7 @@ def learn_traces(reader: Reader, paths: Iterable[Path]) -> None:
             reader.answers.add(traced(read_trace(trace), trace.name))
 
 
-def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
+def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
     """Yield the samples of a file: a trace, training data, or a run."""
     first = first_record(path)
     if is_trace(first):
@@ -275,7 +279,7 @@ def read_answers(
     """Read the recorded answers of files, and hold a share of their topics out."""
     reader = Reader(reasoning=reasoning, wording=wording)
     learn_traces(reader, sources)
-    by_text: dict[tuple[Any, str], Sample] = {}
+    by_text: dict[tuple[Any, str], TrainingSample] = {}
     for one in (one for path in sources for one in recorded(reader, path)):
         known = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
         by_text[one.prompt, one.answer] = known if known and known.topic else one
@@ -288,7 +292,7 @@ def read_answers(
         )
     topics = {_topic(one) for one in samples}
 
-    def group(one: Sample) -> str:
+    def group(one: TrainingSample) -> str:
         """Group by topic; if all samples have the same topic, by debate."""
         return _topic(one) if len(topics) > 1 else one.debate
 
@@ -303,7 +307,7 @@ def read_answers(
     return TrainingData([one.record() for one in training], [one.record() for one in out], counts)
 
 
-def _topic(one: Sample) -> str:
+def _topic(one: TrainingSample) -> str:
     return one.topic or one.prompt[0].content
 
 
@@ -314,14 +318,14 @@ def _is_data(first: Mapping[str, Any]) -> bool:
     return isinstance(opening, dict) and opening.get("role") == "system"
 
 
-def _training_data(path: Path) -> Iterator[Sample]:
+def _training_data(path: Path) -> Iterator[TrainingSample]:
     for number, record in read_records(path):
         messages = messages_at(record.get("messages"), path, number, "messages")
         if messages[-1].role != "assistant" or len(messages) < 2:
             raise InputError(
                 path, "the last message must be the assistant's", line=number, field="messages"
             )
-        yield Sample(
+        yield TrainingSample(
             messages[:-1],
             messages[-1].content,
             str(record.get("debate", number)),

@@ -52,7 +52,7 @@ class TrainingData:
 
 
 @dataclass(frozen=True)
-class Sample:
+class TrainingSample:
     """A prompt and an answer, with their origin."""
 
     prompt: tuple[Message, ...]

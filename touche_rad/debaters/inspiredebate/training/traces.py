@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.debaters.inspiredebate.speech import Speech, refused
-from touche_rad.debaters.inspiredebate.training.samples import Sample, digest
+from touche_rad.debaters.inspiredebate.training.samples import TrainingSample, digest
 from touche_rad.files.traces import TRACE, answer_text
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
@@ -28,7 +28,7 @@ def is_trace(first: Mapping[str, Any]) -> bool:
     return {"step", "asked", "answer"} <= set(first)
 
 
-def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
+def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingSample]:
     """Yield the prompt of each turn with its last valid answer; refusals are skipped."""
     prompts: dict[tuple[str, int], tuple[Message, ...]] = {}
     answers: dict[tuple[str, int], Speech] = {}
@@ -54,7 +54,7 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
     for place, speech in answers.items():
         if place in prompts and not refused(speech.argument):
             prompt = prompts[place]
-            yield Sample(
+            yield TrainingSample(
                 prompt,
                 speech.model_dump_json(exclude_unset=True),
                 *place,
@@ -74,15 +74,15 @@ def _opponent_texts(prompt: tuple[Message, ...]) -> Iterator[str]:
 class TracedAnswers:
     """Traced answers by their text, to find the reasoning of a run's responses."""
 
-    _by_sentence: dict[str, list[Sample]] = field(default_factory=lambda: defaultdict(list))
+    _by_sentence: dict[str, list[TrainingSample]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, samples: Iterable[Sample]) -> None:
+    def add(self, samples: Iterable[TrainingSample]) -> None:
         """Add answers."""
         for sample in samples:
             for sentence in sentences(clean(sample.spoken)):
                 self._by_sentence[_plain(sentence)[:_KEY_LETTERS]].append(sample)
 
-    def find(self, content: str, utterance: str) -> Sample | None:
+    def find(self, content: str, utterance: str) -> TrainingSample | None:
         """Return the traced answer of a response, with the response as its argument.
 
         The response may lack sentences of the answer; it has no others.

@@ -27,7 +27,7 @@ from touche_rad.debaters.inspiredebate.training.model import (
     serve_commands,
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
-from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
+from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe, as_recipe
 from touche_rad.debaters.inspiredebate.training.recorded import ReasoningSource, read_answers
 from touche_rad.debaters.inspiredebate.training.samples import (
     TrainingData,
@@ -54,7 +54,7 @@ def train_sft(
     sources: Sequence[Path],
     out: Path,
     *,
-    recipe: Recipe | Mapping[str, Any] | None = None,
+    recipe: AdapterRecipe | Mapping[str, Any] | None = None,
     reasoning: ReasoningSource = "given",
     wording: Wording = "close",
     teacher: Model | None = None,
@@ -84,7 +84,7 @@ def train_dpo(
     sources: Sequence[Path],
     out: Path,
     *,
-    recipe: Recipe | Mapping[str, Any],
+    recipe: AdapterRecipe | Mapping[str, Any],
     begins: Path | None = None,
     restart: bool = False,
     merged: bool = False,
@@ -96,7 +96,7 @@ def train_dpo(
         begun = Folder(begins).finished()
         if begun is None:
             raise UserError(f"{begins} contains no finished training")
-        given = recipe.model_dump() if isinstance(recipe, Recipe) else recipe
+        given = recipe.model_dump() if isinstance(recipe, AdapterRecipe) else recipe
         base, adapter = str(begun["recipe"]["base"]), str(Folder(begins).adapter)
         recipe = {**given, "base": base, "adapter": adapter}
     settings = as_recipe(recipe)
@@ -119,7 +119,7 @@ class Training:
     """One training: its data and its settings."""
 
     method: Literal["sft", "dpo"]
-    recipe: Recipe
+    recipe: AdapterRecipe
     sources: Sequence[Path]
     build: Callable[[], TrainingData]
     about: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The spare index: asked while the first one is down, and only then."""
+"""The fallback index: asked while the first one is down, and only then."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_pat
             "--json",
             "-i",
             "elasticsearch:http://127.0.0.1:9/x",
-            "--spare-index",
+            "--fallback-index",
             str(demo_index_path),
         ],
         capture_output=True,
@@ -107,7 +107,7 @@ def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_pat
     )
     assert ran.returncode == 0, ran.stderr
     assert '"arguments": [{' in ran.stdout
-    assert "the spare index is used" in ran.stderr
+    assert "the fallback index is used" in ran.stderr
 
 
 def test_many_arguments_are_asked_of_the_first_and_then_of_the_spare_one() -> None:
