@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -44,7 +45,7 @@ from touche_rad.files.traces import read_trace
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Page
 from touche_rad.models.prompts import render_dialogue
-from touche_rad.text import clean
+from touche_rad.text import clean, count_words
 from touche_rad.users.contest_views import REASONING, sided_view
 
 ReasoningSource = Literal["given", "cited", "teacher"]
@@ -170,7 +171,9 @@ class Reader:
             self.left_out["no reasoning"] += 1
             return None
         evidence = [of_argument(one) for one in response.arguments]
-        prompt = conversation(asked, evidence, words=self.words, wording=self.wording)
+        # The prompt must not teach the model to exceed its limit.
+        words = max(self.words, ceil(count_words(content) / 10) * 10)
+        prompt = conversation(asked, evidence, words=words, wording=self.wording)
         sample = TrainingSample(
             prompt, content, reasoning=by, asked=asked, evidence=response.arguments, **origin
         )

@@ -30,16 +30,18 @@ def is_trace(first: Mapping[str, Any]) -> bool:
 
 def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingSample]:
     """Yield the prompt of each turn with its last valid answer; refusals are skipped."""
-    prompts: dict[tuple[str, int], tuple[Message, ...]] = {}
-    answers: dict[tuple[str, int], Speech] = {}
+    # Both speakers of a debate have the same debate and turn; the system message has the side.
+    prompts: dict[tuple[str, int, str], tuple[Message, ...]] = {}
+    answers: dict[tuple[str, int, str], Speech] = {}
     for row in rows:
         asked = row.get("asked")
         if row.get("step") not in STEPS or row.get("fault") or not isinstance(asked, Mapping):
             continue
-        place = (str(row.get("debate", "")), int(row.get("turn") or 0))
         messages = tuple(
             Message(one["role"], str(one["content"])) for one in asked.get("messages", ())
         )
+        system = messages[0].content if messages else ""
+        place = (str(row.get("debate", "")), int(row.get("turn") or 0), system)
         if row["step"] == STEPS[0]:
             before = prompts.get(place)
             if before is None or messages[: len(before)] != before:  # a new request, not a repair
@@ -53,11 +55,12 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingS
             answers[place] = speech
     for place, speech in answers.items():
         if place in prompts and not refused(speech.argument):
-            prompt = prompts[place]
+            prompt, (debate, turn, _) = prompts[place], place
             yield TrainingSample(
                 prompt,
                 speech.model_dump_json(exclude_unset=True),
-                *place,
+                debate,
+                turn,
                 source=source,
                 history=digest(_opponent_texts(prompt)),
             )
