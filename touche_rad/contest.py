@@ -96,7 +96,6 @@ def to_contest(debate: Debate) -> Contest:
     return Contest(
         id=debate.id,
         motion=motion,
-        info=debate.description,
         sides={USER: "pro", SYSTEM: "con"},
         speeches=tuple(speeches),
     )

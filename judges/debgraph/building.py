@@ -139,7 +139,7 @@ class Building:
 
 async def build(model: Model, options: Options, contest: Contest) -> Building:
     """Build the graph of a debate."""
-    info = background(contest)
+    info = background(contest, options)
     graph = SceneGraph(contest.motion)
     judge = VirtualJudge(model, options, info)
     building = Building(graph, judge)
@@ -158,6 +158,11 @@ async def build(model: Model, options: Options, contest: Contest) -> Building:
     return building
 
 
-def background(contest: Contest) -> str:
+_LONGEST_BACKGROUND: Final = 4_000
+"""Characters of background in a prompt, which each call repeats."""
+
+
+def background(contest: Contest, options: Options) -> str:
     """Return the background information, quoted for a prompt."""
-    return quoted(clean(contest.info)) if contest.info.strip() else ""
+    info = clean(contest.info)[:_LONGEST_BACKGROUND] if options.background else ""
+    return quoted(info) if info else ""

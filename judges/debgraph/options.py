@@ -52,6 +52,9 @@ class Options(PluginOptions):
         "repair", description="an invalid graph: keep its valid part, or ask again"
     )
     max_retries: int = setting(2, ge=0, le=20, description="maximum retries for an unusable graph")
+    background: bool = setting(
+        True, description="the prompts show the debate's background information"
+    )
     graph_history: bool = setting(
         False, description="the prompts for graphs show the judge's thoughts"
     )

@@ -73,7 +73,7 @@ class DebGraph:
         building = await build(self.model, self.options, contest)
         if not len(building.graph):
             return Outcome(winner=None, reason=_why_empty(building), details=_details(building))
-        scores = await self._scores(building.graph, background(contest))
+        scores = await self._scores(building.graph, background(contest, self.options))
         result = self._result(building, scores.card)
         feedback = await self._feedback(building.graph, scores, result)
         return self._outcome(contest, building, scores, feedback, result.winner)

@@ -73,7 +73,12 @@ def points(
 ) -> dict[Side, Points]:
     """Count each side's supported claims and its rebuttals."""
     claims: dict[Side, tuple[int, ...]] = {
-        side: tuple(n.id for n in graph.arguments(side) if is_claim(graph.kind(n.id), kinds))
+        side: tuple(
+            node.id
+            for node in graph.arguments(side)
+            # One without a relation helps nobody: the prompt asks for none then.
+            if graph.outgoing(node.id) and is_claim(graph.kind(node.id), kinds)
+        )
         for side in SIDES
     }
     found: dict[Side, Points] = {}

@@ -496,8 +496,13 @@ def test_what_was_used_first_is_cited_first_and_at_most_two(server: Scripted) ->
     assert [one.text for one in answer(server, profile="paper", cited="1").arguments] == [ROUNDED]
 
 
-def test_arguments_that_were_not_named_are_found_by_their_words(server: Scripted) -> None:
+def test_an_empty_list_of_used_arguments_cites_none(server: Scripted) -> None:
     answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": []}})
+    assert answer(server, profile="paper").arguments == ()
+
+
+def test_arguments_that_are_named_wrongly_are_found_by_their_words(server: Scripted) -> None:
+    answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": ["Something else."]}})
     assert answer(server, profile="paper").arguments[0].text == CHARITY
 
 

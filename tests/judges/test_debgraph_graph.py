@@ -355,11 +355,23 @@ def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
     graph.add(1, "a", Origin("pro", 1))
     graph.add(2, "b", Origin("con", 1))
     graph.add(3, "c", Origin("pro", 2))
+    graph.relate(Edge(1, MOTION, Relation.CLAIM))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     graph.relate(Edge(3, 2, Relation.REBUTTAL))
     assert points(graph, rebutted="claim")["pro"].rebuttals == 0
     assert points(graph, rebutted="any")["pro"].rebuttals == 1
     assert points(graph)["con"].rebuttals == 1
+
+
+def test_an_argument_without_a_relation_is_no_claim() -> None:
+    graph = SceneGraph("m")
+    graph.add(1, "a main point", Origin("pro", 1))
+    graph.add(2, "a remark", Origin("pro", 1))
+    graph.add(3, "an objection to the remark", Origin("con", 1))
+    graph.relate(Edge(1, MOTION, Relation.CLAIM))
+    graph.relate(Edge(3, 2, Relation.REBUTTAL))
+    assert points(graph)["pro"].claims == (1,)
+    assert points(graph)["con"].rebuttals == 0
 
 
 NONE_OR_SHARE = st.none() | SHARE

@@ -43,10 +43,12 @@ def test_values_are_data(tmp_path: Path) -> None:
     assert "<b>&amp;" in messages[0].content
 
 
-def test_values_that_are_missing_or_too_many_are_named(tmp_path: Path) -> None:
+def test_missing_values_are_named_and_a_prompt_may_leave_values_out(tmp_path: Path) -> None:
     prompt = _read(tmp_path, SOURCE)
-    with pytest.raises(TypeError, match=r"missing \['example'\], unknown \['texts'\]"):
+    with pytest.raises(TypeError, match=r"missing \['example'\]"):
         prompt.messages(text="x", texts="y")
+    short = _read(tmp_path, "=== user\nJudge it.")
+    assert [one.content for one in short.messages(text="x")] == ["Judge it."]
 
 
 @pytest.mark.parametrize(

@@ -98,16 +98,15 @@ class Prompt:
         """Render the messages.
 
         Raises:
-            TypeError: A variable is missing or unknown.
+            TypeError: A variable is missing.
         """
         use = current_context().model_use
         if use is not None:
             use.prompts.add(self.source)
-        missing, more = self.variables - set(values), set(values) - self.variables
-        if missing or more:
-            raise TypeError(
-                f"prompt {self.name}: missing {sorted(missing)}, unknown {sorted(more)}"
-            )
+        # A user's own prompt may leave out a variable of ours.
+        missing = self.variables - set(values)
+        if missing:
+            raise TypeError(f"prompt {self.name}: missing {sorted(missing)}")
         rendered = [(role, part.render(**values).strip()) for role, part in self._parts]
         return tuple(Message(role, text) for role, text in rendered if text)
 

@@ -21,7 +21,7 @@ from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean
+from touche_rad.text import clean, words
 
 FieldToLook = Literal["SUPPORT", "ATTACK"]
 MAX_LETTERS: Final = 600
@@ -177,7 +177,7 @@ class Retrieved:
         for rank in range(longest):
             for strategy in STRATEGIES:
                 for one in self.by.get(strategy, ())[rank : rank + 1]:
-                    found.setdefault(one.id, one)
+                    found.setdefault(text_key(one), one)
         return tuple(found.values())
 
 
@@ -186,13 +186,18 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
     goal = Retrieved(query, how=how).goal
     idea = query.opponent_idea
     found: dict[Strategy, tuple[Argument, ...]] = {}
-    seen: set[str] = set(how.excluded)
+    # A collection can have one text under several ids.
+    seen: set[str] = set()
 
-    def take(field: str, words: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
-        hits = index.search(field, words, count + how.spare)
+    def take(field: str, query: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
+        hits = index.search(field, query, count + how.spare)
         arguments = [with_path(hit.argument, path) for hit in hits]
         if how.spare:
-            arguments = [one for one in arguments if one.id not in seen]
+            new: dict[str, Argument] = {}
+            for one in arguments:
+                if one.id not in how.excluded and text_key(one) not in seen:
+                    new.setdefault(text_key(one), one)
+            arguments = list(new.values())
             arguments.sort(key=lambda one: bool(missing_context(one.text)))
         return arguments[:count]
 
@@ -211,9 +216,9 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
                     chain = (f"{link.id} {path}", "supports the like of what that attacks")
                     linked = take("supports", link.attacks, PER_LINK, chain)
                 taken.extend(linked)
-                seen |= _ids(linked) if how.spare else set()
+                seen |= _texts(linked) if how.spare else set()
         found[strategy] = tuple(taken)
-        seen |= _ids(taken) if how.spare else set()
+        seen |= _texts(taken) if how.spare else set()
     return Retrieved(query, _clear(found) if how.spare else found, how)
 
 
@@ -228,5 +233,10 @@ def _clear(
     return clear if any(clear.values()) else found
 
 
-def _ids(arguments: Iterable[Argument]) -> set[str]:
-    return {argument.id for argument in arguments}
+def text_key(argument: Argument) -> str:
+    """Return what equal arguments have in common: their text, without case and punctuation."""
+    return " ".join(words(argument.text))
+
+
+def _texts(arguments: Iterable[Argument]) -> set[str]:
+    return {text_key(argument) for argument in arguments}

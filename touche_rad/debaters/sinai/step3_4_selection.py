@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.sinai.step1_plan import Plan
-from touche_rad.debaters.sinai.step2_search import Retrieved
+from touche_rad.debaters.sinai.step2_search import Retrieved, text_key
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line, Page
 from touche_rad.models.prompts import Thesis, render_dialogue
@@ -302,8 +302,8 @@ def _numbered(found: Sequence[Retrieved]) -> tuple[list[_Shown], list[Argument]]
         shown = _Shown(one.query.opponent_idea, {})
         for strategy in sorted(one.by, key=lambda strategy: strategy == "TEXT"):
             for argument in one.by[strategy]:
-                if argument.id not in listed:
-                    listed[argument.id] = argument
+                if text_key(argument) not in listed:
+                    listed[text_key(argument)] = argument
                     group = shown.groups.setdefault(one.meanings[strategy], [])
                     group.append((len(listed), argument))
         if shown.groups:

@@ -89,5 +89,8 @@ async def write_response(
     if count_words(content) > words:
         content = cut_to_words(content, words)
     given = [one.argument for one in selected]
-    named = matched(written.arguments, given) if isinstance(written, Written) else []
-    return content, named or used(content, given)
+    if isinstance(written, Written):
+        named = matched(written.arguments, given)
+        if named or not written.arguments:  # an empty list says that it used none
+            return content, named
+    return content, used(content, given)

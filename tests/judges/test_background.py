@@ -1,0 +1,56 @@
+"""What panels are told beside the debate: never the user's own opening post."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.models.by_schema import filling, prompt_of
+from tests.models.scripted import serving
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+POST = "I have kept parrots for twenty years and I know what a cage does."
+
+
+def prompts_of(source: Path, panel: str, out: Path) -> list[str]:
+    with serving() as server:
+        filling(server)
+        ended = touche_rad(
+            "judge", source, "-j", panel, "-m", f"{server.url}#tiny", "-o", out, "-q"
+        )
+        assert ended.code == 0, ended.err
+        return [prompt_of(body) for body in server.asked]
+
+
+@pytest.mark.parametrize("panel", ["debatrix", "debgraph", "inspirescore"])
+def test_the_description_of_a_debate_of_the_task_is_no_background(
+    panel: str, tmp_path: Path
+) -> None:
+    record = json.loads(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0])
+    record["simulation"]["configuration"]["topic"]["description"] = POST
+    source = tmp_path / "debates.jsonl"
+    source.write_text(json.dumps(record) + "\n")
+    prompts = prompts_of(source, panel, tmp_path / "out.jsonl")
+    assert prompts
+    for prompt in prompts:
+        before = prompt.partition(POST)[0]
+        assert "ackground" not in before.rpartition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("panel", "shown"),
+    [("debgraph", True), ("debgraph(profile=paper)", False), ("debatrix", True)],
+)
+def test_background_of_a_contest_is_capped_and_not_in_debgraph_as_published(
+    panel: str, shown: bool, tmp_path: Path
+) -> None:
+    contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
+    contest["info"] = "An info slide. " * 2_000
+    source = tmp_path / "contests.jsonl"
+    source.write_text(json.dumps(contest) + "\n")
+    prompts = prompts_of(source, panel, tmp_path / "out.jsonl")
+    assert any("An info slide." in prompt for prompt in prompts) == shown
+    assert max(prompt.count("An info slide.") for prompt in prompts) < 300
