@@ -160,7 +160,13 @@ class ExamplesOptions:
     labels: Annotated[Path, opt.argument("LABELS")]
     output: Annotated[Path, opt.output("Examples to write.", checked=True)]
     replace: opt.Replace = False
-    count: Annotated[int, opt.option("Examples per maxim and label.")] = 5
+    count: Annotated[int, opt.option("Examples per maxim and label.")] = 10
+    select: Annotated[
+        Literal["random", "hard"],
+        opt.option(
+            'Draw them, or take those that the judge "grounded" gets wrong and that differ.'
+        ),
+    ] = "random"
     seed: opt.Seed = 0
     quiet: opt.Quiet = False
 
@@ -168,20 +174,20 @@ class ExamplesOptions:
 @opt.command(
     "examples",
     "train examples touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o examples.jsonl",
-    "train examples debates.jsonl labels.jsonl -o few.jsonl --count 1",
+    "train examples debates.jsonl labels.jsonl -o hard.jsonl --count 1 --select hard",
     "train examples debates.jsonl labels.jsonl -o other.jsonl --seed 7",
     group=train_command,
 )
 def examples(options: ExamplesOptions) -> None:
     """Select the examples that SINAI's judges show to a model from labelled debates.
 
-    Each maxim gets as many positive as negative examples: those that the judge "grounded" gets
-    wrong and that differ most. Use them with -j 'fsl1(examples=FILE)'.
+    Each maxim gets a set of its own, with as many positive as negative examples. Use them with
+    -j 'fsl1(examples=FILE)'.
     """
     from touche_rad.plugins import trainer
 
     output, inputs = options.output, [options.debates, options.labels]
-    settings = {"count": options.count, "seed": options.seed}
+    settings = {"count": options.count, "seed": options.seed, "select": options.select}
     result = trainer("examples")(*inputs, output, **settings)
     _print_result(
         result,

@@ -66,6 +66,8 @@ class Example(BaseModel):
     debate: str = ""
     turn: int | None = None
     """Where the example comes from: the debate's id, and the number of the turn from 1."""
+    before: tuple[str, ...] = ()
+    """The earlier messages of the conversation, one line each."""
     user: str = Field(min_length=1)
     system: str = Field(min_length=1)
     arguments: tuple[str, ...] = ()
@@ -140,7 +142,10 @@ class _SinaiJudge:
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
         self.model: Model = services.need_model("a judge of SINAI's")
-        pool = examples(options.examples)
+        pool = [
+            one.model_copy(update={"arguments": one.arguments[: options.shown or None]})
+            for one in examples(options.examples)
+        ]
         self._examples: dict[Maxim, list[Example]] = {}
         self._analysed: dict[Maxim, dict[str, list[Example]]] = {}
         for maxim in Maxim:
@@ -163,7 +168,7 @@ class _SinaiJudge:
         """Judge the last response."""
         if debate.last.response is None:
             return _no_verdicts("the last turn has no response")
-        case = {"before": _before(debate), **_shown(debate.last, self.options.shown)}
+        case = {"before": before(debate), **_shown(debate.last, self.options.shown)}
         if self.options.per == "maxim":
             return await self._by_maxim(case)
         try:
@@ -326,7 +331,7 @@ def _each_once(
     return texts, labels
 
 
-def _before(debate: Debate) -> list[str]:
+def before(debate: Debate) -> list[str]:
     """Return the conversation before the last response, one line per message."""
     return render_dialogue(
         debate, user="User", system="System", last_response=False, max_letters=LONGEST

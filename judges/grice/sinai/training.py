@@ -1,20 +1,22 @@
 """`touche-rad train examples`: select labelled turns as examples for prompts.
 
-For each maxim, as many yes as no are selected (balance). The next example is always the turn with
-the largest sum of a model-free judge's error (disagreement) and the distance of its words to the
-examples selected before (diversity). Each example names its debate and turn, so that
-`touche-rad score --exclude` can leave it out.
+Each maxim has a set of its own, with as many yes as no. `random` draws them, as the paper does.
+`hard` selects the turn with the largest sum of a model-free judge's error (disagreement) and the
+distance of its words to the examples selected before (diversity). Each example names its debate and
+turn, so that `touche-rad score --exclude` can leave it out.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import random
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from judges.grice.sinai.judge import EXAMPLES_FORMAT, SHOWN, texts
+from judges.grice.sinai.judge import EXAMPLES_FORMAT, LONGEST, before, texts
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
@@ -61,37 +63,46 @@ def train_examples(
     labels: Path,
     out: Path,
     *,
-    count: int = 5,
+    count: int = 10,
     seed: int = 0,
+    select: Literal["random", "hard"] = "random",
     rules: str = "grounded",
 ) -> Mapping[str, Any]:
     """Select examples, write them to a file, and return their numbers."""
-    free: Any = find("judge", rules).make(Services(seed=seed))
+    free: Any = find("judge", rules).make(Services(seed=seed)) if select == "hard" else None
     candidates = [
         _candidate(turn, free)
         for turn in labelled(debates, labels)
         if len(clean(turn.view.last.utterance).split()) <= _MOST_WORDS
     ]
+    rng = random.Random(seed)
     selected: dict[int, _Candidate] = {}
+    maxims: dict[int, set[Maxim]] = defaultdict(set)
     numbers: dict[str, dict[str, int]] = {}
     for maxim in Maxim:
         numbers[maxim.value] = {}
         for label, value in (("yes", 1), ("no", 0)):
             fitting = [one for one in candidates if one.turn.labels.get(maxim) == value]
-            picked = _select(fitting, maxim, list(selected.values()), count)
+            others = list(selected.values())
+            if select == "random":
+                picked = _draw(fitting, others, count, rng)
+            else:
+                picked = _select(fitting, maxim, others, count)
             numbers[maxim.value][label] = len(picked)
             selected |= {id(one): one for one in picked}
+            for one in picked:
+                maxims[id(one)] |= {maxim} if select == "random" else set(Maxim)
     with files.atomic_write(out) as stream:
-        for one in selected.values():
-            stream.write(json.dumps(_example(one.turn), ensure_ascii=False) + "\n")
+        for key, one in selected.items():
+            stream.write(json.dumps(_example(one.turn, maxims[key]), ensure_ascii=False) + "\n")
     return {"examples": len(selected), "of": len(candidates), "by maxim": numbers}
 
 
-def _candidate(turn: Labelled, free: Any) -> _Candidate:
-    verdicts = free.judge(turn.view)
+def _candidate(turn: Labelled, free: Any | None) -> _Candidate:
+    verdicts = free.judge(turn.view) if free is not None else {}
     wrong = {
-        maxim: abs(float(verdicts[maxim].score or 0.0) - label)
-        for maxim in Maxim
+        maxim: abs(float(verdict.score or 0.0) - label)
+        for maxim, verdict in verdicts.items()
         if (label := turn.labels.get(maxim)) is not None
     }
     response = turn.view.last.response
@@ -100,14 +111,24 @@ def _candidate(turn: Labelled, free: Any) -> _Candidate:
     return _Candidate(turn, frozenset(content_words(said)), wrong)
 
 
+def _draw(
+    fitting: Sequence[_Candidate], others: Sequence[_Candidate], count: int, rng: random.Random
+) -> list[_Candidate]:
+    """Draw examples; those of other maxims only if there are too few others."""
+    new = [one for one in fitting if one not in others]
+    drawn = rng.sample(new, min(count, len(new)))
+    used = [one for one in fitting if one in others]
+    return [*drawn, *rng.sample(used, min(count - len(drawn), len(used)))]
+
+
 def _select(
-    fitting: Sequence[_Candidate], maxim: Maxim, before: Sequence[_Candidate], count: int
+    fitting: Sequence[_Candidate], maxim: Maxim, others: Sequence[_Candidate], count: int
 ) -> list[_Candidate]:
     """Select examples; first those that were selected for another maxim."""
-    picked = [one for one in before if one in fitting][:count]
+    picked = [one for one in others if one in fitting][:count]
     left = [one for one in fitting if one not in picked]
     while left and len(picked) < count:
-        best = max(left, key=lambda one: one.wrong[maxim] + _distance(one, [*before, *picked]))
+        best = max(left, key=lambda one: one.wrong[maxim] + _distance(one, [*others, *picked]))
         picked.append(best)
         left.remove(best)
     return picked
@@ -124,19 +145,21 @@ def _distance(one: _Candidate, others: Sequence[_Candidate]) -> float:
     )
 
 
-def _example(turn: Labelled) -> dict[str, Any]:
+def _example(turn: Labelled, maxims: Collection[Maxim]) -> dict[str, Any]:
+    """Return the record of an example, with its labels on the maxims that it is an example of."""
     response = turn.view.last.response
     assert response is not None
     return {
         "format": EXAMPLES_FORMAT,
         "debate": turn.view.key,
         "turn": len(turn.view.turns),
-        "user": clean(turn.view.last.utterance),
-        "system": clean(response.content),
-        "arguments": texts(response.arguments, SHOWN),
+        "before": before(turn.view)[:-1],
+        "user": clean(turn.view.last.utterance)[:LONGEST],
+        "system": clean(response.content)[:LONGEST],
+        "arguments": texts(response.arguments, 0),
         "labels": {
             maxim.value: "yes" if label else "no"
             for maxim in Maxim
-            if (label := turn.labels.get(maxim)) is not None
+            if maxim in maxims and (label := turn.labels.get(maxim)) is not None
         },
     }

@@ -1,0 +1,65 @@
+"""`train examples`: a set of its own for each maxim, drawn by the seed."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from tests.models.by_schema import filling, prompt_of
+from tests.models.scripted import serving
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+DEBATES, LABELS = demo_file("debates.jsonl"), demo_file("labels.jsonl")
+
+
+def drawn(folder: Path, *words: str) -> list[dict[str, Any]]:
+    out = folder / f"{len(list(folder.iterdir()))}.jsonl"
+    ended = touche_rad("train", "examples", DEBATES, LABELS, "-o", out, *words)
+    assert ended.code == 0, ended.err
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def of(examples: list[dict[str, Any]], maxim: str, label: str) -> set[tuple[str, int]]:
+    return {(one["debate"], one["turn"]) for one in examples if one["labels"].get(maxim) == label}
+
+
+def test_each_maxim_has_a_balanced_set_of_its_own(tmp_path: Path) -> None:
+    examples = drawn(tmp_path, "--count", "3")
+    sets = {
+        maxim: of(examples, maxim, "yes") | of(examples, maxim, "no")
+        for maxim in ("quantity", "quality", "relation", "manner")
+    }
+    assert {maxim: len(places) for maxim, places in sets.items()} == dict.fromkeys(sets, 6)
+    assert not any(one & other for one, other in combinations(sets.values(), 2))
+    later = next(one for one in examples if one["turn"] > 1)
+    assert len(later["before"]) == 2 * (later["turn"] - 1)
+
+
+def test_the_seed_decides_which(tmp_path: Path) -> None:
+    one, same, other = drawn(tmp_path), drawn(tmp_path), drawn(tmp_path, "--seed", "7")
+    assert one == same != other
+
+
+def test_hard_ones_can_be_taken_instead(tmp_path: Path) -> None:
+    hard = drawn(tmp_path, "--select", "hard", "--count", "1")
+    assert hard != drawn(tmp_path, "--count", "1")
+    assert all(len(one["labels"]) > 1 for one in hard)
+
+
+def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name(
+    tmp_path: Path,
+) -> None:
+    drawn(tmp_path, "--count", "1")
+    for judge, first in (("fsl1", "yes"), ("fsl2", "no")):
+        with serving() as server:
+            filling(server)
+            call = ("judge", DEBATES, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
+            out = tmp_path / f"{judge}.out"
+            assert touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q").code == 0
+            prompt = prompt_of(server.asked[0])
+        verdicts = prompt[prompt.index("Verdicts on the examples:") :].splitlines()[1:5]
+        assert all(line.split()[4].rstrip(",") == first for line in verdicts)
+        assert "System: " in prompt
