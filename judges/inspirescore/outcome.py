@@ -169,7 +169,11 @@ def _details(
         "profile": options.profile,
         "total": options.total,
         "compared_on": list(compared),
-        "evidence": {"sources": list(sources), "faults": list(findings.search_faults)},
+        "evidence": {
+            # Without a source, facts are judged from the model's own knowledge.
+            "sources": list(sources) or ["the model's own knowledge"],
+            "faults": list(findings.search_faults),
+        },
         "logic": _agreement(findings, options),
         "subjective": [
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from typing import ClassVar, Final
 
@@ -19,6 +20,8 @@ from retrieval.web import web_search
 from touche_rad.contest import Contest, Outcome
 from touche_rad.plugins import Services
 from touche_rad.text import clean
+
+log = logging.getLogger("touche_rad")
 
 LONGEST_INFO: Final = 2_000
 """Characters of the motion and of the background information."""
@@ -39,6 +42,12 @@ class InspireScore:
         self.model = services.need_model("panel inspirescore")
         index = services.index if "index" in options.sources else None
         web = web_search(options.web) if "web" in options.sources else None
+        judges_facts = "fact_authenticity" in options.selected and not options.given_evidence
+        if judges_facts and index is None and web is None:
+            log.warning(
+                "inspirescore has no source of evidence: facts are judged from the model's own "
+                "knowledge (-O web=URL names a SearXNG server or a folder of texts)"
+            )
         self._facts = FactChecker(self.model, Evidence(index, web, options), options)
         solves = options.logic == "solver" or (options.cross_check and solver_is_installed())
         self._logic = LogicChecker(self.model, Solver() if solves else None, options)

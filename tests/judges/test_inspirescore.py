@@ -538,7 +538,7 @@ def test_the_argument_index_is_searched_only_on_request(server: Scripted) -> Non
     index.broken = True
     outcome = judged(server, index=index, dimensions="FA")
     assert outcome.reason == ""
-    assert as_json(outcome)["details"]["evidence"]["sources"] == []
+    assert as_json(outcome)["details"]["evidence"]["sources"] == ["the model's own knowledge"]
     assert "\n- queries: " not in prompts(server, "Facts")[0]
 
 

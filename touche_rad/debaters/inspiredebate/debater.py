@@ -64,6 +64,7 @@ class InspireDebate:
         shows: Shows = Field("argument", description="the response; both: reasoning and argument")
         repeat: bool = Field(False, description="may cite an argument again")
         retrieval: bool = setting(True, description="evidence in the prompt")
+        arguments: bool = setting(True, description="search the index; false: only the web")
         field: search.Field = setting("attacks", description="the field that is searched")
         message: bool = setting(True, description="search for the message and the topic too")
         per_term: int = setting(3, ge=1, le=20, description="hits of each search")
@@ -175,10 +176,9 @@ class InspireDebate:
         def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
             return search.arguments_for(self.index, queries, options.per_term, excluded=before)
 
-        indexed = await anyio.to_thread.run_sync(
-            arguments, self._queries(debate, terms), abandon_on_cancel=True
-        )
-        if not indexed:
+        queries = self._queries(debate, terms) if options.arguments else []
+        indexed = await anyio.to_thread.run_sync(arguments, queries, abandon_on_cancel=True)
+        if not indexed and options.arguments:
             own = [(options.field, query) for query in own_words(debate)]
             indexed = await anyio.to_thread.run_sync(arguments, own, abandon_on_cancel=True)
         pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Protocol
 from pydantic import BaseModel, Field
 
 from touche_rad.debaters.rdebater.turn import Allowance, neutral_values
-from touche_rad.debaters.rdebater.writing import Brief, Candidate, speech
+from touche_rad.debaters.rdebater.writing import Brief, Candidate, speech, tokens_for
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Line, Paragraph
@@ -195,7 +195,12 @@ class SeparateAgents:
             candidate=candidate.text,
         )
         schema = speech(Modified, self._brief.words)
-        answer: Modified = await self._model.ask(messages, schema, step="rdebater.modification")
+        answer: Modified = await self._model.ask(
+            messages,
+            schema,
+            step="rdebater.modification",
+            max_tokens=tokens_for(self._brief.words),
+        )
         return Candidate(clean(answer.utterance), candidate.named)
 
 
@@ -233,7 +238,7 @@ class MergedAgents:
             speech(Check, brief.words, brief.cited, len(brief.evidence)) if revise else Assessment,
             step="rdebater.check",
             shorten=drop_oldest(prompt, "dialogue", values),
-            max_tokens=CHECK_TOKENS,
+            max_tokens=max(CHECK_TOKENS, 2 * tokens_for(brief.words) - 700),
         )
         self._next = None
         if isinstance(answer, Check):

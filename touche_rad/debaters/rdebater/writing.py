@@ -104,6 +104,11 @@ def speech(schema: type[BaseModel], words: int, cited: int = 0, shown: int = 0) 
     return create_model(schema.__name__, __base__=schema, **fields)
 
 
+def tokens_for(words: int) -> int:
+    """Return the token limit of a text of so many words, with its JSON form."""
+    return max(1_024, 700 + 2 * words)
+
+
 async def draft(model: Model, brief: Brief) -> Candidate:
     """Ask for the first candidate."""
     prompt = Prompt.load(__package__, "draft")
@@ -123,6 +128,7 @@ async def draft(model: Model, brief: Brief) -> Candidate:
         prompt.messages(**values),
         speech(Draft, brief.words, brief.cited, len(texts)),
         step="rdebater.draft",
+        max_tokens=tokens_for(brief.words),
         shorten=drop_oldest(prompt, "dialogue", values),
     )
     return Candidate(clean(answer.utterance), brief.named(answer.numbers))
@@ -148,6 +154,7 @@ async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) 
         prompt.messages(**values),
         speech(Plain, words),
         step="rdebater.baseline",
+        max_tokens=tokens_for(words),
         shorten=drop_oldest(prompt, "dialogue", values),
     )
     return clean(answer.utterance)
