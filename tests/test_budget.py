@@ -29,7 +29,7 @@ def lines(files: Iterable[Path]) -> int:
 @pytest.mark.parametrize(
     ("folders", "endings", "most"),
     [
-        (PRODUCT, (".py",), 58_000),
+        (PRODUCT, (".py",), 58_100),
         (PRODUCT, (".js", ".css"), 1_600),
         (("tests",), (".py",), 44_500),
         (("benchmarks",), (".py",), 2_500),

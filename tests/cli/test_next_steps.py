@@ -47,14 +47,6 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     assert (folder / "runs.evaluations.html").is_file()
 
 
-def test_the_next_step_of_responses_is_to_judge_them(claims: Path) -> None:
-    out = claims.parent / "responses.jsonl"
-    made = touche_rad("respond", DEBATES, "-i", "demo", "--last-only", "-d", "verbatim", "-o", out)
-    assert made.code == 0, made.err
-    judge, index = _next(made.err)
-    assert (touche_rad(*judge).code, index[0]) == (0, "index")
-
-
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:
     arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "arguments.jsonl").write_text("".join(arguments[:-1]))

@@ -328,7 +328,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
 
 def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad import files
-    from touche_rad.cli.tournament_run import make_entrants
+    from touche_rad.cli.tournament import make_entrants
     from touche_rad.contests import two_sides
     from touche_rad.runs.runner import identity_of
 
