@@ -47,12 +47,6 @@ def test_the_user_can_choose_the_file_the_flag_or_the_variable(
     assert len(stranger.asked) >= 3
 
 
-def test_without_a_key_the_file_is_used(stranger: Scripted, tmp_path: Path) -> None:
-    (tmp_path / "touche-rad.toml").write_text(f'model = "{stranger.url}#m"\n')
-    touche_rad(*SAY, cwd=tmp_path)
-    assert stranger.asked
-
-
 def test_an_index_of_a_found_file_gets_no_password(tmp_path: Path) -> None:
     (tmp_path / "touche-rad.toml").write_text(
         'index = "elasticsearch:http://stranger.example/arguments"\n'

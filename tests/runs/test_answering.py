@@ -352,22 +352,3 @@ def test_a_call_that_hangs_does_not_stop_those_behind_it() -> None:
         return given
 
     assert anyio.run(work) == list(range(500))
-
-
-def test_results_of_quick_calls_come_while_others_are_made() -> None:
-    together, made = calls.Calls(at_once=10_000), 0
-
-    def count() -> int:
-        nonlocal made
-        made += 1
-        time.sleep(0.0005)
-        return made
-
-    async def work() -> int:
-        waiting = [asyncio.create_task(together(count)) for _ in range(300)]
-        first = await waiting[0]
-        before = made
-        await asyncio.gather(*waiting)
-        return before - first
-
-    assert anyio.run(work) < 299

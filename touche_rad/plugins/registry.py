@@ -314,6 +314,9 @@ _decorated: dict[tuple[Kind, str], Plugin] = {}
 
 def _register(kind: Kind, name: str, needs: Sequence[str]) -> Callable[[C], C]:
     def register(plugin: C) -> C:
+        # A fallback, and what a run's tag names, must be what we ship.
+        if name in _installed(kind, tuple(sys.path)):
+            raise UserError(f"there is a {kind} {name!r} already: choose another name")
         plugin.needs = tuple(needs) or getattr(plugin, "needs", ())  # type: ignore[attr-defined]
         _decorated[kind, name] = Plugin(kind, name, plugin.__module__, lambda: plugin)
         return plugin
@@ -347,7 +350,7 @@ def index_backend(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
 
 
 def registered(kind: Kind) -> dict[str, Plugin]:
-    """Return all plugins of a kind by name; decorated plugins replace installed ones."""
+    """Return all plugins of a kind by name."""
     found = dict(_installed(kind, tuple(sys.path)))
     found |= {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
     return dict(sorted(found.items()))

@@ -268,7 +268,9 @@ class CachedJudge:
         """Return the verdicts on the last response of a view."""
         key = view_key(view)
         if key not in self._tasks:
-            self._tasks[key] = asyncio.ensure_future(self._ask(view))
+            task = self._tasks[key] = asyncio.ensure_future(self._ask(view))
+            # If the run stops, nobody waits for it, and asyncio would print its error.
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():
                 self._tasks.popitem(last=False)
         # Shielded: a client that closes its connection must not cancel it for the others.
