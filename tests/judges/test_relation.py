@@ -119,7 +119,7 @@ def test_an_argument_turned_around_fails_however_firmly_it_is_tied(user):
     assert not relation(turned, user).yes
 
 
-def test_what_a_cited_argument_attacks_is_evidence():
+def test_what_a_cited_argument_attacks_changes_no_verdict():
     def score(attacks: str) -> float:
         argument = Argument(id="1", text="Keepers hide food.", attacks=attacks)
         answered = Turn(
@@ -127,7 +127,7 @@ def test_what_a_cited_argument_attacks_is_evidence():
         )
         return judge().judge(Debate(turns=(answered,)))[Maxim.RELATION].score
 
-    assert score("Animals suffer in cages, so zoos should be closed.") > score("") + 0.1
+    assert score("Animals suffer in cages, so zoos should be closed.") == score("")
 
 
 LIONS = "The lions starve behind rusty iron bars in winter."

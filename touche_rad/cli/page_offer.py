@@ -79,7 +79,10 @@ class Also:
         for other in self._judges:
             judges.setdefault(other.tag, cache(partial(other.make, services)))
         is_demo, examples = _demo(services)
-        return Offer(debaters, judges, [DEMO_NOTICE] if is_demo else [], examples)
+        notices = [DEMO_NOTICE] if is_demo else []
+        if services.model is None:
+            notices.append(f"{prepare.SIDE_UNKNOWN[0].upper()}{prepare.SIDE_UNKNOWN[1:]}.")
+        return Offer(debaters, judges, notices, examples)
 
 
 def _demo(services: Services) -> tuple[bool, list[str]]:

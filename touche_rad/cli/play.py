@@ -149,6 +149,8 @@ def _respond_on_screen(options: RespondOptions) -> int:
         say(f"{WARNING}{notice}")
     if result.fallback is None or not options.strict:
         _print_answer(result, as_json=options.as_json)
+        if model is None and debater.plugin.uses_model and sys.stdout.isatty():
+            say(f"note: {prepare.SIDE_UNKNOWN}", quiet=options.quiet)
     return 1 if result.fallback is not None else 0
 
 

@@ -25,6 +25,9 @@ MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
 NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments: -i demo"
 _ALONE, _WITH_MODEL = 4, 64
 """Debates at a time: where this machine does the work, and where a server does."""
+SIDE_UNKNOWN: Final = (
+    "without a language model, an answer can be on the wrong side: add -m URL#MODEL"
+)
 DEMO_INDEX: Final = (
     "the index is the demo collection, on 18 topics only: not fit to hand in; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"

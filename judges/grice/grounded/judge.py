@@ -337,7 +337,7 @@ class GroundedJudge:
     """Checks each sentence against the cited arguments; other maxims use readable features.
 
     It sees what the official annotators saw: the conversation up to the response, and the texts of
-    the first two arguments. For Relation it also uses what the arguments attack, if it is given.
+    the first two arguments.
     """
 
     class Options(plugins.Options):

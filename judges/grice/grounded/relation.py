@@ -142,17 +142,22 @@ _LONGEST = 60
 
 
 def judge_relation(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
-    """Score whether the response answers the user and argues against the last message."""
+    """Score whether the response answers the user; it cannot see on which side it argues."""
     if not scene.response.tokens:
         return EMPTY
     features = relation_features(scene, found)
-    return weighted_verdict(features, weights, "it has little to do with the user's last message")
+    verdict = weighted_verdict(
+        features, weights, "it has little to do with the user's last message"
+    )
+    if not verdict.yes:
+        return verdict
+    return verdict.model_copy(update={"rationale": f"{verdict.rationale}; the side is not checked"})
 
 
 def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
     """Return the features, each from 0 to 1."""
     said, users = _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
-    target, given_in = overlap(all_senses(scene.targets), users), conceding_sentence(scene, found)
+    given_in = conceding_sentence(scene, found)
     shared = ", ".join(_shared_words(scene, users)[:4])
     opening = quote_short(scene.sentences[0].text)
     on_topic = f"on the user's topic: {shared}" if shared else "on the user's topic"
@@ -161,10 +166,6 @@ def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
             "topic",
             max(overlap(said, users), answers_repeat_request(scene)),
             f"{opening} is {on_topic}",
-        ),
-        Feature("target", target, "a cited argument attacks what the user says"),
-        Feature(
-            "untold", float(not scene.targets), "it is unknown what the cited arguments attack"
         ),
         Feature(
             "adrift",
@@ -201,8 +202,8 @@ def _shared_words(scene: Scene, users: frozenset[str]) -> list[str]:
 
 
 def _brought(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
-    """Return the senses of the response, of its sources, and of what these attack."""
-    return all_senses((scene.response, *scene.targets, *_rested_on(scene, found)))
+    """Return the senses of the response and of its sources."""
+    return all_senses((scene.response, *_rested_on(scene, found)))
 
 
 def ignores_new_topic(scene: Scene, said: frozenset[str]) -> float:

@@ -42,8 +42,6 @@ class Scene:
     """Texts of the arguments that earlier responses cited."""
     sources: tuple[Passage, ...]
     """Texts of the cited arguments."""
-    targets: tuple[Passage, ...]
-    """Claims that these arguments attack, if known; annotators did not see them."""
 
 
 def read_scene(debate: Debate, response: Response, *, all_arguments: bool = False) -> Scene:
@@ -67,7 +65,6 @@ def read_scene(debate: Debate, response: Response, *, all_arguments: bool = Fals
         systems_before=tuple(read_passage(answer.content) for answer in answers),
         cited_before=tuple(map(read_passage, dict.fromkeys(used))),
         sources=sources,
-        targets=tuple(read_passage(argument.attacks) for argument in cited if argument.attacks),
     )
 
 
