@@ -163,9 +163,12 @@ class JudgeCalls:
         return await self._score(f"a speech, {new.title}", answer.comment)
 
     async def analyse_debate(
-        self, past: Sequence[Entry], *, decide: bool = True
+        self, past: Sequence[Entry], *, raw: bool = False, decide: bool = True
     ) -> tuple[str, DebateVerdict | None]:
-        """Analyse the debate from its analyses; with the verdict, if one call asks for both."""
+        """Analyse the debate from its analyses, or with `raw` from its speeches.
+
+        The result has the verdict, too, if one call asks for both.
+        """
         whole = decide and not self.separate
         schema = self._schema(analysed=True) if whole else Analysis
         answer = await self._ask(
@@ -173,6 +176,7 @@ class JudgeCalls:
             schema,
             "past",
             past=past,
+            raw=raw,
             decides=self._decides,
             tie_rule=self._tie_rule,
             answer=self._answer(analysed=True) if whole else "",
@@ -197,19 +201,15 @@ class JudgeCalls:
         answer = await self._ask("discuss", Comment, own=own, earlier=earlier)
         return str(answer.comment)
 
-    async def judge_debate(
-        self, *, analysis: str = "", title: str = "", speeches: Sequence[Entry] = ()
-    ) -> DebateVerdict:
-        """Judge the debaters and the winner, by an analysis of the debate or by its speeches."""
+    async def judge_debate(self, *, analysis: str, title: str) -> DebateVerdict:
+        """Judge the debaters and the winner by an analysis of the debate."""
 
         async def ask(schema: type[BaseModel], code: str = "", answer: str = "") -> Any:
             return await self._ask(
                 "verdict",
                 schema,
-                "past",
                 analysis=analysis,
                 title=title,
-                past=speeches,
                 code=code,
                 answer=answer,
                 decides=self._decides,

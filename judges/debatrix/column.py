@@ -40,7 +40,8 @@ class Column:
     """Judges a debate in one dimension.
 
     The context of a speech is the analyses of earlier speeches (`full`), these speeches (`half`)
-    or nothing (`none`). With `direct`, the whole debate is judged in one go, without analyses.
+    or nothing (`none`). With `direct`, the whole debate is analysed and judged in
+    one go.
     """
 
     dimension: Dimension
@@ -50,23 +51,23 @@ class Column:
     async def judge(self, debate: PreparedDebate, *, decide: bool = True) -> ColumnResult:
         """Judge the debate."""
         result = ColumnResult(self.dimension)
-        if self.context == "direct":
-            await self._judge_directly(debate, result)
-            return result
-        analyses = await self.analyse_speeches(debate, result)
+        direct = self.context == "direct"
+        past = debate.speeches if direct else await self.analyse_speeches(debate, result)
         if result.overlong:
             return result
-        if not result.analyses:
+        if not direct and not result.analyses:
             result.reasons.append("no speech could be analysed")
             return result
         try:
             result.analysis, result.verdict = await self.calls.analyse_debate(
-                analyses, decide=decide
+                past, raw=direct, decide=decide or direct
             )
-            if result.verdict is None and decide:
+            if result.verdict is None and (decide or direct):
                 result.verdict = await self.calls.judge_debate(
                     analysis=result.analysis, title="Your analysis of the debate in your dimension"
                 )
+            if direct and result.verdict and result.verdict.comment:
+                result.analysis += f"\n\nOn the winner: {result.verdict.comment}"
         except ModelError as error:
             result.overlong = isinstance(error, PromptTooLong)
             result.reasons.append(f"the debate: {error}")
@@ -112,14 +113,3 @@ class Column:
             result.marks[place] = await self.calls.judge_speech(new, analysis)
         except ModelError as error:
             result.reasons.append(f"speech {new.number}: {error}")
-
-    async def _judge_directly(self, debate: PreparedDebate, result: ColumnResult) -> None:
-        try:
-            result.verdict = await self.calls.judge_debate(speeches=debate.speeches)
-        except ModelError as error:
-            result.overlong = isinstance(error, PromptTooLong)
-            result.reasons.append(f"the debate: {error}")
-            return
-        result.analysis = "\n".join(
-            f"{code}: {mark.comment}" for code, mark in result.verdict.marks.items() if mark.comment
-        )

@@ -258,8 +258,8 @@ def test_none_looks_back_on_nothing(server: Scripted) -> None:
     assert len(asked(server)) == 7
 
 
-@pytest.mark.parametrize(("profile", "calls"), [("lean", 1), ("paper", 2 * 2 + 2)])
-def test_direct_judges_by_the_whole_debate_at_once(
+@pytest.mark.parametrize(("profile", "calls"), [("lean", 1), ("paper", 1 + 2 * 2 + 2)])
+def test_direct_analyses_and_judges_the_whole_debate_at_once(
     server: Scripted, profile: str, calls: int
 ) -> None:
     outcome = judged(server, SIX, context="direct", columns="single", profile=profile)
@@ -271,7 +271,9 @@ def test_direct_judges_by_the_whole_debate_at_once(
 
 def test_direct_in_dimensions_still_meets_in_a_panel(server: Scripted) -> None:
     judged(server, SIX, context="direct", **ALL_FOUR)
-    assert Counter(step(told) for told in asked(server)) == {"verdict": 4, "summary": 1}
+    assert Counter(step(told) for told in asked(server)) == {"debate": 4, "summary": 1}
+    (summary,) = asked(server, "summary")
+    assert summary.count("On the winner: ") == 4
 
 
 def test_in_a_discussion_each_knows_what_was_said(server: Scripted) -> None:
