@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.by_schema import filling
+from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
 from tests.terminal import touche_rad
 
@@ -36,6 +36,10 @@ def _played(tmp_path: Path) -> Path:
             *("--rounds", str(ROUNDS), "-m", f"{server.url}#tiny", "-o", out, "-q"),
         )
     assert ended.code == 0, ended.err
+    openings = [text for text in map(prompt_of, server.asked) if "You speak first" in text]
+    # Before the first speech there is no opponent and no earlier turn that a prompt could mean.
+    assert len(openings) == len(CLAIMS)
+    assert not any("opponent" in text.lower() or "You claim" in text for text in openings)
     return out
 
 

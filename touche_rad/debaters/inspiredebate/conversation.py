@@ -65,6 +65,7 @@ def conversation(
         retrieval=retrieval,
         names_evidence=names_evidence,
         cited=most_cited,
+        opening=opens(debate),
     )
     (question,) = Prompt.load(__package__, "turn").messages(
         messages=_unanswered(debate),
