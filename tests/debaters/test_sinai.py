@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -339,17 +338,6 @@ def test_step_one_is_shown_every_choice_with_its_meaning(server: Scripted) -> No
 def test_step_two_is_told_the_strategy_its_meaning_and_why(server: Scripted) -> None:
     answer(server, profile="paper")
     (told,) = prompts(server, "Searches")
-    for element in (
-        "SEARCH_1",
-        "opponent_idea",
-        "field_to_look",
-        "SUPPORT",
-        "ATTACK",
-        "at most 3",
-        "justification",
-        "You defend: ",
-    ):
-        assert element in told
     assert '"Principled": question the principles or assumptions' in told
     assert told.rstrip().endswith("APPROACH-REASON")
 
@@ -365,12 +353,18 @@ def test_an_attack_query_makes_five_searches_and_finds_six(server: Scripted) -> 
     assert all(words == IDEA for _, words, k in index.searched if k == 2)
 
 
-def test_a_support_query_chains_the_attacks(server: Scripted) -> None:
+def test_a_support_query_of_section_two_chains_what_attacks_the_idea(server: Scripted) -> None:
     index = Recorded()
     answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA, "SUPPORT")}})
-    answer(server, index=index, profile="paper")
+    answer(server, index=index, profile="paper-text")
     fields = [(field, k) for field, _, k in index.searched]
-    assert fields == [("text", 2), ("attacks", 2), ("attacks", 1), ("attacks", 1), ("supports", 2)]
+    assert fields == [
+        ("text", 2),
+        ("attacks", 2),
+        ("supports", 1),
+        ("supports", 1),
+        ("supports", 2),
+    ]
 
 
 def test_a_citation_tells_how_it_was_reached(server: Scripted) -> None:
@@ -384,22 +378,43 @@ def test_a_citation_tells_how_it_was_reached(server: Scripted) -> None:
     assert all(told.values())
 
 
-def test_step_three_says_what_a_support_query_found(server: Scripted) -> None:
+@pytest.mark.parametrize(
+    ("profile", "attack", "support", "use", "aspect"),
+    [
+        (
+            "paper",
+            "arguments against the idea",
+            "arguments that attack arguments for the idea",
+            "to find what attacks these arguments",
+            f'against the idea "{IDEA}"',
+        ),
+        (
+            "paper-text",
+            "arguments that support what arguments against the idea attack",
+            "arguments for the idea",
+            "so that you know what speaks for the opponent",
+            f"SUPPORT to {IDEA}",
+        ),
+    ],
+)
+def test_the_prompts_say_what_a_support_query_finds(
+    server: Scripted, profile: str, attack: str, support: str, use: str, aspect: str
+) -> None:
     answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA, "SUPPORT")}})
-    answer(server, profile="paper")
+    answer(server, profile=profile)
+    assert use in prompts(server, "Searches")[0]
     (told,) = prompts(server, "Best")
-    assert "ATTACK (arguments that attack arguments against the idea):" in told
-    assert "SUPPORT (arguments for the idea):" in told
+    assert f"ATTACK ({attack}):" in told
+    assert f"SUPPORT ({support}):" in told
+    assert f"aspect: {aspect}" in prompts(server, "Choice")[0]
 
 
 def test_the_chain_of_section_two_takes_what_supports_the_attacked_claim(
-    server: Scripted, tmp_path: Path
+    server: Scripted,
 ) -> None:
     index = Recorded()
     answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA)}})
-    profile = tmp_path / "chain.toml"
-    profile.write_text('description = "x"\nextends = "paper"\n[settings]\nchain = "supporters"\n')
-    answer(server, index=index, profile=str(profile))
+    answer(server, index=index, profile="paper-text")
     fields = [(field, k) for field, _, k in index.searched]
     assert fields == [
         ("text", 2),
@@ -425,12 +440,12 @@ def test_close_wording_counts_more_than_a_plan_that_asks_questions(
     assert ("These rules count more than tone and style." in told) is wins
 
 
-def test_a_support_of_the_opponents_idea_is_turned_unless_the_paper_is_meant(
+def test_a_support_of_the_opponents_idea_is_turned_as_in_the_figures(
     server: Scripted,
 ) -> None:
     index = Recorded()
     answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA, "SUPPORT")}})
-    answer(server, index=index, profile="paper", support="turned")
+    answer(server, index=index, profile="paper")
     assert [field for field, _, k in index.searched if k == 1] == ["attacks", "attacks"]
     assert [field for field, _, k in index.searched if k == 2] == ["text", "attacks", "supports"]
 
@@ -452,16 +467,7 @@ def test_step_three_is_shown_six_arguments_by_strategy_and_the_wanted_type(
 def test_step_four_is_shown_what_step_three_kept_with_aspect_and_reason(server: Scripted) -> None:
     answer(server, profile="paper")
     (told,) = prompts(server, "Choice")
-    for element in (
-        "aspect_argument_3",
-        "retrieved_argument_3",
-        "justification_argument_3",
-        f"ATTACK to {IDEA}",
-        f"SUPPORT to {CASH}",
-        ROUNDED,
-        "B-REASON",
-        "You defend: ",
-    ):
+    for element in (f'against the idea "{IDEA}"', f'against the idea "{CASH}"', ROUNDED):
         assert element in told
 
 
@@ -476,11 +482,9 @@ def test_step_five_is_told_tone_style_perspective_and_the_criteria(server: Scrip
         "Quality",
         "Relation",
         "Manner",
-        "Length: at most 60 words",
         f"argument: {CHARITY}",
         "justification: FIRST",
         f"argument: {ROUNDED}",
-        "You defend: ",
     ):
         assert element in told
     assert JARS not in told, "what step 4 left out is not shown"
@@ -621,7 +625,7 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
         "You defend: ",
         "Opponent: ",
         "at most 3",
-        "aspect: ATTACK to ",
+        "aspect: against the idea ",
         "retrieved_arguments:",
         "B-REASON",
         "exact text",
@@ -663,9 +667,8 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("step", ELEMENTS)
 def test_each_prompt_has_every_element_of_its_figure(server: Scripted, step: str) -> None:
     answer(server, profile="paper")
-    for told in prompts(server, step)[:1]:
-        assert [element for element in ELEMENTS[step] if element not in told] == []
-    assert prompts(server, step)
+    told = prompts(server, step)[0]
+    assert [element for element in ELEMENTS[step] if element not in told] == []
 
 
 def test_injected_instructions_stay_in_the_dialogue(server: Scripted) -> None:

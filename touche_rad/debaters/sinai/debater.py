@@ -94,15 +94,16 @@ class Sinai:
     async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""
         count = self.options.queries
+        turned = self.options.support == "turned"
         if self.options.calls == "merged" and self.options.plan:
             try:
-                planned, asked = await outline(self.model, debate, count)
+                planned, asked = await outline(self.model, debate, count, turned=turned)
             except ModelError:
                 planned, asked = FIXED, []
             return planned, asked or [last_message(debate)]
         planned = await self._plan(debate)
         try:
-            asked = await queries(self.model, debate, planned, count)
+            asked = await queries(self.model, debate, planned, count, turned=turned)
         except ModelError:
             asked = [last_message(debate)]
         return planned, asked
@@ -120,7 +121,8 @@ class Sinai:
         """Search for all queries; if they find nothing, for the opponent's last message."""
         options = self.options
         turned = options.support == "turned"
-        if turned:  # SUPPORT and ATTACK queries for the same idea are the same search
+        if turned and options.calls == "merged":
+            # SUPPORT and ATTACK queries for the same idea are the same search.
             asked = distinct(asked)
         cited = frozenset(
             argument.id

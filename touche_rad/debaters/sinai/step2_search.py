@@ -66,11 +66,14 @@ def last_message(debate: Debate) -> Query:
     )
 
 
-async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Query]:
+async def queries(
+    model: Model, debate: Debate, plan: Plan, most: int, *, turned: bool
+) -> list[Query]:
     """Ask for the queries."""
     prompt = Prompt.load(__package__, "queries")
     values = {
         "most": most,
+        "turned": turned,
         "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate),
         "plan": plan,
@@ -90,12 +93,15 @@ def _outline(most: int) -> type[Any]:
     return create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
 
 
-async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
+async def outline(
+    model: Model, debate: Debate, most: int, *, turned: bool
+) -> tuple[Plan, list[Query]]:
     """Ask for the plan and the queries in one call."""
     prompt = Prompt.load(__package__, "outline")
     values = {
         "parameters": parameters(),
         "most": most,
+        "turned": turned,
         "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate),
     }
