@@ -114,7 +114,8 @@ class RayEngine:
         wait = partial(self._ray.wait, running, num_returns=1, timeout=_POLL)
         ready: list[Any] = []
         while not ready:
-            ready, _ = await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
+            # Not abandoned: a wait that is still active when Ray shuts down never ends.
+            ready, _ = await anyio.to_thread.run_sync(wait)
         return ready
 
     def _result(self, reference: Any, block: Block) -> BlockResult | None:
