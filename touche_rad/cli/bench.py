@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -36,25 +36,20 @@ _RESULTS: Final = "results"
 class PlanOptions(opt.Common):
     """The options of the commands that play a plan."""
 
-    index: Annotated[
-        str | None,
-        opt.option(
-            "Argument index, instead of the plan's.", "-i", "--index", metavar="DIR", env=True
-        ),
-    ] = None
-    model: opt.Model = None
-    cache: opt.Cache = None
-    wait: opt.Wait = None
-    trace: opt.Trace = True
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options(None)] = opt.NONE
-    workers: opt.Workers = None
-    strict: opt.Strict = False
-    replace: opt.Replace = False
-    restart: opt.Restart = False
-    trust: Annotated[
-        bool, opt.option("Send keys to the addresses of models and indexes in the plan.")
-    ] = False
-    quiet: opt.Quiet = False
+    index: str | None = opt.option(
+        "Argument index, instead of the plan's.", "-i", "--index", metavar="DIR", env=True
+    )
+    model: str | None = opt.MODEL
+    cache: Path | None = opt.CACHE
+    wait: float | None = opt.WAIT
+    trace: bool = opt.TRACE
+    plugin_options: opt.PluginOptions = opt.plugin_options(None)
+    workers: int | None = opt.WORKERS
+    strict: bool = opt.STRICT
+    replace: bool = opt.REPLACE
+    restart: bool = opt.RESTART
+    trust: bool = opt.flag("Send keys to the addresses of models and indexes in the plan.")
+    quiet: bool = opt.QUIET
 
 
 @click.group("bench", cls=help_text.Group)
@@ -66,41 +61,33 @@ def bench_command() -> None:
 class NewOptions:
     """The options of `bench new`."""
 
-    folder: Annotated[Path, opt.argument("DIR")]
-    claims: Annotated[Path | None, opt.option("Claims to debate. [default: the demo's]")] = None
-    debates: Annotated[
-        Path | None, opt.option("Labelled debates, on which the judges are scored.")
-    ] = None
-    labels: Annotated[
-        Path | None,
-        opt.option("Labels of these debates. [default: the demo's debates and labels]"),
-    ] = None
-    index: opt.Index = None
-    debaters: Annotated[
-        tuple[opt.PluginSpec, ...],
-        opt.plugin(
-            f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
-            "-d",
-            "--debater",
-            kinds=("debater",),
-        ),
-    ] = ()
-    judges: Annotated[
-        tuple[opt.PluginSpec, ...],
-        opt.plugin(
-            f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
-            "-j",
-            "--judge",
-            kinds=("judge",),
-        ),
-    ] = ()
-    users: Annotated[
-        tuple[str, ...],
-        opt.option("A simulated user; repeatable. [default: rules]", "--user", metavar="NAME|URL"),
-    ] = ()
-    turns: Annotated[int, opt.option("User turns per debate.")] = 5
-    replace: opt.Replace = False
-    quiet: opt.Quiet = False
+    folder: Path = opt.argument("DIR")
+    claims: Path | None = opt.option("Claims to debate. [default: the demo's]")
+    debates: Path | None = opt.option("Labelled debates, on which the judges are scored.")
+    labels: Path | None = opt.option(
+        "Labels of these debates. [default: the demo's debates and labels]"
+    )
+    index: str | None = opt.INDEX
+    debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
+        f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
+        "-d",
+        "--debater",
+        kinds=("debater",),
+        default=(),
+    )
+    judges: tuple[opt.PluginSpec, ...] = opt.plugin(
+        f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
+        "-j",
+        "--judge",
+        kinds=("judge",),
+        default=(),
+    )
+    users: tuple[str, ...] = opt.option(
+        "A simulated user; repeatable. [default: rules]", "--user", metavar="NAME|URL", default=()
+    )
+    turns: int = opt.option("User turns per debate.", default=5)
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @opt.command(
@@ -155,11 +142,9 @@ def _data(options: NewOptions) -> dict[str, Path]:
 class RunOptions(PlanOptions):
     """The options of `bench run`."""
 
-    plan: Annotated[Path, opt.argument("DIR|FILE.toml")]
-    output: Annotated[
-        Path | None, opt.output("Folder for the results. [default: DIR/results]", "DIR")
-    ] = None
-    as_json: opt.Json = False
+    plan: Path = opt.argument("DIR|FILE.toml")
+    output: Path | None = opt.output("Folder for the results. [default: DIR/results]", "DIR")
+    as_json: bool = opt.JSON
 
 
 @opt.command(
@@ -196,14 +181,11 @@ def run(options: RunOptions) -> int:
 class VerifyOptions(PlanOptions):
     """The options of `bench verify`."""
 
-    folder: Annotated[Path, opt.argument("DIR")]
-    rerun: Annotated[
-        bool, opt.option("Play and judge everything again too, and compare the results.")
-    ] = False
-    output: Annotated[
-        Path | None,
-        opt.output("Folder to keep the second run in. [default: a temporary folder]", "DIR"),
-    ] = None
+    folder: Path = opt.argument("DIR")
+    rerun: bool = opt.flag("Play and judge everything again too, and compare the results.")
+    output: Path | None = opt.output(
+        "Folder to keep the second run in. [default: a temporary folder]", "DIR"
+    )
 
 
 @opt.command(

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,7 +18,7 @@ from touche_rad.cli.console import say
 if TYPE_CHECKING:
     from touche_rad.models.cache import Cache
 
-_Folder = Annotated[Path, opt.argument("DIR")]
+
 _DAY: Final = 86_400.0
 
 
@@ -37,8 +37,8 @@ def _open(folder: Path) -> Cache:
 class ShowOptions:
     """The options of `cache show`."""
 
-    folder: _Folder
-    as_json: opt.Json = False
+    folder: Path = opt.argument("DIR")
+    as_json: bool = opt.JSON
 
 
 @opt.command(
@@ -84,9 +84,9 @@ def _date(seconds: float) -> str:
 class MergeOptions:
     """The options of `cache merge`."""
 
-    folder: _Folder
-    others: Annotated[tuple[Path, ...], opt.argument("FROM...")]
-    quiet: opt.Quiet = False
+    folder: Path = opt.argument("DIR")
+    others: tuple[Path, ...] = opt.argument("FROM...")
+    quiet: bool = opt.QUIET
 
 
 @opt.command(
@@ -110,14 +110,10 @@ def merge(options: MergeOptions) -> None:
 class PruneOptions:
     """The options of `cache prune`."""
 
-    folder: _Folder
-    older: Annotated[
-        float | None, opt.option("Also delete answers that are older.", metavar="DAYS", least=0)
-    ] = None
-    model: Annotated[
-        str | None, opt.option("Also delete the answers of this model.", metavar="NAME")
-    ] = None
-    quiet: opt.Quiet = False
+    folder: Path = opt.argument("DIR")
+    older: float | None = opt.option("Also delete answers that are older.", metavar="DAYS", least=0)
+    model: str | None = opt.option("Also delete the answers of this model.", metavar="NAME")
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
@@ -44,14 +44,14 @@ COMMANDS: Final = {
 class ChatOptions(opt.ModelOptions):
     """The options of `chat`."""
 
-    debater: opt.Debater = opt.DEFAULT
-    judge: opt.Judge = opt.DEFAULT
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater", "judge")] = opt.NONE
-    max_words: opt.MaxWords = 60
-    index: opt.Index = None
-    fallback_index: opt.FallbackIndex = None
-    deadline: opt.Deadline = None
-    seed: opt.Seed = 0
+    debater: opt.PluginSpec = opt.DEBATER
+    judge: opt.PluginSpec = opt.JUDGE
+    plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
+    max_words: int = opt.MAX_WORDS
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    deadline: float | None = opt.DEADLINE
+    seed: int = opt.SEED
 
 
 @opt.command(

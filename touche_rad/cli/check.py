@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -28,29 +28,23 @@ ROOM: Final = 22
 class CheckOptions:
     """The options of `check`."""
 
-    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
-    source: Annotated[
-        Path | None, opt.option("Input of the runs, to find missing debates.", "--input")
-    ] = None
-    index: Annotated[
-        str | None,
-        opt.option("Argument index, to check the cited arguments.", "-i", "--index", metavar="DIR"),
-    ] = None
-    no_status: Annotated[
-        bool, opt.option("Check the file only; do not read the status beside it.")
-    ] = False
-    everything: Annotated[
-        bool,
-        opt.option("Print every finding instead of three examples of each kind.", "--all"),
-    ] = False
-    fix: Annotated[bool, opt.option("Write a repaired copy of the run to -o.")] = False
-    output: Annotated[Path | None, opt.output("With --fix: the repaired run.", checked=True)] = None
-    replace: opt.Replace = False
-    max_words: Annotated[
-        int, opt.option("Maximum words of a response; 0 = no limit.", least=0, env=True)
-    ] = 60
-    as_json: opt.Json = False
-    quiet: opt.Quiet = False
+    runs: tuple[Path, ...] = opt.argument("RUN...")
+    source: Path | None = opt.option("Input of the runs, to find missing debates.", "--input")
+    index: str | None = opt.option(
+        "Argument index, to check the cited arguments.", "-i", "--index", metavar="DIR"
+    )
+    no_status: bool = opt.flag("Check the file only; do not read the status beside it.")
+    everything: bool = opt.flag(
+        "Print every finding instead of three examples of each kind.", "--all"
+    )
+    fix: bool = opt.flag("Write a repaired copy of the run to -o.")
+    output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
+    replace: bool = opt.REPLACE
+    max_words: int = opt.option(
+        "Maximum words of a response; 0 = no limit.", least=0, env=True, default=60
+    )
+    as_json: bool = opt.JSON
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, say
@@ -15,11 +14,11 @@ from touche_rad.errors import UserError
 class ContestsOptions:
     """The options of `contests`."""
 
-    source: Annotated[Path, opt.argument("SOURCE")]
-    output: Annotated[Path | None, opt.output("Contests to write.", checked=True)] = None
-    replace: opt.Replace = False
-    skip_bad: opt.SkipBad = False
-    quiet: opt.Quiet = False
+    source: Path = opt.argument("SOURCE")
+    output: Path | None = opt.output("Contests to write.", checked=True)
+    replace: bool = opt.REPLACE
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

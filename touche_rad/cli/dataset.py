@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -29,54 +29,43 @@ def dataset_command() -> None:
 class MakingOptions:
     """The options of both kinds of datasets."""
 
-    output: Annotated[Path, opt.output("Folder to write; its name is the dataset's.", "DIR")]
-    replace: opt.Replace = False
-    smoke: Annotated[
-        int,
-        opt.option(
-            "Also write DIR-smoke, a set for trial runs with the first N lines; 0: none.", least=0
-        ),
-    ] = 2
-    task: Annotated[str, opt.option("The task's id at TIRA.", metavar="ID")] = (
-        "retrieval-augmented-debating-2025"
+    output: Path = opt.output("Folder to write; its name is the dataset's.", "DIR", required=True)
+    replace: bool = opt.REPLACE
+    smoke: int = opt.option(
+        "Also write DIR-smoke, a set for trial runs with the first N lines; 0: none.",
+        least=0,
+        default=2,
     )
-    split: Annotated[
-        str,
-        opt.option(
-            "Split; with 'train' in its name, TIRA takes it as training data.", metavar="NAME"
-        ),
-    ] = "test"
-    image: Annotated[str, opt.option("Image of the baselines.", metavar="IMAGE")] = "touche-rad"
-    evaluator: Annotated[str, opt.option("Image of the evaluator.", metavar="IMAGE")] = (
-        "touche-rad:evaluator"
+    task: str = opt.option(
+        "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
     )
-    quiet: opt.Quiet = False
-
-
-Baselines = Annotated[
-    tuple[str, ...],
-    opt.option(
-        "Plugin of a baseline; TIRA's client runs the first; repeatable.",
-        "--baseline",
+    split: str = opt.option(
+        "Split; with 'train' in its name, TIRA takes it as training data.",
         metavar="NAME",
-    ),
-]
+        default="test",
+    )
+    image: str = opt.option("Image of the baselines.", metavar="IMAGE", default="touche-rad")
+    evaluator: str = opt.option(
+        "Image of the evaluator.", metavar="IMAGE", default="touche-rad:evaluator"
+    )
+    quiet: bool = opt.QUIET
 
 
 @dataclass(frozen=True, kw_only=True)
 class DebatersOptions(MakingOptions):
     """The options of `dataset debaters`."""
 
-    claims: Annotated[Path, opt.argument("CLAIMS")]
-    turns: Annotated[int, opt.option("User turns per debate.")] = 5
-    user: Annotated[
-        str | None,
-        opt.option(
-            "User simulator that the organisers' client asks. [default: that of 2025]",
-            metavar="URL",
-        ),
-    ] = None
-    baselines: Baselines = ("verbatim", "grounded")
+    claims: Path = opt.argument("CLAIMS")
+    turns: int = opt.option("User turns per debate.", default=5)
+    user: str | None = opt.option(
+        "User simulator that the organisers' client asks. [default: that of 2025]", metavar="URL"
+    )
+    baselines: tuple[str, ...] = opt.option(
+        "Plugin of a baseline; TIRA's client runs the first; repeatable.",
+        "--baseline",
+        metavar="NAME",
+        default=("verbatim", "grounded"),
+    )
 
 
 @opt.command(
@@ -107,9 +96,14 @@ def debaters(options: DebatersOptions) -> None:
 class JudgesOptions(MakingOptions):
     """The options of `dataset judges`."""
 
-    debates: Annotated[Path, opt.argument("DEBATES")]
-    labels: Annotated[Path, opt.argument("LABELS")]
-    baselines: Baselines = ("always-yes", "grounded")
+    debates: Path = opt.argument("DEBATES")
+    labels: Path = opt.argument("LABELS")
+    baselines: tuple[str, ...] = opt.option(
+        "Plugin of a baseline; TIRA's client runs the first; repeatable.",
+        "--baseline",
+        metavar="NAME",
+        default=("always-yes", "grounded"),
+    )
 
 
 @opt.command(
@@ -174,23 +168,20 @@ def _commands(
 class EvaluateOptions(opt.ModelOptions):
     """The options of `dataset evaluate`."""
 
-    run: Annotated[Path, opt.argument("RUN-FOLDER")]
-    truths: Annotated[Path, opt.argument("TRUTHS-FOLDER")]
-    output: Annotated[Path, opt.output("Folder for evaluation.prototext.", "DIR", checked=True)]
-    replace: opt.Replace = False
-    judge: Annotated[
-        opt.PluginSpec | None,
-        opt.plugin(
-            "Judge of debaters' runs. [default: grounded]", "-j", "--judge", kinds=("judge",)
-        ),
-    ] = None
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("judge")] = opt.NONE
-    strict: Annotated[
-        bool, opt.option("Like the official scorer: no score if a verdict is missing.")
-    ] = False
-    index: opt.Index = None
-    seed: opt.Seed = 0
-    quiet: opt.Quiet = False
+    run: Path = opt.argument("RUN-FOLDER")
+    truths: Path = opt.argument("TRUTHS-FOLDER")
+    output: Path = opt.output(
+        "Folder for evaluation.prototext.", "DIR", checked=True, required=True
+    )
+    replace: bool = opt.REPLACE
+    judge: opt.PluginSpec | None = opt.plugin(
+        "Judge of debaters' runs. [default: grounded]", "-j", "--judge", kinds=("judge",)
+    )
+    plugin_options: opt.PluginOptions = opt.plugin_options("judge")
+    strict: bool = opt.flag("Like the official scorer: no score if a verdict is missing.")
+    index: str | None = opt.INDEX
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import click
 
@@ -70,10 +70,10 @@ _OUTPUTS: Final = tuple(
 class DemoOptions:
     """The options of `demo`."""
 
-    output: Annotated[Path, opt.output("Folder for all files.", "DIR")] = Path("demo")
-    replace: opt.Replace = False
-    seed: opt.Seed = 0
-    quiet: opt.Quiet = False
+    output: Path = opt.output("Folder for all files.", "DIR", default=Path("demo"))
+    replace: bool = opt.REPLACE
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @opt.command("demo", "demo", "demo -o my-demo", "demo --seed 7 --quiet")

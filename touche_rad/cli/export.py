@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import click
 
@@ -23,15 +22,16 @@ def export_command() -> None:
 class InspectOptions:
     """The options of `export inspect`."""
 
-    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
-    output: Annotated[Path, opt.output("Folder for the logs, one per RUN.", "DIR", checked=True)]
-    replace: opt.Replace = False
-    labels: Annotated[
-        Path | None,
-        opt.option("Labels of the debates, in the same order: the targets of the samples."),
-    ] = None
-    skip_bad: opt.SkipBadOfRuns = False
-    quiet: opt.Quiet = False
+    runs: tuple[Path, ...] = opt.argument("RUN...")
+    output: Path = opt.output(
+        "Folder for the logs, one per RUN.", "DIR", checked=True, required=True
+    )
+    replace: bool = opt.REPLACE
+    labels: Path | None = opt.option(
+        "Labels of the debates, in the same order: the targets of the samples."
+    )
+    skip_bad: bool = opt.SKIP_BAD_OF_RUNS
+    quiet: bool = opt.QUIET
 
 
 @opt.command(
@@ -66,22 +66,20 @@ def inspect(options: InspectOptions) -> None:
 class AutojudgeOptions:
     """The options of `export autojudge`."""
 
-    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
-    output: Annotated[
-        Path, opt.output("Folder for the reports, topics and workflow.", "DIR", checked=True)
-    ]
-    replace: opt.Replace = False
-    judge: Annotated[
-        opt.PluginSpec,
-        opt.plugin(
-            "Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
-            "-j",
-            "--judge",
-            kinds=("judge", "panel"),
-        ),
-    ] = opt.DEFAULT
-    team: Annotated[str, opt.option("Team in the reports.", metavar="ID")] = "touche-rad"
-    quiet: opt.Quiet = False
+    runs: tuple[Path, ...] = opt.argument("RUN...")
+    output: Path = opt.output(
+        "Folder for the reports, topics and workflow.", "DIR", checked=True, required=True
+    )
+    replace: bool = opt.REPLACE
+    judge: opt.PluginSpec = opt.plugin(
+        "Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
+        "-j",
+        "--judge",
+        kinds=("judge", "panel"),
+        default=opt.DEFAULT,
+    )
+    team: str = opt.option("Team in the reports.", metavar="ID", default="touche-rad")
+    quiet: bool = opt.QUIET
 
 
 @opt.command(
@@ -128,16 +126,13 @@ def autojudge(options: AutojudgeOptions) -> None:
 class SimulationsOptions:
     """The options of `export simulations`."""
 
-    reports: Annotated[Path, opt.argument("REPORTS")]
-    output: Annotated[Path, opt.output("File for the simulations.", checked=True)]
-    replace: opt.Replace = False
-    topics: Annotated[
-        Path | None,
-        opt.option(
-            "Topics whose titles are the user's messages of reports that have no conversation."
-        ),
-    ] = None
-    quiet: opt.Quiet = False
+    reports: Path = opt.argument("REPORTS")
+    output: Path = opt.output("File for the simulations.", checked=True, required=True)
+    replace: bool = opt.REPLACE
+    topics: Path | None = opt.option(
+        "Topics whose titles are the user's messages of reports that have no conversation."
+    )
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

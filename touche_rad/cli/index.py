@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
@@ -27,46 +27,32 @@ DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 class IndexOptions(opt.ModelOptions):
     """The options of `index`."""
 
-    source: Annotated[str, opt.argument("SOURCE")]
-    output: Annotated[Path | None, opt.output("Index folder to write.", "DIR")] = None
-    to: Annotated[
-        str | None,
-        opt.option(
-            "Write the index here instead: elasticsearch:URL/NAME, or a folder.",
-            metavar="LOCATION",
-        ),
-    ] = None
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("index")] = opt.NONE
-    replace: Annotated[bool, opt.option("Replace an existing index.")] = False
-    dense: Annotated[
-        str | None,
-        opt.option(
-            "Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
-            metavar="ENCODER",
-        ),
-    ] = None
-    dense_fields: Annotated[
-        tuple[DenseField, ...], opt.option("Field to encode; repeatable.", "--dense-field")
-    ] = ("text", "attacks", "supports")
-    dense_precision: Annotated[
-        Literal["float16", "int8"], opt.option("Number format of the vectors.")
-    ] = "float16"
-    utterances: Annotated[
-        bool,
-        opt.option(
-            "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
-        ),
-    ] = False
-    annotate: Annotated[
-        opt.PluginSpec | None,
-        opt.plugin(
-            "Add the annotations of this annotator, such as schemes; needs -m.",
-            kinds=("annotator",),
-        ),
-    ] = None
-    seed: opt.Seed = 0
-    skip_bad: opt.SkipBad = False
-    quiet: opt.Quiet = False
+    source: str = opt.argument("SOURCE")
+    output: Path | None = opt.output("Index folder to write.", "DIR")
+    to: str | None = opt.option(
+        "Write the index here instead: elasticsearch:URL/NAME, or a folder.", metavar="LOCATION"
+    )
+    plugin_options: opt.PluginOptions = opt.plugin_options("index")
+    replace: bool = opt.flag("Replace an existing index.")
+    dense: str | None = opt.option(
+        "Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
+        metavar="ENCODER",
+    )
+    dense_fields: tuple[DenseField, ...] = opt.option(
+        "Field to encode; repeatable.", "--dense-field", default=("text", "attacks", "supports")
+    )
+    dense_precision: Literal["float16", "int8"] = opt.option(
+        "Number format of the vectors.", default="float16"
+    )
+    utterances: bool = opt.flag(
+        "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
+    )
+    annotate: opt.PluginSpec | None = opt.plugin(
+        "Add the annotations of this annotator, such as schemes; needs -m.", kinds=("annotator",)
+    )
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

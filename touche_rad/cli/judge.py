@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,30 +22,19 @@ if TYPE_CHECKING:
 class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `judge`."""
 
-    source: Annotated[Path | None, opt.argument("[DEBATES]")] = None
-    output: Annotated[
-        Path | None, opt.output("Evaluations to write, or outcomes with a panel.")
-    ] = None
-    judge: opt.Judge = opt.DEFAULT
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("judge")] = opt.NONE
-    swap: Annotated[
-        bool, opt.option("With a panel: judge each debate a second time with its sides swapped.")
-    ] = False
-    explain: Annotated[
-        bool, opt.option("Print the verdicts with the features that decide them; no -o.")
-    ] = False
-    debate: Annotated[
-        str | None,
-        opt.option(
-            "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
-        ),
-    ] = None
-    turn: Annotated[int | None, opt.option("With --explain: only this turn, from 0.", least=0)] = (
-        None
+    source: Path | None = opt.argument("[DEBATES]", required=False)
+    output: Path | None = opt.output("Evaluations to write, or outcomes with a panel.")
+    judge: opt.PluginSpec = opt.JUDGE
+    plugin_options: opt.PluginOptions = opt.plugin_options("judge")
+    swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
+    explain: bool = opt.flag("Print the verdicts with the features that decide them; no -o.")
+    debate: str | None = opt.option(
+        "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
     )
-    as_json: opt.Json = False
-    index: opt.Index = None
-    trace: opt.Trace = True
+    turn: int | None = opt.option("With --explain: only this turn, from 0.", least=0)
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    trace: bool = opt.TRACE
 
 
 @opt.command(
@@ -136,22 +125,19 @@ def _judge(options: JudgeOptions) -> int:
 class AuditOptions(opt.ModelOptions):
     """The options of `audit`."""
 
-    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
-    output: Annotated[Path | None, opt.output("Folder for audit.json.", "DIR", checked=True)] = None
-    replace: opt.Replace = False
-    judges: Annotated[
-        tuple[opt.PluginSpec, ...],
-        opt.plugin("Judge to audit; repeatable.", "-j", "--judge", kinds=("judge",)),
-    ] = (opt.DEFAULT,)
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("judge")] = opt.NONE
-    turns: Annotated[int | None, opt.option("Audit a random sample of N turns. [default: all]")] = (
-        None
+    runs: tuple[Path, ...] = opt.argument("RUN...")
+    output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
+    replace: bool = opt.REPLACE
+    judges: tuple[opt.PluginSpec, ...] = opt.plugin(
+        "Judge to audit; repeatable.", "-j", "--judge", kinds=("judge",), default=(opt.DEFAULT,)
     )
-    as_json: opt.Json = False
-    index: opt.Index = None
-    seed: opt.Seed = 0
-    skip_bad: opt.SkipBad = False
-    quiet: opt.Quiet = False
+    plugin_options: opt.PluginOptions = opt.plugin_options("judge")
+    turns: int | None = opt.option("Audit a random sample of N turns. [default: all]")
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @opt.command(
@@ -210,27 +196,23 @@ def audit_command(options: AuditOptions) -> None:
 class ReportOptions:
     """The options of `report`."""
 
-    runs: Annotated[tuple[Path, ...], opt.argument("RUN...")]
-    output: Annotated[
-        Path | None,
-        opt.output("HTML file, or a folder for large runs. [default: report.html or report/]"),
-    ] = None
-    replace: opt.Replace = False
-    labels: Annotated[
-        Path | None, opt.option("Labels by hand, qrels for TREC runs, or contests for outcomes.")
-    ] = None
-    title: Annotated[str | None, opt.option("Title of the page.")] = None
-    graphs: Annotated[
-        Path | None,
-        opt.option(
-            "Also write the graphs of outcomes: JSON, GraphML.",
-            metavar="DIR",
-            type=click.Path(path_type=Path, file_okay=False),
-        ),
-    ] = None
-    seed: opt.Seed = 0
-    skip_bad: opt.SkipBad = False
-    quiet: opt.Quiet = False
+    runs: tuple[Path, ...] = opt.argument("RUN...")
+    output: Path | None = opt.output(
+        "HTML file, or a folder for large runs. [default: report.html or report/]"
+    )
+    replace: bool = opt.REPLACE
+    labels: Path | None = opt.option(
+        "Labels by hand, qrels for TREC runs, or contests for outcomes."
+    )
+    title: str | None = opt.option("Title of the page.")
+    graphs: Path | None = opt.option(
+        "Also write the graphs of outcomes: JSON, GraphML.",
+        metavar="DIR",
+        type=click.Path(path_type=Path, file_okay=False),
+    )
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

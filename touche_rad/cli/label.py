@@ -7,7 +7,7 @@ import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,36 +27,29 @@ if TYPE_CHECKING:
 class LabelOptions:
     """The options of `label`."""
 
-    paths: Annotated[tuple[Path, ...], opt.argument("RUN [EVALUATIONS]...")]
-    output: Annotated[Path, opt.output("Labels file; a log with each answer is kept in FILE.log.")]
-    annotator: Annotated[
-        str | None, opt.option("Your name. [default: your user name]", metavar="NAME")
-    ] = None
-    others: Annotated[
-        tuple[Path, ...],
-        opt.option("Labels of another annotator on the same run; repeatable.", "--with"),
-    ] = ()
-    settle: Annotated[bool, opt.option("Open the page at the turns where annotators disagree.")] = (
-        False
+    paths: tuple[Path, ...] = opt.argument("RUN [EVALUATIONS]...")
+    output: Path = opt.output(
+        "Labels file; a log with each answer is kept in FILE.log.", required=True
     )
-    summary: Annotated[
-        bool, opt.option("Print progress and agreement, write the labels file, and exit.")
-    ] = False
-    random_share: Annotated[
-        float,
-        opt.option(
-            "Share of random turns; the others are where judges disagree.",
-            metavar="SHARE",
-            least=0,
-            most=1,
-        ),
-    ] = 0.3
-    port: Annotated[
-        int, opt.option("Port on this machine; 0 = any free port.", least=0, most=65535)
-    ] = 0
-    seed: opt.Seed = 0
-    replace: opt.Replace = False
-    quiet: opt.Quiet = False
+    annotator: str | None = opt.option("Your name. [default: your user name]", metavar="NAME")
+    others: tuple[Path, ...] = opt.option(
+        "Labels of another annotator on the same run; repeatable.", "--with", default=()
+    )
+    settle: bool = opt.flag("Open the page at the turns where annotators disagree.")
+    summary: bool = opt.flag("Print progress and agreement, write the labels file, and exit.")
+    random_share: float = opt.option(
+        "Share of random turns; the others are where judges disagree.",
+        metavar="SHARE",
+        least=0,
+        most=1,
+        default=0.3,
+    )
+    port: int = opt.option(
+        "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
+    )
+    seed: int = opt.SEED
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import click
 
@@ -16,19 +15,16 @@ from touche_rad.cli.console import next_after, next_step, progress, say
 class MergeOptions:
     """The options of `merge`."""
 
-    parts: Annotated[tuple[Path, ...], opt.argument("PART...")]
-    output: Annotated[Path, opt.output("Run to write.")]
-    cache: Annotated[
-        Path | None,
-        opt.option(
-            "Add the model answers of the parts' caches to this cache.",
-            env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
-            metavar="DIR",
-            type=click.Path(file_okay=False, path_type=Path),
-        ),
-    ] = None
-    replace: opt.Replace = False
-    quiet: opt.Quiet = False
+    parts: tuple[Path, ...] = opt.argument("PART...")
+    output: Path = opt.output("Run to write.", required=True)
+    cache: Path | None = opt.option(
+        "Add the model answers of the parts' caches to this cache.",
+        env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+    )
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

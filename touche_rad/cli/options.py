@@ -1,30 +1,21 @@
 """Typed options: each command has one class with its options, and the shared ones are here.
 
-A field of such a class is an option: its type, its name and its default are the option's, and its
-annotation has the help. Click parses the command line, and the command gets the finished object.
+A field of such a class is an option: `option`, `flag`, `argument` and others return a field of a
+dataclass, whose name and type are the option's. Click parses the command line, and the command gets
+the finished object.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
+from inspect import get_annotations, getdoc
 from math import isnan
 from pathlib import Path
 from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
 
@@ -34,9 +25,10 @@ from touche_rad.errors import UserError
 from touche_rad.runs.shard import Shard
 
 Options = TypeVar("Options")
-Make = Callable[[str, Any, Any], click.Parameter]
-"""Makes the parameter of a field from its name, its type and its default."""
+Make = Callable[[str, Any], click.Parameter]
+"""Makes the parameter of a field from its name and its type."""
 
+_MAKE: Final = "make"
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 
 
@@ -57,7 +49,7 @@ def command(
             name,
             callback=run,
             params=list(parameters.values()),
-            help=inspect.getdoc(function),
+            help=getdoc(function),
             examples=examples,
         )
         if group is not None:
@@ -69,17 +61,13 @@ def command(
 
 def parameters_of(options_class: type) -> dict[str, click.Parameter]:
     """Return the parameters of an options class by field: its own ones, then those of its bases."""
-    hints = get_type_hints(options_class, include_extras=True)
-    defaults = {
-        one.name: one.default_factory() if callable(one.default_factory) else one.default
-        for one in fields(options_class)
-    }
-    names = (name for base in options_class.__mro__ for name in inspect.get_annotations(base))
+    hints = get_type_hints(options_class)
     parameters: dict[str, click.Parameter] = {}
-    for name in dict.fromkeys(names):
-        kind, *more = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (None,)
-        if more:
-            parameters[name] = more[-1](name, kind, defaults[name])
+    declared = [(base, name) for base in options_class.__mro__ for name in get_annotations(base)]
+    for base, name in declared:
+        make = base.__dataclass_fields__[name].metadata.get(_MAKE)  # type: ignore[attr-defined]
+        if make and name not in parameters:
+            parameters[name] = make(name, hints[name])
     return parameters
 
 
@@ -114,6 +102,12 @@ class PluginOptions:
         return " ".join(pairs) or "none"
 
 
+DEFAULT: Final = PluginSpec("grounded")
+"""The debater and the judge that need no model."""
+NONE: Final = PluginOptions()
+"""No options of plugins."""
+
+
 class Number(click.FloatRange):
     """A number in a range; NaN, which is in every range of click, is none."""
 
@@ -125,25 +119,29 @@ class Number(click.FloatRange):
         return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(number) else number
 
 
+def _field(make: Make, default: Any = None) -> Any:
+    # A field of a class can be that of another class too, if its name is the same.
+    return field(default=default, metadata={_MAKE: make})
+
+
 def option(
     text: str,
     *names: str,
+    default: Any = None,
     metavar: str | None = None,
     least: float | None = None,
     most: float | None = None,
     env: bool | list[str] = False,
     **more: Any,
-) -> Make:
+) -> Any:
     """Declare an option; the type of the field decides how its value is parsed."""
 
-    def make(name: str, kind: Any, default: Any) -> click.Parameter:
+    def make(name: str, kind: Any) -> click.Parameter:
         settings = _settings(kind, least, most)
-        if default is MISSING:
-            settings["required"] = True
-        elif default is not None:
-            shows = settings.get("is_flag") is None and default not in ((), "")
-            default = str(default) if isinstance(default, Path | PluginSpec) else default
-            settings |= {"default": default, "show_default": shows}
+        if default is not None or "is_flag" in settings:
+            shows = "is_flag" not in settings and default not in ((), "")
+            text_of = str(default) if isinstance(default, Path | PluginSpec) else default
+            settings |= {"default": text_of, "show_default": shows}
         if env:
             settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
         if metavar is not None:
@@ -151,7 +149,10 @@ def option(
         flags = names or (f"--{name.replace('_', '-')}",)
         return click.Option([*flags, name], help=text, **(settings | more))
 
-    return make
+    return _field(make, default)
+
+
+flag = partial(option, default=False)
 
 
 def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, Any]:
@@ -178,21 +179,20 @@ def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, A
     return {}
 
 
-def argument(metavar: str | None = None, **more: Any) -> Make:
+def argument(metavar: str | None = None, *, required: bool = True, **more: Any) -> Any:
     """Declare an argument of the command line."""
 
-    def make(name: str, kind: Any, default: Any) -> click.Parameter:
+    def make(name: str, kind: Any) -> click.Parameter:
         settings = _settings(kind, None, None)
         settings.pop("metavar", None)
-        required = default is MISSING
         if settings.pop("multiple", False):
             settings["nargs"] = -1
         return click.Argument([name], metavar=metavar, required=required, **(settings | more))
 
-    return make
+    return _field(make)
 
 
-def plugin(text: str, *names: str, kinds: tuple[str, ...], **more: Any) -> Make:
+def plugin(text: str, *names: str, kinds: tuple[str, ...], **more: Any) -> Any:
     """Declare an option that names a plugin, or several if the field is a tuple."""
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -206,14 +206,8 @@ def plugin(text: str, *names: str, kinds: tuple[str, ...], **more: Any) -> Make:
     return option(text, *names, metavar="NAME", callback=parse, shell_complete=completion, **more)
 
 
-def output(text: str, metavar: str = "FILE", *, checked: bool = False) -> Make:
-    """Declare `-o`, the output path.
-
-    Args:
-        text: The help.
-        metavar: The value in the help.
-        checked: Refuse an output that exists, without `--replace`, before any work.
-    """
+def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: Any) -> Any:
+    """Declare `-o`, the output path; a `checked` one may exist only with `--replace`."""
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
         if value and _KEY_VALUE.match(value):
@@ -228,16 +222,21 @@ def output(text: str, metavar: str = "FILE", *, checked: bool = False) -> Make:
 
     paths = complete.folders if metavar == "DIR" else complete.files
     return option(
-        text, "-o", "--output", type=str, metavar=metavar, callback=parse, shell_complete=paths
+        text,
+        "-o",
+        "--output",
+        type=str,
+        metavar=metavar,
+        callback=parse,
+        shell_complete=paths,
+        **more,
     )
 
 
-def plugin_options(main: str | None, *others: str) -> Make:
+def plugin_options(main: str | None, *others: str) -> Any:
     """Declare `-O`; a flag replaces the value of the settings file for the same key.
 
-    Args:
-        main: The plugin of a key without a prefix, if there is one.
-        others: The plugins that a prefix can name, beside `model` and `vllm`.
+    `main` is the plugin of a key without a prefix, `others` are those that a prefix can name.
     """
     known = [one for one in (main, *others, "model", "vllm") if one]
 
@@ -263,7 +262,7 @@ def plugin_options(main: str | None, *others: str) -> Make:
     example = f"; -O {known[1]}.KEY=VALUE for the {known[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
 
-    def make(name: str, kind: Any, default: Any) -> click.Parameter:
+    def make(name: str, kind: Any) -> click.Parameter:
         # The settings file and --show-config name it "options".
         return click.Option(
             ["-O", "--option", "options"],
@@ -273,136 +272,100 @@ def plugin_options(main: str | None, *others: str) -> Make:
             help=f"{what}; repeatable.",
         )
 
-    return make
+    return _field(make, NONE)
 
 
 def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
     return Shard.parse(value) if value is not None else None
 
 
-Debater = Annotated[
-    PluginSpec,
-    plugin(
-        "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
-        "-d",
-        "--debater",
-        kinds=("debater",),
-        env=True,
-    ),
-]
-Judge = Annotated[
-    PluginSpec,
-    plugin(
-        "Judge or panel: NAME or NAME(KEY=VALUE,...).",
-        "-j",
-        "--judge",
-        kinds=("judge", "panel"),
-        env=True,
-    ),
-]
-DEFAULT: Final = PluginSpec("grounded")
-"""The debater and the judge that need no model."""
-NONE: Final = PluginOptions()
-"""No options of plugins."""
-Index = Annotated[
-    str | None,
-    option(
-        "Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
-        "-i",
-        "--index",
-        metavar="DIR",
-        env=True,
-        shell_complete=complete.folders,
-    ),
-]
-FallbackIndex = Annotated[
-    str | None,
-    option(
-        "Fallback index, used while the server of the first one is down.",
-        metavar="DIR",
-        env=True,
-        shell_complete=complete.folders,
-    ),
-]
-Seed = Annotated[int, option("Random seed.", least=0, env=True)]
-MaxWords = Annotated[
-    int,
-    option("Maximum words per response, cut after a sentence; 0 = no limit.", least=0, env=True),
-]
-Deadline = Annotated[
-    float | None,
-    option(
-        "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
-        "[default: none]",
-        metavar="SECONDS",
-        env=True,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    option(
-        "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
-        "model, unless --deadline or --engine ray is given]",
-        most=10_000,
-        env=True,
-    ),
-]
-SkipBad = Annotated[bool, option("Skip invalid input lines and report how many.")]
-SkipBadOfRuns = Annotated[
-    bool,
-    option("Skip invalid lines of runs and report how many; truth must be valid.", "--skip-bad"),
-]
-Strict = Annotated[
-    bool,
-    option("Stop with exit code 1 at the first result that is not from the selected plugin."),
-]
-Replace = Annotated[bool, option("Replace an output that exists.", is_eager=True)]
-Restart = Annotated[bool, option("Start from the beginning instead of resuming.")]
-Quiet = Annotated[bool, option("Print errors only.", "-q", "--quiet")]
-Json = Annotated[bool, option("Print JSON.", "--json")]
-Model = Annotated[
-    str | None,
-    option(
-        "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-        "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. "
-        "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
-        "-m",
-        "--model",
-        metavar="MODEL",
-        env=True,
-    ),
-]
-Cache = Annotated[
-    Path | None,
-    option(
-        "Cache the model's answers here and reuse them.",
-        metavar="DIR",
-        env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
-        type=click.Path(file_okay=False, path_type=Path),
-    ),
-]
-RunDeadline = Annotated[
-    float | None,
-    option("Seconds after which a run makes no more model calls.", metavar="SECONDS", env=True),
-]
-Trace = Annotated[
-    bool,
-    option(
-        "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
-        "--trace/--no-trace",
-        env=True,
-        show_default=True,
-    ),
-]
-Wait = Annotated[
-    float | None,
-    option(
-        f"Wait for the model's endpoint up to this many seconds; --wait alone: {WAIT_SECONDS}. "
-        "[default: stop at once]",
-        metavar="SECONDS",
-        env=True,
-    ),
-]
+DEBATER: Any = plugin(
+    "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
+    "-d",
+    "--debater",
+    kinds=("debater",),
+    env=True,
+    default=DEFAULT,
+)
+JUDGE: Any = plugin(
+    "Judge or panel: NAME or NAME(KEY=VALUE,...).",
+    "-j",
+    "--judge",
+    kinds=("judge", "panel"),
+    env=True,
+    default=DEFAULT,
+)
+INDEX: Any = option(
+    "Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
+    "-i",
+    "--index",
+    metavar="DIR",
+    env=True,
+    shell_complete=complete.folders,
+)
+FALLBACK_INDEX: Any = option(
+    "Fallback index, used while the server of the first one is down.",
+    metavar="DIR",
+    env=True,
+    shell_complete=complete.folders,
+)
+SEED: Any = option("Random seed.", least=0, env=True, default=0)
+MAX_WORDS: Any = option(
+    "Maximum words per response, cut after a sentence; 0 = no limit.", least=0, env=True, default=60
+)
+DEADLINE: Any = option(
+    "Time limit per answer or verdict in seconds; on timeout a fallback gives it. [default: none]",
+    metavar="SECONDS",
+    env=True,
+)
+WORKERS: Any = option(
+    "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
+    "model, unless --deadline or --engine ray is given]",
+    most=10_000,
+    env=True,
+)
+SKIP_BAD: Any = flag("Skip invalid input lines and report how many.")
+SKIP_BAD_OF_RUNS: Any = flag(
+    "Skip invalid lines of runs and report how many; truth must be valid.", "--skip-bad"
+)
+STRICT: Any = flag(
+    "Stop with exit code 1 at the first result that is not from the selected plugin."
+)
+REPLACE: Any = flag("Replace an output that exists.", is_eager=True)
+RESTART: Any = flag("Start from the beginning instead of resuming.")
+QUIET: Any = flag("Print errors only.", "-q", "--quiet")
+JSON: Any = flag("Print JSON.", "--json")
+MODEL: Any = option(
+    "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
+    "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. "
+    "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
+    "-m",
+    "--model",
+    metavar="MODEL",
+    env=True,
+)
+CACHE: Any = option(
+    "Cache the model's answers here and reuse them.",
+    metavar="DIR",
+    env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
+    type=click.Path(file_okay=False, path_type=Path),
+)
+RUN_DEADLINE: Any = option(
+    "Seconds after which a run makes no more model calls.", metavar="SECONDS", env=True
+)
+TRACE: Any = option(
+    "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
+    "--trace/--no-trace",
+    env=True,
+    show_default=True,
+    default=True,
+)
+WAIT: Any = option(
+    f"Wait for the model's endpoint up to this many seconds; --wait alone: {WAIT_SECONDS}. "
+    "[default: stop at once]",
+    metavar="SECONDS",
+    env=True,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,21 +398,18 @@ class Common:
 class ModelOptions(Common):
     """The language model, and limits of its calls."""
 
-    model: Model = None
-    cache: Cache = None
-    max_calls: Annotated[
-        int | None,
-        option(
-            "Maximum model calls per run; after that, plugins work without the model.",
-            least=0,
-            env=True,
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None, option("Maximum tokens per run, prompts and answers together.", env=True)
-    ] = None
-    run_deadline: RunDeadline = None
-    wait: Wait = None
+    model: str | None = MODEL
+    cache: Path | None = CACHE
+    max_calls: int | None = option(
+        "Maximum model calls per run; after that, plugins work without the model.",
+        least=0,
+        env=True,
+    )
+    max_tokens: int | None = option(
+        "Maximum tokens per run, prompts and answers together.", env=True
+    )
+    run_deadline: float | None = RUN_DEADLINE
+    wait: float | None = WAIT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -457,45 +417,34 @@ class FileOptions(Common):
     """The options of all runs from a file of debates to an output file."""
 
     output: Path | None = None
-    deadline: Deadline = None
-    workers: Workers = None
-    seed: Seed = 0
-    skip_bad: SkipBad = False
-    strict: Strict = False
-    replace: Replace = False
-    restart: Restart = False
-    metadata: Annotated[
-        bool | None,
-        option(
-            "Write ir_metadata (energy, hardware, git state) beside the run. "
-            "[default: only under TIRA]",
-            "--metadata/--no-metadata",
-            default=None,
-            env=True,
-        ),
-    ] = None
-    shard: Annotated[
-        Shard | None,
-        option(
-            "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
-            metavar="I/N",
-            callback=_parse_shard,
-            env=True,
-        ),
-    ] = None
-    engine: Annotated[
-        Literal["local", "ray"],
-        option(
-            "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
-            "started here.",
-            env=True,
-        ),
-    ] = "local"
-    actors: Annotated[
-        int | None,
-        option("With --engine ray: number of worker processes. [default: one per CPU]"),
-    ] = None
-    quiet: Quiet = False
-    dry_run: Annotated[
-        bool, option("Print calls and tokens, estimated from four debates; run nothing.")
-    ] = False
+    deadline: float | None = DEADLINE
+    workers: int | None = WORKERS
+    seed: int = SEED
+    skip_bad: bool = SKIP_BAD
+    strict: bool = STRICT
+    replace: bool = REPLACE
+    restart: bool = RESTART
+    metadata: bool | None = option(
+        "Write ir_metadata (energy, hardware, git state) beside the run. "
+        "[default: only under TIRA]",
+        "--metadata/--no-metadata",
+        default=None,
+        env=True,
+    )
+    shard: Shard | None = option(
+        "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
+        metavar="I/N",
+        callback=_parse_shard,
+        env=True,
+    )
+    engine: Literal["local", "ray"] = option(
+        "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
+        "started here.",
+        env=True,
+        default="local",
+    )
+    actors: int | None = option(
+        "With --engine ray: number of worker processes. [default: one per CPU]"
+    )
+    quiet: bool = QUIET
+    dry_run: bool = flag("Print calls and tokens, estimated from four debates; run nothing.")

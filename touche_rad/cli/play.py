@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 from click.core import ParameterSource
@@ -37,25 +37,21 @@ Shape = Literal["responses", "simulations"]
 class RespondOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `respond`."""
 
-    source: Annotated[Path | None, opt.argument("[INPUT]")] = None
-    output: Annotated[Path | None, opt.output("Run to write.")] = None
-    debater: opt.Debater = opt.DEFAULT
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater")] = opt.NONE
-    utterance: Annotated[
-        str | None, opt.option("Answer this message instead.", "--say", metavar="TEXT")
-    ] = None
-    explain: Annotated[
-        bool, opt.option("Print the best candidates with their features, and the reason.")
-    ] = False
-    last_only: Annotated[bool, opt.option("Answer only the last turn of each debate.")] = False
-    shape: Annotated[
-        Shape, opt.option("Output format: one response per line, or whole debates.", "--as")
-    ] = "responses"
-    as_json: opt.Json = False
-    max_words: opt.MaxWords = 60
-    index: opt.Index = None
-    fallback_index: opt.FallbackIndex = None
-    trace: opt.Trace = True
+    source: Path | None = opt.argument("[INPUT]", required=False)
+    output: Path | None = opt.output("Run to write.")
+    debater: opt.PluginSpec = opt.DEBATER
+    plugin_options: opt.PluginOptions = opt.plugin_options("debater")
+    utterance: str | None = opt.option("Answer this message instead.", "--say", metavar="TEXT")
+    explain: bool = opt.flag("Print the best candidates with their features, and the reason.")
+    last_only: bool = opt.flag("Answer only the last turn of each debate.")
+    shape: Shape = opt.option(
+        "Output format: one response per line, or whole debates.", "--as", default="responses"
+    )
+    as_json: bool = opt.JSON
+    max_words: int = opt.MAX_WORDS
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    trace: bool = opt.TRACE
 
 
 @opt.command(
@@ -211,49 +207,33 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
 class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `simulate`."""
 
-    claims: Annotated[Path | None, opt.argument("[CLAIMS]")] = None
-    output: Annotated[Path | None, opt.output("Simulations to write.")] = None
-    debater: opt.Debater = opt.DEFAULT
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater", "user")] = opt.NONE
-    user: Annotated[
-        str,
-        opt.option(
-            "Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
-            "user-simulation endpoint.",
-            metavar="NAME|URL",
-            shell_complete=complete.users,
-        ),
-    ] = "rules"
-    turns: Annotated[
-        int | None,
-        opt.option(
-            f"User turns per debate. [default: {TURNS}; under TIRA, maxTurns of the configuration]",
-            env=True,
-        ),
-    ] = None
-    both_sides: Annotated[
-        bool, opt.option("Let two debaters play both sides of each claim; writes contests.")
-    ] = False
-    against: Annotated[
-        opt.PluginSpec | None,
-        opt.plugin(
-            "With --both-sides: the other debater. [default: the same one]", kinds=("debater",)
-        ),
-    ] = None
-    rounds: Annotated[
-        int | None, opt.option(f"With --both-sides: speeches per side. [default: {ROUNDS}]")
-    ] = None
-    words: Annotated[
-        int | None,
-        opt.option(
-            "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
-            least=0,
-        ),
-    ] = None
-    max_words: opt.MaxWords = 60
-    index: opt.Index = None
-    fallback_index: opt.FallbackIndex = None
-    trace: opt.Trace = True
+    claims: Path | None = opt.argument("[CLAIMS]", required=False)
+    output: Path | None = opt.output("Simulations to write.")
+    debater: opt.PluginSpec = opt.DEBATER
+    plugin_options: opt.PluginOptions = opt.plugin_options("debater", "user")
+    user: str = opt.option(
+        "Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
+        "user-simulation endpoint.",
+        metavar="NAME|URL",
+        shell_complete=complete.users,
+        default="rules",
+    )
+    turns: int | None = opt.option(
+        f"User turns per debate. [default: {TURNS}; under TIRA, maxTurns of the configuration]",
+        env=True,
+    )
+    both_sides: bool = opt.flag("Let two debaters play both sides of each claim; writes contests.")
+    against: opt.PluginSpec | None = opt.plugin(
+        "With --both-sides: the other debater. [default: the same one]", kinds=("debater",)
+    )
+    rounds: int | None = opt.option(f"With --both-sides: speeches per side. [default: {ROUNDS}]")
+    words: int | None = opt.option(
+        "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]", least=0
+    )
+    max_words: int = opt.MAX_WORDS
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    trace: bool = opt.TRACE
 
 
 @opt.command(

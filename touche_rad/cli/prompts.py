@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -29,22 +29,18 @@ _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 class PromptsOptions(opt.Common):
     """The options of `prompts`."""
 
-    name: Annotated[str | None, opt.argument()] = None
-    debates: Annotated[Path | None, opt.argument("[DEBATES]")] = None
-    output: Annotated[
-        Path | None,
-        opt.output(
-            "Copy the prompt files to this folder, to change them; nothing is played.", "DIR"
-        ),
-    ] = None
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("plugin")] = opt.NONE
-    every: Annotated[
-        bool,
-        opt.option("Print all requests. [default: the first one for each kind of answer]", "--all"),
-    ] = False
-    as_json: opt.Json = False
-    index: opt.Index = None
-    seed: opt.Seed = 0
+    name: str | None = opt.argument("[NAME]", required=False)
+    debates: Path | None = opt.argument("[DEBATES]", required=False)
+    output: Path | None = opt.output(
+        "Copy the prompt files to this folder, to change them; nothing is played.", "DIR"
+    )
+    plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
+    every: bool = opt.flag(
+        "Print all requests. [default: the first one for each kind of answer]", "--all"
+    )
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    seed: int = opt.SEED
 
 
 @opt.command(

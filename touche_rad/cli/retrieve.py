@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -32,41 +32,31 @@ _RETRIEVER: Final = opt.PluginSpec("opposing")
 class RetrieveOptions(opt.ModelOptions):
     """The options of `retrieve`."""
 
-    queries: Annotated[Path | None, opt.argument("[QUERIES]")] = None
-    output: Annotated[
-        Path | None, opt.output("TREC run to write. [default: the screen]", checked=True)
-    ] = None
-    replace: opt.Replace = False
-    retriever: Annotated[
-        opt.PluginSpec,
-        opt.plugin(
-            "Retriever: NAME or NAME(KEY=VALUE,...).",
-            "-r",
-            "--retriever",
-            kinds=("retriever",),
-            env=True,
-        ),
-    ] = _RETRIEVER
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("retriever")] = opt.NONE
-    utterance: Annotated[
-        str | None,
-        opt.option("Search for this text instead, and print the hits.", "--say", metavar="TEXT"),
-    ] = None
-    depth: Annotated[
-        int | None,
-        opt.option("Number of arguments per query. [default: 100; 10 with --say]", "-k"),
-    ] = None
-    tag: Annotated[
-        str | None, opt.option("Run name in the last column. [default: the retriever]")
-    ] = None
-    explain: Annotated[
-        bool, opt.option("Print the hits of each query with their texts and paths.")
-    ] = False
-    index: opt.Index = None
-    as_json: opt.Json = False
-    trace: opt.Trace = True
-    seed: opt.Seed = 0
-    quiet: opt.Quiet = False
+    queries: Path | None = opt.argument("[QUERIES]", required=False)
+    output: Path | None = opt.output("TREC run to write. [default: the screen]", checked=True)
+    replace: bool = opt.REPLACE
+    retriever: opt.PluginSpec = opt.plugin(
+        "Retriever: NAME or NAME(KEY=VALUE,...).",
+        "-r",
+        "--retriever",
+        kinds=("retriever",),
+        env=True,
+        default=_RETRIEVER,
+    )
+    plugin_options: opt.PluginOptions = opt.plugin_options("retriever")
+    utterance: str | None = opt.option(
+        "Search for this text instead, and print the hits.", "--say", metavar="TEXT"
+    )
+    depth: int | None = opt.option(
+        "Number of arguments per query. [default: 100; 10 with --say]", "-k"
+    )
+    tag: str | None = opt.option("Run name in the last column. [default: the retriever]")
+    explain: bool = opt.flag("Print the hits of each query with their texts and paths.")
+    index: str | None = opt.INDEX
+    as_json: bool = opt.JSON
+    trace: bool = opt.TRACE
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import click
 
@@ -18,12 +18,10 @@ from touche_rad.errors import OptionError, nearest
 class SchemaOptions:
     """The options of `schema`."""
 
-    kind: Annotated[str | None, opt.argument("[KIND]")] = None
-    output: Annotated[
-        Path | None, opt.output("Folder: write one file per kind.", "DIR", checked=True)
-    ] = None
-    replace: opt.Replace = False
-    quiet: opt.Quiet = False
+    kind: str | None = opt.argument("[KIND]", required=False)
+    output: Path | None = opt.output("Folder: write one file per kind.", "DIR", checked=True)
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @opt.command("schema", "schema simulations", "schema evaluations", "schema -o schemas")

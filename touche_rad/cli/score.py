@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -38,66 +38,43 @@ _WIDEST: Final = 200
 class ScoreOptions:
     """The options of `score`."""
 
-    paths: Annotated[tuple[Path, ...], opt.argument("RUN... TRUTH")]
-    output: Annotated[
-        Path | None,
-        opt.output(
-            "Folder for evaluation.prototext and the files of ir_measures.", "DIR", checked=True
-        ),
-    ] = None
-    replace: opt.Replace = False
-    pairs: Annotated[
-        bool, opt.option("Compare each run with the best one and with the baselines.")
-    ] = False
-    all_pairs: Annotated[bool, opt.option("Compare all runs with each other.")] = False
-    baseline: Annotated[
-        tuple[Path, ...],
-        opt.option("Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"),
-    ] = ()
-    details: Annotated[
-        bool, opt.option("With several runs: print all measures and problems of each run.")
-    ] = False
-    missing: Annotated[
-        Literal["no", "skip", "error"] | None,
-        opt.option(
-            "A missing verdict counts as no, its turn is left out for all runs, or it is an "
-            "error. [default: no]"
-        ),
-    ] = None
-    strict: Annotated[
-        bool, opt.option("Like the official scorer: no score if anything is missing.")
-    ] = False
-    debates: Annotated[
-        Path | None,
-        opt.option("Labelled debates in the labels' order, to match runs by id and text."),
-    ] = None
-    by_place: Annotated[bool, opt.option("Match lines to labels by their order only.")] = False
-    exclude: Annotated[
-        Path | None,
-        opt.option("Leave out the turns that this file uses as examples.", metavar="EXAMPLES"),
-    ] = None
-    correct: Annotated[
-        bool,
-        opt.option(
-            "TRUTH labels some turns only: estimate the share of yes and F1 on all turns, "
-            "corrected for the judge's errors."
-        ),
-    ] = False
-    votes: Annotated[
-        bool, opt.option("Whole debates: compare with each vote instead of the winner.")
-    ] = False
-    samples: Annotated[
-        int,
-        opt.option("Bootstrap samples for confidence intervals and comparisons.", least=100),
-    ] = 10_000
-    seed: opt.Seed = 0
-    skip_bad: opt.SkipBadOfRuns = False
-    as_markdown: Annotated[bool, opt.option("Print Markdown.", "--md")] = False
-    as_csv: Annotated[
-        bool, opt.option("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
-    ] = False
-    as_json: opt.Json = False
-    quiet: opt.Quiet = False
+    paths: tuple[Path, ...] = opt.argument("RUN... TRUTH")
+    output: Path | None = opt.output(
+        "Folder for evaluation.prototext and the files of ir_measures.", "DIR", checked=True
+    )
+    replace: bool = opt.REPLACE
+    pairs: bool = opt.flag("Compare each run with the best one and with the baselines.")
+    all_pairs: bool = opt.flag("Compare all runs with each other.")
+    baseline: tuple[Path, ...] = opt.option(
+        "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
+    )
+    details: bool = opt.flag("With several runs: print all measures and problems of each run.")
+    missing: Literal["no", "skip", "error"] | None = opt.option(
+        "A missing verdict counts as no, its turn is left out for all runs, or it is an "
+        "error. [default: no]"
+    )
+    strict: bool = opt.flag("Like the official scorer: no score if anything is missing.")
+    debates: Path | None = opt.option(
+        "Labelled debates in the labels' order, to match runs by id and text."
+    )
+    by_place: bool = opt.flag("Match lines to labels by their order only.")
+    exclude: Path | None = opt.option(
+        "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
+    )
+    correct: bool = opt.flag(
+        "TRUTH labels some turns only: estimate the share of yes and F1 on all turns, "
+        "corrected for the judge's errors."
+    )
+    votes: bool = opt.flag("Whole debates: compare with each vote instead of the winner.")
+    samples: int = opt.option(
+        "Bootstrap samples for confidence intervals and comparisons.", least=100, default=10_000
+    )
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD_OF_RUNS
+    as_markdown: bool = opt.flag("Print Markdown.", "--md")
+    as_csv: bool = opt.flag("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
+    as_json: bool = opt.JSON
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

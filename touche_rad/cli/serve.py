@@ -13,7 +13,7 @@ import sys
 import threading
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
@@ -30,79 +30,64 @@ if TYPE_CHECKING:
 class ServeOptions(opt.ModelOptions):
     """The options of `serve`."""
 
-    debater: opt.Debater = opt.DEFAULT
-    judge: opt.Judge = opt.DEFAULT
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("debater", "judge")] = opt.NONE
-    also_debater: Annotated[
-        tuple[opt.PluginSpec, ...],
-        opt.plugin(
-            "Further debater of the debate page, repeatable. [default: all that work]",
-            kinds=("debater",),
-            env=True,
-        ),
-    ] = ()
-    also_judge: Annotated[
-        tuple[opt.PluginSpec, ...],
-        opt.plugin("Further judge of the debate page, repeatable.", kinds=("judge",), env=True),
-    ] = ()
-    host: Annotated[
-        str,
-        opt.option(
-            "Address to listen on; 0.0.0.0 = all, with --token or --open.",
-            metavar="ADDRESS",
-            env=True,
-        ),
-    ] = "127.0.0.1"
-    port: Annotated[int, opt.option("Port; 0 = any free port.", least=0, most=65535, env=True)] = (
-        8080
+    debater: opt.PluginSpec = opt.DEBATER
+    judge: opt.PluginSpec = opt.JUDGE
+    plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
+    also_debater: tuple[opt.PluginSpec, ...] = opt.plugin(
+        "Further debater of the debate page, repeatable. [default: all that work]",
+        kinds=("debater",),
+        env=True,
+        default=(),
     )
-    max_body: Annotated[int, opt.option("Maximum size of a request in MiB.", metavar="MIB")] = 4
-    max_requests: Annotated[
-        int, opt.option("Maximum requests at a time; further ones get status 503.")
-    ] = 4096
-    processes: Annotated[
-        int,
-        opt.option(
-            "Number of processes that share the port; only without a model. --max-requests "
-            "applies to each.",
-            most=256,
-        ),
-    ] = 1
-    token: Annotated[
-        str,
-        opt.option(
-            "Token that clients must send, of 16 characters or more.", metavar="TEXT", env=True
-        ),
-    ] = ""
-    is_open: Annotated[
-        bool, opt.option("Answer clients on other machines without a token.", "--open")
-    ] = False
-    hosts: Annotated[
-        tuple[str, ...],
-        opt.option(
-            "Name under which browsers may open the server; repeatable.",
-            "--allow-host",
-            metavar="NAME",
-        ),
-    ] = ()
-    grace: Annotated[
-        float, opt.option("Seconds to finish requests after SIGTERM.", metavar="SECONDS", env=True)
-    ] = 30.0
-    max_words: opt.MaxWords = 60
-    deadline: Annotated[
-        float,
-        opt.option(
-            "Time limit per answer in seconds, without the time that it waits for its turn; with "
-            "this time at most 280. On timeout the fallback answers.",
-            metavar="SECONDS",
-            env=True,
-        ),
-    ] = 100.0
-    index: opt.Index = None
-    fallback_index: opt.FallbackIndex = None
-    trace: opt.Trace = True
-    seed: opt.Seed = 0
-    quiet: opt.Quiet = False
+    also_judge: tuple[opt.PluginSpec, ...] = opt.plugin(
+        "Further judge of the debate page, repeatable.", kinds=("judge",), env=True, default=()
+    )
+    host: str = opt.option(
+        "Address to listen on; 0.0.0.0 = all, with --token or --open.",
+        metavar="ADDRESS",
+        env=True,
+        default="127.0.0.1",
+    )
+    port: int = opt.option("Port; 0 = any free port.", least=0, most=65535, env=True, default=8080)
+    max_body: int = opt.option("Maximum size of a request in MiB.", metavar="MIB", default=4)
+    max_requests: int = opt.option(
+        "Maximum requests at a time; further ones get status 503.", default=4096
+    )
+    processes: int = opt.option(
+        "Number of processes that share the port; only without a model. --max-requests "
+        "applies to each.",
+        most=256,
+        default=1,
+    )
+    token: str = opt.option(
+        "Token that clients must send, of 16 characters or more.",
+        metavar="TEXT",
+        env=True,
+        default="",
+    )
+    is_open: bool = opt.flag("Answer clients on other machines without a token.", "--open")
+    hosts: tuple[str, ...] = opt.option(
+        "Name under which browsers may open the server; repeatable.",
+        "--allow-host",
+        metavar="NAME",
+        default=(),
+    )
+    grace: float = opt.option(
+        "Seconds to finish requests after SIGTERM.", metavar="SECONDS", env=True, default=30.0
+    )
+    max_words: int = opt.MAX_WORDS
+    deadline: float = opt.option(
+        "Time limit per answer in seconds, without the time that it waits for its turn; with "
+        "this time at most 280. On timeout the fallback answers.",
+        metavar="SECONDS",
+        env=True,
+        default=100.0,
+    )
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    trace: bool = opt.TRACE
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

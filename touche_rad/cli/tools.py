@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import click
 
@@ -22,10 +22,10 @@ from touche_rad.text import printable
 class ListOptions:
     """The options of `list`."""
 
-    name: Annotated[
-        str | None, opt.argument("[KIND|NAME]", shell_complete=complete.plugin_names)
-    ] = None
-    as_json: opt.Json = False
+    name: str | None = opt.argument(
+        "[KIND|NAME]", shell_complete=complete.plugin_names, required=False
+    )
+    as_json: bool = opt.JSON
 
 
 @opt.command("list", "list", "list judges", "list grounded", "list sinai --json")
@@ -65,11 +65,9 @@ def list_command(options: ListOptions) -> None:
 class NewOptions:
     """The options of `new`."""
 
-    kind: Annotated[Literal["debater", "judge", "retriever"], opt.argument()]
-    name: Annotated[str, opt.argument()]
-    output: Annotated[
-        Path | None, opt.output("New folder of the package. [default: ./NAME]", "DIR")
-    ] = None
+    kind: Literal["debater", "judge", "retriever"] = opt.argument()
+    name: str = opt.argument()
+    output: Path | None = opt.output("New folder of the package. [default: ./NAME]", "DIR")
 
 
 @opt.command(
@@ -92,10 +90,10 @@ def new_command(options: NewOptions) -> None:
 class DoctorOptions(opt.ModelOptions):
     """The options of `doctor`."""
 
-    index: opt.Index = None
-    trace: opt.Trace = True
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options(None)] = opt.NONE
-    as_json: opt.Json = False
+    index: str | None = opt.INDEX
+    trace: bool = opt.TRACE
+    plugin_options: opt.PluginOptions = opt.plugin_options(None)
+    as_json: bool = opt.JSON
 
 
 @opt.command(
@@ -148,7 +146,7 @@ def _grouped(checks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
 class CompletionOptions:
     """The options of `completion`."""
 
-    shell: Annotated[Literal["bash", "zsh", "fish"], opt.argument()]
+    shell: Literal["bash", "zsh", "fish"] = opt.argument()
 
 
 @opt.command("completion", "completion bash", "completion zsh", "completion fish")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -39,54 +39,50 @@ _PANEL: Final = opt.PluginSpec(JUDGE_PANEL)
 class TournamentOptions(opt.ModelOptions):
     """The options of `tournament`."""
 
-    claims: Annotated[Path, opt.argument("CLAIMS")]
-    output: Annotated[
-        Path | None, opt.output("Folder for contests, outcomes and ratings.", "DIR")
-    ] = None
-    debaters: Annotated[
-        tuple[opt.PluginSpec, ...],
-        opt.plugin(
-            "A debater that takes part; give two or more.", "-d", "--debater", kinds=("debater",)
-        ),
-    ] = ()
-    judge: Annotated[
-        opt.PluginSpec,
-        opt.plugin(
-            "Panel, or a judge of responses, whose mean scores decide.",
-            "-j",
-            "--judge",
-            kinds=("judge", "panel"),
-        ),
-    ] = _PANEL
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options("judge", "debater")] = opt.NONE
-    rounds: Annotated[int, opt.option("Speeches per side in a debate.")] = 3
-    words: Annotated[int, opt.option("Maximum words per speech; 0 = no limit.", least=0)] = 60
-    index: opt.Index = None
-    fallback_index: opt.FallbackIndex = None
-    judge_model: Annotated[
-        str | None, opt.option("Language model of the judge. [default: --model]", metavar="MODEL")
-    ] = None
-    max_calls: Annotated[
-        int | None,
-        opt.option("Maximum model calls per debater and debate. [default: no limit]", least=0),
-    ] = None
-    max_tokens: Annotated[
-        int | None, opt.option("Maximum tokens per debater and debate. [default: no limit]")
-    ] = None
-    trace: opt.Trace = True
-    prior: Annotated[float, opt.option("Prior: number of virtual draws per debater.")] = 1.0
-    samples: Annotated[
-        int, opt.option("Bootstrap samples of the claims for confidence intervals.", least=0)
-    ] = 1000
-    deadline: opt.Deadline = None
-    workers: opt.Workers = None
-    seed: opt.Seed = 0
-    skip_bad: opt.SkipBad = False
-    strict: opt.Strict = False
-    replace: opt.Replace = False
-    restart: opt.Restart = False
-    as_json: opt.Json = False
-    quiet: opt.Quiet = False
+    claims: Path = opt.argument("CLAIMS")
+    output: Path | None = opt.output("Folder for contests, outcomes and ratings.", "DIR")
+    debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
+        "A debater that takes part; give two or more.",
+        "-d",
+        "--debater",
+        kinds=("debater",),
+        default=(),
+    )
+    judge: opt.PluginSpec = opt.plugin(
+        "Panel, or a judge of responses, whose mean scores decide.",
+        "-j",
+        "--judge",
+        kinds=("judge", "panel"),
+        default=_PANEL,
+    )
+    plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
+    rounds: int = opt.option("Speeches per side in a debate.", default=3)
+    words: int = opt.option("Maximum words per speech; 0 = no limit.", least=0, default=60)
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    judge_model: str | None = opt.option(
+        "Language model of the judge. [default: --model]", metavar="MODEL"
+    )
+    max_calls: int | None = opt.option(
+        "Maximum model calls per debater and debate. [default: no limit]", least=0
+    )
+    max_tokens: int | None = opt.option(
+        "Maximum tokens per debater and debate. [default: no limit]"
+    )
+    trace: bool = opt.TRACE
+    prior: float = opt.option("Prior: number of virtual draws per debater.", default=1.0)
+    samples: int = opt.option(
+        "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
+    )
+    deadline: float | None = opt.DEADLINE
+    workers: int | None = opt.WORKERS
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    strict: bool = opt.STRICT
+    replace: bool = opt.REPLACE
+    restart: bool = opt.RESTART
+    as_json: bool = opt.JSON
+    quiet: bool = opt.QUIET
 
 
 def make_entrants(

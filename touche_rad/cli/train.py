@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import click
 
@@ -26,12 +26,12 @@ def train_command() -> None:
 class TrainingOptions:
     """The options of all trainings."""
 
-    output: Annotated[Path, opt.output("Folder of the model.", "DIR")]
-    save_every: Annotated[int, opt.option("Steps between checkpoints.")] = 50
-    seed: opt.Seed = 0
-    restart: opt.Restart = False
-    replace: opt.Replace = False
-    quiet: opt.Quiet = False
+    output: Path = opt.output("Folder of the model.", "DIR", required=True)
+    save_every: int = opt.option("Steps between checkpoints.", default=50)
+    seed: int = opt.SEED
+    restart: bool = opt.RESTART
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
     def prepare_folder(self) -> None:
         """With `--replace`, delete the training in the folder."""
@@ -57,48 +57,43 @@ def _print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:
 class CollectionOptions(TrainingOptions):
     """The options of trainings on a collection."""
 
-    collection: Annotated[Path, opt.argument("COLLECTION")]
-    base: Annotated[
-        str,
-        opt.option("Model to train further: minilm, a folder, or OWNER/NAME.", metavar="MODEL"),
-    ] = "minilm"
-    held_out: Annotated[
-        str,
-        opt.option("Held-out topics: the split test, or the I-th of N folds.", metavar="test|I/N"),
-    ] = "test"
-    precision: Annotated[
-        Literal["auto", "float32", "bfloat16"],
-        opt.option("Number format; auto uses bfloat16 on a GPU only."),
-    ] = "auto"
-
-
-Epochs = Annotated[int, opt.option("Passes over the data.")]
-Rate = Annotated[float, opt.option("Learning rate.")]
-Layers = Annotated[int, opt.option("Layers to train, from the top; 0 = all.", least=0)]
+    collection: Path = opt.argument("COLLECTION")
+    base: str = opt.option(
+        "Model to train further: minilm, a folder, or OWNER/NAME.",
+        metavar="MODEL",
+        default="minilm",
+    )
+    held_out: str = opt.option(
+        "Held-out topics: the split test, or the I-th of N folds.",
+        metavar="test|I/N",
+        default="test",
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = opt.option(
+        "Number format; auto uses bfloat16 on a GPU only.", default="auto"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderOptions(CollectionOptions):
     """The options of `train encoder`."""
 
-    epochs: Epochs = 4
-    rate: Rate = 2e-4
-    batch: Annotated[
-        int,
-        opt.option("Arguments per step; each is a negative example for the other claims."),
-    ] = 64
-    group: Annotated[int, opt.option("Arguments of one topic that stay together in a batch.")] = 8
-    layers: Layers = 2
+    epochs: int = opt.option("Passes over the data.", default=4)
+    rate: float = opt.option("Learning rate.", default=2e-4)
+    batch: int = opt.option(
+        "Arguments per step; each is a negative example for the other claims.", default=64
+    )
+    group: int = opt.option("Arguments of one topic that stay together in a batch.", default=8)
+    layers: int = opt.option("Layers to train, from the top; 0 = all.", least=0, default=2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StanceOptions(CollectionOptions):
     """The options of `train stance`."""
 
-    epochs: Epochs = 3
-    rate: Rate = 5e-5
-    batch: Annotated[int, opt.option("Arguments per step, each with both of its claims.")] = 16
-    layers: Layers = 0
+    epochs: int = opt.option("Passes over the data.", default=3)
+    rate: float = opt.option("Learning rate.", default=5e-5)
+    batch: int = opt.option("Arguments per step, each with both of its claims.", default=16)
+    layers: int = opt.option("Layers to train, from the top; 0 = all.", least=0, default=0)
 
 
 @opt.command(
@@ -156,19 +151,17 @@ def _train_on_collection(name: str, step: Sequence[Any], options: CollectionOpti
 class ExamplesOptions:
     """The options of `train examples`."""
 
-    debates: Annotated[Path, opt.argument("DEBATES")]
-    labels: Annotated[Path, opt.argument("LABELS")]
-    output: Annotated[Path, opt.output("Examples to write.", checked=True)]
-    replace: opt.Replace = False
-    count: Annotated[int, opt.option("Examples per maxim and label.")] = 10
-    select: Annotated[
-        Literal["random", "hard"],
-        opt.option(
-            'Draw them, or take those that the judge "grounded" gets wrong and that differ.'
-        ),
-    ] = "random"
-    seed: opt.Seed = 0
-    quiet: opt.Quiet = False
+    debates: Path = opt.argument("DEBATES")
+    labels: Path = opt.argument("LABELS")
+    output: Path = opt.output("Examples to write.", checked=True, required=True)
+    replace: bool = opt.REPLACE
+    count: int = opt.option("Examples per maxim and label.", default=10)
+    select: Literal["random", "hard"] = opt.option(
+        'Draw them, or take those that the judge "grounded" gets wrong and that differ.',
+        default="random",
+    )
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @opt.command(
@@ -207,19 +200,17 @@ def examples(options: ExamplesOptions) -> None:
 class AnswersOptions(opt.ModelOptions):
     """The options of data from recorded answers."""
 
-    sources: Annotated[tuple[Path, ...], opt.argument("FILE...")]
+    sources: tuple[Path, ...] = opt.argument("FILE...")
     output: Path
-    reasoning: Annotated[
-        Literal["given", "cited", "teacher"],
-        opt.option("Reasoning for answers without it: leave out, use the citations, or ask -m."),
-    ] = "given"
-    wording: Annotated[Literal["close", "free"], opt.option("The debater's option wording.")] = (
-        "close"
+    reasoning: Literal["given", "cited", "teacher"] = opt.option(
+        "Reasoning for answers without it: leave out, use the citations, or ask -m.",
+        default="given",
     )
-    trace: opt.Trace = True
-    plugin_options: Annotated[opt.PluginOptions, opt.plugin_options(None)] = opt.NONE
-    seed: opt.Seed = 0
-    quiet: opt.Quiet = False
+    wording: Literal["close", "free"] = opt.option("The debater's option wording.", default="close")
+    trace: bool = opt.TRACE
+    plugin_options: opt.PluginOptions = opt.plugin_options(None)
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
     def teacher(self) -> Any:
         """Open the model that writes missing reasoning, if `--reasoning teacher` is set."""
@@ -234,46 +225,38 @@ class AnswersOptions(opt.ModelOptions):
 class AdapterOptions(TrainingOptions):
     """The options of trainings of a language model."""
 
-    sources: Annotated[tuple[Path, ...], opt.argument("FILE...")]
-    output: Annotated[Path, opt.output("Folder of the training.", "DIR")]
-    base: Annotated[
-        str | None,
-        opt.option("Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"),
-    ] = None
-    epochs: Annotated[float, opt.option("Passes over the data.")] = 3.0
-    rate: Annotated[float, opt.option("Learning rate; the default is the paper's.")] = 1e-5
-    batch: Annotated[int, opt.option("Records per forward pass.")] = 4
-    accumulate: Annotated[int, opt.option("Batches per optimiser step.")] = 1
-    warmup: Annotated[
-        float, opt.option("Share of the steps in which the learning rate grows.", least=0)
-    ] = 0.0
-    rank: Annotated[int, opt.option("Rank of LoRA.")] = 16
-    alpha: Annotated[int, opt.option("Alpha of LoRA.")] = 32
-    dropout: Annotated[float, opt.option("Dropout of LoRA.", least=0)] = 0.05
-    targets: Annotated[
-        str,
-        opt.option("Layers with an adapter: all-linear, or names separated by commas."),
-    ] = "all-linear"
-    longest: Annotated[int, opt.option("Maximum tokens of a record; longer ones are left out.")] = (
-        4096
+    sources: tuple[Path, ...] = opt.argument("FILE...")
+    output: Path = opt.output("Folder of the training.", "DIR", required=True)
+    base: str | None = opt.option(
+        "Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"
     )
-    held_out: Annotated[float, opt.option("Share of the topics that is held out.", least=0)] = 0.1
-    precision: Annotated[
-        Literal["auto", "float32", "bfloat16", "float16"], opt.option("Number format.")
-    ] = "auto"
-    checkpointing: Annotated[
-        bool, opt.option("Recompute activations: slower, with less memory.")
-    ] = False
-    merged: Annotated[bool, opt.option("Also write base and adapter as one model.", "--merge")] = (
-        False
+    epochs: float = opt.option("Passes over the data.", default=3.0)
+    rate: float = opt.option("Learning rate; the default is the paper's.", default=1e-5)
+    batch: int = opt.option("Records per forward pass.", default=4)
+    accumulate: int = opt.option("Batches per optimiser step.", default=1)
+    warmup: float = opt.option(
+        "Share of the steps in which the learning rate grows.", least=0, default=0.0
     )
+    rank: int = opt.option("Rank of LoRA.", default=16)
+    alpha: int = opt.option("Alpha of LoRA.", default=32)
+    dropout: float = opt.option("Dropout of LoRA.", least=0, default=0.05)
+    targets: str = opt.option(
+        "Layers with an adapter: all-linear, or names separated by commas.", default="all-linear"
+    )
+    longest: int = opt.option("Maximum tokens of a record; longer ones are left out.", default=4096)
+    held_out: float = opt.option("Share of the topics that is held out.", least=0, default=0.1)
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = opt.option(
+        "Number format.", default="auto"
+    )
+    checkpointing: bool = opt.flag("Recompute activations: slower, with less memory.")
+    merged: bool = opt.flag("Also write base and adapter as one model.", "--merge")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SftOptions(AdapterOptions, AnswersOptions):
     """The options of `train sft`."""
 
-    data_only: Annotated[bool, opt.option("Write the training data, and do not train.")] = False
+    data_only: bool = opt.flag("Write the training data, and do not train.")
 
 
 @opt.command(
@@ -317,30 +300,23 @@ def sft(options: SftOptions) -> None:
 class PreferencesOptions(AnswersOptions):
     """The options of `train preferences`."""
 
-    output: Annotated[Path, opt.output("Pairs to write.", checked=True)]
-    replace: opt.Replace = False
-    margin: Annotated[
-        tuple[str, ...],
-        opt.option(
-            "Minimum difference of the mean or of a dimension. [default: 0.1]",
-            metavar="NUMBER|DIMENSION=NUMBER",
-        ),
-    ] = ()
-    reward: Annotated[str, opt.option("Dimensions to compare.", metavar="all|DIMENSION,...")] = (
-        "all"
+    output: Path = opt.output("Pairs to write.", checked=True, required=True)
+    replace: bool = opt.REPLACE
+    margin: tuple[str, ...] = opt.option(
+        "Minimum difference of the mean or of a dimension. [default: 0.1]",
+        metavar="NUMBER|DIMENSION=NUMBER",
+        default=(),
     )
-    by: Annotated[
-        Literal["total", "each"],
-        opt.option("total: compare the mean; each: no dimension may be worse."),
-    ] = "total"
-    pairing: Annotated[
-        Literal["context", "prompt", "debate", "sides"],
-        opt.option(
-            "What the answers of a pair share: the turns before, the prompt, motion and turn, or "
-            "debate and round."
-        ),
-    ] = "context"
-    most: Annotated[int, opt.option("Maximum pairs per context, largest differences first.")] = 1
+    reward: str = opt.option("Dimensions to compare.", metavar="all|DIMENSION,...", default="all")
+    by: Literal["total", "each"] = opt.option(
+        "total: compare the mean; each: no dimension may be worse.", default="total"
+    )
+    pairing: Literal["context", "prompt", "debate", "sides"] = opt.option(
+        "What the answers of a pair share: the turns before, the prompt, motion and turn, or "
+        "debate and round.",
+        default="context",
+    )
+    most: int = opt.option("Maximum pairs per context, largest differences first.", default=1)
 
 
 @opt.command(
@@ -401,16 +377,13 @@ def _margins(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
 class DpoOptions(AdapterOptions):
     """The options of `train dpo`."""
 
-    begins: Annotated[
-        Path | None,
-        opt.option(
-            "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
-        ),
-    ] = None
-    adapter: Annotated[str, opt.option("Adapter to continue, with --base.", metavar="DIR")] = ""
-    beta: Annotated[
-        float, opt.option("Strength of the reference model; 1 in the paper's formula.")
-    ] = 0.1
+    begins: Path | None = opt.option(
+        "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
+    )
+    adapter: str = opt.option("Adapter to continue, with --base.", metavar="DIR", default="")
+    beta: float = opt.option(
+        "Strength of the reference model; 1 in the paper's formula.", default=0.1
+    )
 
 
 @opt.command(
@@ -446,12 +419,10 @@ def dpo(options: DpoOptions) -> None:
 class MergeOptions:
     """The options of `train merge`."""
 
-    folder: Annotated[Path, opt.argument("DIR")]
-    output: Annotated[
-        Path | None, opt.output("Folder of the model. [default: DIR/merged]", "DIR")
-    ] = None
-    replace: opt.Replace = False
-    quiet: opt.Quiet = False
+    folder: Path = opt.argument("DIR")
+    output: Path | None = opt.output("Folder of the model. [default: DIR/merged]", "DIR")
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @opt.command(

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -38,54 +38,32 @@ _LOCAL: Final = ("scripted:", "hf:")
 class SubmitOptions(opt.Common):
     """The options of `submit`."""
 
-    name: Annotated[str | None, opt.argument("[NAME]")] = None
-    collection: Annotated[
-        Path | None,
-        opt.option("Arguments that the image indexes; without NAME, start a trial."),
-    ] = None
-    debater: Annotated[
-        opt.PluginSpec | None,
-        opt.plugin(
-            "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d", "--debater", kinds=("debater",)
-        ),
-    ] = None
-    judge: Annotated[
-        opt.PluginSpec | None,
-        opt.plugin(
-            "Judge to try: NAME or NAME(KEY=VALUE,...).",
-            "-j",
-            "--judge",
-            kinds=("judge", "panel"),
-        ),
-    ] = None
-    model: opt.Model = None
-    official: Annotated[
-        bool, opt.option("Submit with the organisers' client and simulated user.")
-    ] = False
-    claims: Annotated[
-        Path | None, opt.option("Claims to play in the trial. [default: the demo's claims]")
-    ] = None
-    first: Annotated[int, opt.option("Number of claims that the trial plays.")] = 3
-    turns: Annotated[int, opt.option("User turns per debate in the trial.")] = 2
-    output: Annotated[Path, opt.output("Folder for the files of the trial.", "DIR")] = Path(
-        "submission"
+    name: str | None = opt.argument("[NAME]", required=False)
+    collection: Path | None = opt.option(
+        "Arguments that the image indexes; without NAME, start a trial."
     )
-    build: Annotated[bool, opt.option("Build the image with docker, podman or buildah.")] = False
-    save: Annotated[
-        str | None,
-        opt.option("Write the entry to tira.yml under this name.", metavar="ENTRY"),
-    ] = None
-    file: Annotated[Path, opt.option("File with the submissions.")] = Path("tira.yml")
-    dataset: Annotated[
-        str | None,
-        opt.option(
-            "Dataset for the trial run. [default: the dataset of the sub-task]", metavar="ID"
-        ),
-    ] = None
-    upload: Annotated[
-        bool, opt.option("Print the command that uploads; without it, only a trial run.")
-    ] = False
-    as_json: opt.Json = False
+    debater: opt.PluginSpec | None = opt.plugin(
+        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d", "--debater", kinds=("debater",)
+    )
+    judge: opt.PluginSpec | None = opt.plugin(
+        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j", "--judge", kinds=("judge", "panel")
+    )
+    model: str | None = opt.MODEL
+    official: bool = opt.flag("Submit with the organisers' client and simulated user.")
+    claims: Path | None = opt.option("Claims to play in the trial. [default: the demo's claims]")
+    first: int = opt.option("Number of claims that the trial plays.", default=3)
+    turns: int = opt.option("User turns per debate in the trial.", default=2)
+    output: Path = opt.output(
+        "Folder for the files of the trial.", "DIR", default=Path("submission")
+    )
+    build: bool = opt.flag("Build the image with docker, podman or buildah.")
+    save: str | None = opt.option("Write the entry to tira.yml under this name.", metavar="ENTRY")
+    file: Path = opt.option("File with the submissions.", default=Path("tira.yml"))
+    dataset: str | None = opt.option(
+        "Dataset for the trial run. [default: the dataset of the sub-task]", metavar="ID"
+    )
+    upload: bool = opt.flag("Print the command that uploads; without it, only a trial run.")
+    as_json: bool = opt.JSON
 
 
 @dataclass(frozen=True)
