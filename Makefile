@@ -92,9 +92,9 @@ sbom: $(VENV)/core.stamp  ## write the core's dependencies as a CycloneDX bill o
 	mkdir -p build
 	$(BIN)/python docker/dependencies.py sbom > build/sbom.cdx.json
 
-licences: $(VENV)/core.stamp  ## write the table of docs/licences.md from the installed packages
-	sed -i '/^|/,$$d' docs/licences.md
-	$(BIN)/python docker/dependencies.py licences >> docs/licences.md
+licences: $(VENV)/core.stamp  ## write the table of docker/licences.md from the installed packages
+	sed -i '/^|/,$$d' docker/licences.md
+	$(BIN)/python docker/dependencies.py licences >> docker/licences.md
 
 audit:  ## known vulnerabilities of the images' packages; asks the package index, or AUDIT_SERVICE=osv
 	$(PYTHON) -m venv .venv-audit

@@ -122,7 +122,7 @@ def licence_of(of: Distribution) -> str:
 
 
 def licences(packages: list[Package]) -> str:
-    """Return the table of docs/licences.md: the packages of each licence, without versions."""
+    """Return the table of docker/licences.md: the packages of each licence, without versions."""
     by_licence: dict[str, list[str]] = {}
     for each in packages[1:]:
         by_licence.setdefault(each.licence, []).append(each.name)

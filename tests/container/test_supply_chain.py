@@ -1,4 +1,4 @@
-"""What the core stands on is told truly: the licences in the docs, and the bill of materials."""
+"""What the core stands on is told truly: the licences listed for images, and the bill of materials."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def direct(extra: str = "") -> set[str]:
 def rows() -> tuple[str, dict[str, set[str]]]:
     """The text above the table of licences, and the packages of each licence."""
     above, _, table = (
-        (ROOT / "docs" / "licences.md").read_text().partition("| licence | packages |")
+        (ROOT / "docker" / "licences.md").read_text().partition("| licence | packages |")
     )
     found = re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)[1:]
     return above, {licence: set(packages.split(", ")) for licence, packages in found}

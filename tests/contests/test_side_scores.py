@@ -19,7 +19,7 @@ from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 
 SIDES = {"ann": "pro", "bob": "con"}
-SHEET = Path(__file__).parents[2] / "docs/fidelity/inspirescore.md"
+SHEET = Path(__file__).parents[2] / "docs/fidelity/inspiredebate.md"
 OURS = [(0.9, 0.2), (0.4, 0.5), (0.7, 0.1)]
 PEOPLE = [(8.0, 3.0), (6.0, 5.0), (9.0, 4.0)]
 

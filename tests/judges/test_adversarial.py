@@ -1,4 +1,4 @@
-"""The adversarial set contains what docs/adversarial.md says, and padding fools no judge."""
+"""The adversarial set contains what docs/maxims.md says, and padding fools no judge."""
 
 from __future__ import annotations
 

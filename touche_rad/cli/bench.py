@@ -159,7 +159,7 @@ def run(options: RunOptions) -> int:
 
     The results are the debates, the verdicts, figures.json, a page, and record.json, which bench
     verify reads. A stopped run is resumed by the same command. With a further entry in the plan,
-    only the new debates are played. docs/bench.md describes the plan.
+    only the new debates are played. docs/organise.md describes the plan.
     """
     from touche_rad.bench.new import PLAN
     from touche_rad.bench.plan import load_plan

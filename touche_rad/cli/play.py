@@ -250,7 +250,7 @@ def simulate_command(options: SimulateOptions) -> int:
     resumed by the same command. Under TIRA, CLAIMS and -o are optional.
 
     With --both-sides there is no user: two debaters speak in turns, once for and once against each
-    claim (docs/tournament.md).
+    claim (docs/panels.md).
     """
     if options.both_sides:
         context = click.get_current_context()
