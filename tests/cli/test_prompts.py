@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import anyio
+import pytest
 
 from tests.debaters.world import BothSides, debate
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Scripted
-from tests.terminal import touche_rad
+from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.calls import Calls
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -98,6 +99,84 @@ def test_own_prompts_are_sent_in_place_of_ours(server: Scripted, tmp_path: Path)
     begins = [text[:9] for text in prompts if "JSON" in text]
     assert {"Be brief.", "Be kind. "} < set(begins)
     assert any(not text.startswith("Be ") for text in prompts)
+
+
+OWN = """
+from dataclasses import dataclass
+from typing import Any
+
+from touche_rad.calls import Calls
+from touche_rad.debate import Response
+from touche_rad.models import Prompt
+from touche_rad.plugins import debater, find
+
+
+async def answer_of(model):
+    messages = Prompt.load(__package__, "words").messages()
+    likely = await model.ask_choice(messages, ["changed", "unchanged"])
+    return Response(content=f"The prompt is {max(likely, key=likely.get)}.")
+
+
+@debater("slotted", needs=("model",))
+class Slotted:
+    __slots__ = ("model",)
+
+    def __init__(self, options, services):
+        self.model = services.model
+
+    async def answer(self, debate):
+        return await answer_of(self.model)
+
+
+@debater("frozen", needs=("model",))
+@dataclass(frozen=True)
+class Frozen:
+    options: Any
+    services: Any
+
+    async def answer(self, debate):
+        return await answer_of(self.services.model)
+
+
+@debater("outer", needs=("model",))
+class Outer:
+    def __init__(self, options, services):
+        self.inner = find("debater", "slotted").make(services)
+
+    async def answer(self, debate):
+        return await Calls()(self.inner.answer, debate)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("slotted", "changed"), ("frozen", "changed"), ("outer", "unchanged")]
+)
+def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
+    name: str, word: str, tmp_path: Path
+) -> None:
+    package, mine = tmp_path / "own_prompts", tmp_path / "mine"
+    package.mkdir()
+    mine.mkdir()
+    (package / "__init__.py").write_text(OWN)
+    (package / "words.jinja").write_text("=== user\nHello.\n")
+    (mine / "words.jinja").write_text("=== user\nGood day.\n")
+    script = tmp_path / "answers.jsonl"
+    script.write_text(
+        '{"when": "Good day", "answer": "changed"}\n{"when": "Hello", "answer": "unchanged"}\n'
+    )
+    call = ("respond", "--say", "Zoos should be closed.", "-i", "demo", "-d", name)
+    answered = touche_rad_process(
+        "--plugin",
+        "own_prompts",
+        *call,
+        "-O",
+        f"prompts={mine}",
+        "-m",
+        f"scripted:{script}",
+        env={"PYTHONPATH": str(tmp_path)},
+    )
+    assert answered.code == 0, answered.err
+    assert f"The prompt is {word}." in answered.out
 
 
 def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place(tmp_path: Path) -> None:

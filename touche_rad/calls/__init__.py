@@ -7,7 +7,6 @@ from touche_rad.calls.context import (
     current_context,
     deadline_in,
     name_of,
-    prompts_of,
     report_without_model,
 )
 from touche_rad.calls.plugin_calls import Calls, CallTimeout, TooManyCalls, hanging
@@ -24,7 +23,6 @@ __all__ = [
     "deadline_in",
     "hanging",
     "name_of",
-    "prompts_of",
     "report_without_model",
     "run_sync",
 ]

@@ -109,12 +109,6 @@ def report_without_model(error: Exception) -> None:
         use.without = error
 
 
-def prompts_of(plugin: object) -> Path | None:
-    """Return the user's folder of prompt files of a plugin that `make` created."""
-    folder: Path | None = getattr(plugin, "prompts_folder", None)
-    return folder
-
-
 def name_of(plugin: object) -> str:
     """Return the name of a plugin; the name of its class if it was not created by `make`."""
     return str(getattr(plugin, "plugin_name", type(plugin).__name__))

@@ -18,13 +18,13 @@ from typing import Any, TypeVar, cast
 import anyio
 import anyio.to_thread
 
-from touche_rad.calls.context import call_context, deadline_in, prompts_of
+from touche_rad.calls.context import call_context, deadline_in
 
 T = TypeVar("T")
 
 MOST_HANGING = 64
 """Abandoned calls that still run; with so many, further calls fail at once."""
-_hanging: set[object] = set()
+_running: set[_Call] = set()
 
 
 class TooManyCalls(RuntimeError):
@@ -37,7 +37,7 @@ class CallTimeout(TimeoutError):
 
 def hanging() -> int:
     """Return how many abandoned calls still run in this process."""
-    return len(_hanging)
+    return sum(call.is_abandoned for call in list(_running))
 
 
 class _Call:
@@ -45,28 +45,18 @@ class _Call:
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self._function, self._args = function, args
-        self._has_begun = self._has_ended = self._is_abandoned = False
+        self.is_abandoned = False
+        """Whether nobody waits for the result any more."""
 
     def run(self) -> Any:
-        """Call the function; its result is dropped if nobody waits for it any more."""
-        self._has_begun = True
+        """Call the function."""
+        _running.add(self)
         try:
-            result = self._function(*self._args)
-            if self._is_abandoned and inspect.iscoroutine(result):
-                result.close()  # otherwise Python warns that it was never awaited
-            return result
+            return self._function(*self._args)
         except BaseException as error:
             raise _as_exception(error) from error.__cause__
         finally:
-            self._has_ended = True
-            _hanging.discard(self)
-
-    def abandon(self) -> None:
-        """Count the call as hanging until it ends."""
-        self._is_abandoned = True
-        _hanging.add(self)
-        if self._has_ended or not self._has_begun:
-            _hanging.discard(self)
+            _running.discard(self)
 
 
 class Calls:
@@ -145,9 +135,9 @@ class Calls:
                     call.run, abandon_on_cancel=True, limiter=self._threads
                 )
         except asyncio.CancelledError:
-            call.abandon()
+            call.is_abandoned = True
             raise
-        call.abandon()
+        call.is_abandoned = True
         raise _timeout(seconds)
 
 
@@ -175,8 +165,10 @@ def _context(function: object, seconds: float | None) -> AbstractContextManager[
     values: dict[str, Any] = {}
     if seconds is not None:
         values["deadline"] = deadline_in(seconds)
-    if folder := prompts_of(getattr(function, "__self__", None)):
-        values["prompts"] = folder
+    plugin = getattr(function, "__self__", None)
+    if plugin is not None and hasattr(plugin, "prompts_folder"):
+        # Also None, so that a plugin does not use the prompts of the one that calls it.
+        values["prompts"] = plugin.prompts_folder
     return call_context(**values) if values else nullcontext()
 
 

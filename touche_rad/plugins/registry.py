@@ -9,7 +9,6 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -299,12 +298,17 @@ class Plugin:
         if lacking:
             raise UserError(f"{self.kind} {self.name} needs {' and '.join(lacking)}")
         options = self.parse(given or {})
-        made = self.factory(options, services)
         folder = getattr(options, PROMPTS, "")
-        with suppress(AttributeError, TypeError):
-            made.plugin_name = self.name
-            made.prompts_folder = Path(folder) if folder else None
-        return made
+        own = self.factory
+        about = {
+            "__module__": own.__module__,
+            "__qualname__": own.__qualname__,
+            "__doc__": own.__doc__,
+            "plugin_name": self.name,
+            "prompts_folder": Path(folder) if folder else None,
+        }
+        # A subclass, because an instance with __slots__ takes no attributes, nor does a frozen one.
+        return type(own.__name__, (own,), about)(options, services)
 
 
 C = TypeVar("C", bound=type)

@@ -6,18 +6,17 @@ improve answers: their content is the debater's task.
 
 from __future__ import annotations
 
-import inspect
 import re
 import tomllib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context, prompts_of
+from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context
 from touche_rad.debate import (
     MOST_CHARACTERS,
     NOTHING_FOUND,
@@ -124,13 +123,7 @@ class Answerer:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
                 turn = len(debate.turns) - 1
                 view = sided if sided and getattr(debater, "takes_sides", False) else debate
-                with call_context(
-                    plugin=name,
-                    debate=debate.key,
-                    turn=turn,
-                    model_use=use,
-                    prompts=prompts_of(debater),
-                ):
+                with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
                     response, done = await self._ask(debater, view, seconds, first=place > 0)
                 _check_prompts(response, use.prompts)
                 _check_echo(response, debate, use.prompts)
@@ -168,31 +161,13 @@ class Answerer:
     ) -> tuple[Response, tuple[str, ...]]:
         call = self._call_first if first else self._call
         within = None if first else self.within
-        ask: Callable[[Debate], Any] = debater.answer
-        if not inspect.iscoroutinefunction(ask):
-            ask = partial(self._ask_and_check, ask)
         try:
-            given = await call(ask, debate, seconds=seconds, within=within)
-            if isinstance(given, _Valid):
-                return given.response, given.notes
-            return await self._call_first(guard, given, self.index, self.max_words, seconds=seconds)
+            answer = await call(debater.answer, debate, seconds=seconds, within=within)
+            return await self._call_first(
+                guard, answer, self.index, self.max_words, seconds=seconds
+            )
         except CallTimeout as error:
             raise TimeoutError(str(error)) from None
-
-    def _ask_and_check(self, ask: Callable[[Debate], Any], debate: Debate) -> Any:
-        """Call a debater and check its answer in the same thread; an awaitable is returned."""
-        given = ask(debate)
-        if inspect.isawaitable(given):
-            return given
-        return _Valid(*guard(given, self.index, self.max_words))
-
-
-@dataclass(frozen=True)
-class _Valid:
-    """A response that has passed the guard, and its notes."""
-
-    response: Response
-    notes: tuple[str, ...]
 
 
 def _describe(error: BaseException) -> str:

@@ -28,9 +28,7 @@ from touche_rad.calls import (
     ModelUse,
     call_context,
     current_context,
-    deadline_in,
     name_of,
-    prompts_of,
 )
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.evidence.instructions import KIND, flags
@@ -308,18 +306,10 @@ async def _judge_whole(
         return []
     use = ModelUse()
     try:
-        with (
-            anyio.move_on_after(deadline),
-            call_context(
-                plugin=name_of(judge),
-                debate=whole.key,
-                prompts=prompts_of(judge),
-                deadline=deadline_in(deadline),
-                model_use=use,
-            ),
-        ):
-            turns = _all_good(await judge.judge_all(whole), len(views))
-            return [] if use.failure is not None else turns
+        with call_context(plugin=name_of(judge), debate=whole.key, model_use=use):
+            verdicts: Any = await CALLS(judge.judge_all, whole, seconds=deadline)
+        turns = _all_good(verdicts, len(views))
+        return [] if use.failure is not None else turns
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)
     return []

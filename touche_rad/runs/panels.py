@@ -9,16 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from touche_rad import files
-from touche_rad.calls import (
-    ModelUse,
-    call_context,
-    current_context,
-    deadline_in,
-    name_of,
-)
+from touche_rad.calls import CallTimeout, ModelUse, call_context, current_context, name_of
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.evidence.instructions import KIND, flagged_sentences
 from touche_rad.files.contests import Judgement
@@ -47,21 +39,11 @@ async def _judge_contest(
     use = ModelUse()
     cause: Exception | None = None
     try:
-        with (
-            anyio.move_on_after(deadline) as cut,
-            call_context(
-                plugin=name_of(panel),
-                debate=contest.id,
-                deadline=deadline_in(deadline),
-                model_use=use,
-            ),
-        ):
-            given: Any = await CALLS(panel.judge, contest)
-            outcome, cause = _checked(given, contest), use.failure
-        if cut.cancelled_caught:
-            raise NoOutcome(f"no verdict within {deadline:g} seconds")
-    except NoOutcome as error:
-        outcome, cause = Outcome(winner=None, reason=str(error)), error
+        with call_context(plugin=name_of(panel), debate=contest.id, model_use=use):
+            given: Any = await CALLS(panel.judge, contest, seconds=deadline)
+        outcome, cause = _checked(given, contest), use.failure
+    except (CallTimeout, NoOutcome) as error:
+        outcome, cause = Outcome(winner=None, reason=str(error)), NoOutcome(str(error))
     except Exception as error:
         log.debug("the panel failed", exc_info=error)
         reason = f"{type(error).__name__}: {error}"[:300]
