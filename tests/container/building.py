@@ -107,9 +107,8 @@ def base_image() -> Iterator[str]:
     if named:
         yield named
         return
-    for program, package in (("debootstrap", "debootstrap"),):
-        if shutil.which(program) is None:
-            unavailable(f"{program}: apt-get install {package}, or name an image: {BASE_IMAGE}")
+    if shutil.which("debootstrap") is None:
+        unavailable(f"debootstrap: apt-get install debootstrap, or name an image: {BASE_IMAGE}")
     with tempfile.TemporaryDirectory(prefix="touche-rad-base-") as folder:
         root = Path(folder, "root")
         subprocess.run(

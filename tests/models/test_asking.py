@@ -1,4 +1,4 @@
-"""Asking a model: a valid object or one named fault, whatever the endpoint does."""
+"""`Model.ask` and its siblings: a valid object or one error, whatever the endpoint does."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import anyio
 import pytest
@@ -30,6 +31,7 @@ class Fine(BaseModel):
     score: int = Field(ge=0, le=5)
 
 
+T = TypeVar("T")
 ASKED = [Message("system", "Judge."), Message("user", "A text.")]
 OK = '{"words": "fine", "score": 1}'
 
@@ -40,15 +42,23 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "LONGEST_WAIT", 0.05)
 
 
-def _ask(server: Scripted, *, deadline: float = 20.0, **settings: Any) -> Fine:
-    async def run() -> Fine:
+def _with_model(server: Scripted, work: Callable[[Model], Awaitable[T]], **settings: Any) -> T:
+    async def run() -> T:
         model = Model(Address(server.url, "tiny"), **settings)
         try:
-            return await model.ask(ASKED, Fine, deadline=deadline)
+            return await work(model)
         finally:
             await model.close()
 
     return anyio.run(run)
+
+
+def _ask(server: Scripted, *, deadline: float = 20.0, **settings: Any) -> Fine:
+    return _with_model(server, lambda model: model.ask(ASKED, Fine, deadline=deadline), **settings)
+
+
+def _asks(model: Model, count: int) -> list[Callable[[], Awaitable[Fine]]]:
+    return [partial(model.ask, [Message("user", f"Text {n}.")], Fine) for n in range(count)]
 
 
 class Numbers(BaseModel):
@@ -61,17 +71,10 @@ class Numbers(BaseModel):
     each: list[int] = []
 
 
-def test_a_server_is_told_where_a_number_ends(server: Scripted) -> None:
+def test_the_schema_bounds_each_number_and_a_larger_one_is_accepted(server: Scripted) -> None:
     server.script = [content('{"free": 123456789, "floor": 4, "open": 0.5, "each": [-1]}')]
-
-    async def run() -> Numbers:
-        model = Model(Address(server.url, "tiny"))
-        try:
-            return await model.ask(ASKED, Numbers)
-        finally:
-            await model.close()
-
-    assert anyio.run(run).free == 123456789, "more is no fault"
+    answer = _with_model(server, lambda model: model.ask(ASKED, Numbers))
+    assert answer.free == 123456789
     told = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
     most = 999_999
     ends = {"minimum": -most, "maximum": most}
@@ -140,24 +143,22 @@ LASTING = {
 
 
 @pytest.mark.parametrize("fault", PASSING)
-def test_what_passes_is_asked_again(server: Scripted, fault: str) -> None:
+def test_a_passing_fault_is_retried_and_a_lasting_one_is_a_retryable_error(
+    server: Scripted, fault: str
+) -> None:
     server.script = [PASSING[fault], PASSING[fault]]
     assert _ask(server) == Fine(words="fine", score=1)
     assert len(server.asked) == 3
-
-
-@pytest.mark.parametrize("fault", PASSING)
-def test_what_does_not_pass_is_a_fault_of_its_kind(server: Scripted, fault: str) -> None:
     server.always = PASSING[fault]
-    with pytest.raises(faults.ModelError) as told:
+    with pytest.raises(faults.ModelError) as raised:
         _ask(server)
-    assert told.value.retryable
-    assert len(server.asked) == sending.TRIES
-    assert "\n" not in str(told.value)
+    assert raised.value.retryable
+    assert len(server.asked) == 3 + sending.TRIES
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("fault", REPAIRED)
-def test_what_does_not_fit_is_sent_back_once(server: Scripted, fault: str) -> None:
+def test_an_invalid_answer_is_sent_back_once(server: Scripted, fault: str) -> None:
     server.script = [REPAIRED[fault]]
     assert _ask(server) == Fine(words="fine", score=1)
     again = server.asked[1]["messages"]
@@ -170,7 +171,7 @@ def test_what_does_not_fit_is_sent_back_once(server: Scripted, fault: str) -> No
 
 
 @pytest.mark.parametrize("fault", LASTING)
-def test_what_lasts_is_told_at_once(server: Scripted, fault: str) -> None:
+def test_an_error_that_a_retry_cannot_mend_is_raised_at_once(server: Scripted, fault: str) -> None:
     server.always, kind = LASTING[fault]
     with pytest.raises(kind):
         _ask(server)
@@ -204,14 +205,10 @@ def test_no_more_calls_are_open_than_allowed(server: Scripted, at_once: int) -> 
 
     server.always = answer
 
-    async def run() -> list[Any]:
-        model = Model(Address(server.url, "tiny"), at_once=at_once, deadline=0.5)
-        jobs = [lambda n=n: model.ask([Message("user", f"Text {n}.")], Fine) for n in range(15)]
-        found = await model.ask_all(jobs)
-        await model.close()
-        return found
-
-    assert anyio.run(run) == [Fine(words="fine", score=1)] * 15, "waiting for a place has no limit"
+    found = _with_model(
+        server, lambda model: model.ask_all(_asks(model, 15)), at_once=at_once, deadline=0.5
+    )
+    assert found == [Fine(words="fine", score=1)] * 15, "waiting for a place has no limit"
     assert most == at_once
 
 
@@ -241,7 +238,7 @@ def test_a_redirect_is_not_followed(server: Scripted) -> None:
 
 
 @pytest.mark.parametrize("fault", [scripted.silent, scripted.dripping])
-def test_nothing_hangs_past_its_deadline(server: Scripted, fault: Any) -> None:
+def test_a_call_ends_at_its_deadline(server: Scripted, fault: Any) -> None:
     server.always = fault
     begun = time.monotonic()
     with pytest.raises(faults.Timeout):
@@ -263,12 +260,10 @@ def test_loading_certificates_does_not_count_against_the_time_limit(
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "https://127.0.0.1:{port}/v1"])
-def test_nobody_there_or_no_tls(server: Scripted, url: str) -> None:
-    async def run() -> None:
-        await Model(Address(url.format(port=server.server_port), "tiny")).ask(ASKED, Fine)
-
+def test_a_server_that_is_missing_or_has_no_tls_is_unreachable(server: Scripted, url: str) -> None:
+    model = Model(Address(url.format(port=server.server_port), "tiny"))
     with pytest.raises(faults.Unreachable):
-        anyio.run(run)
+        anyio.run(model.ask, ASKED, Fine)
 
 
 @pytest.mark.parametrize(
@@ -288,32 +283,29 @@ def test_nobody_there_or_no_tls(server: Scripted, url: str) -> None:
         "- words: fine\n- Score: 1 of 5",
     ],
 )
-def test_the_object_is_found_in_what_is_said(server: Scripted, said: str) -> None:
+def test_the_object_is_found_in_an_untidy_answer(server: Scripted, said: str) -> None:
     server.always = content(said)
     assert _ask(server).score == 1
     assert len(server.asked) == 1
 
 
-def test_a_server_without_schemas_is_asked_by_simpler_means(server: Scripted) -> None:
+def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> None:
     server.script = [
         fails(400, "response_format json_schema is not supported"),
         fails(400, "response_format is not supported"),
     ]
 
-    async def run() -> None:
-        model = Model(Address(server.url, "tiny"))
-        for _ in range(2):
-            assert await model.ask(ASKED, Fine) == Fine(words="fine", score=1)
-        await model.close()
+    async def twice(model: Model) -> list[Fine]:
+        return [await model.ask(ASKED, Fine) for _ in range(2)]
 
-    anyio.run(run)
+    assert _with_model(server, twice) == [Fine(words="fine", score=1)] * 2
     formats = [one.get("response_format", {}).get("type") for one in server.asked]
     assert formats == ["json_schema", "json_object", None, None]
     schema = server.asked[0]["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["words", "score"]
 
 
-def test_many_calls_at_once_find_out_together_what_a_server_has_not(server: Scripted) -> None:
+def test_parallel_calls_learn_together_that_a_server_has_no_schemas(server: Scripted) -> None:
     plainly = content(OK)
 
     def answer(handler: Any) -> None:
@@ -322,15 +314,8 @@ def test_many_calls_at_once_find_out_together_what_a_server_has_not(server: Scri
         (fails(400, "no json_schema") if format_asked == "json_schema" else plainly)(handler)
 
     server.always = answer
-
-    async def run() -> list[Any]:
-        model = Model(Address(server.url, "tiny"))
-        jobs = [lambda n=n: model.ask([Message("user", f"Text {n}.")], Fine) for n in range(6)]
-        found = await model.ask_all(jobs)
-        await model.close()
-        return found
-
-    assert anyio.run(run) == [Fine(words="fine", score=1)] * 6
+    found = _with_model(server, lambda model: model.ask_all(_asks(model, 6)))
+    assert found == [Fine(words="fine", score=1)] * 6
     formats = [one.get("response_format", {}).get("type") for one in server.asked]
     assert sorted(formats) == ["json_object"] * 6 + ["json_schema"] * 6
 
@@ -339,13 +324,11 @@ def test_a_prompt_that_is_too_long_is_shortened(server: Scripted) -> None:
     server.script = [fails(400, "maximum context length is 8 tokens")] * 2
     long = [Message("system", "Judge."), *(Message("user", f"Turn {n}.") for n in range(4))]
 
-    async def run() -> Fine:
-        model = Model(Address(server.url, "tiny"))
-        return await model.ask(
-            long, Fine, shorten=lambda said: [said[0], *said[2:]] if len(said) > 2 else None
-        )
+    def shorten(messages: Sequence[Message]) -> Sequence[Message] | None:
+        return [messages[0], *messages[2:]] if len(messages) > 2 else None
 
-    assert anyio.run(run).words == "fine"
+    answer = _with_model(server, lambda model: model.ask(long, Fine, shorten=shorten))
+    assert answer.words == "fine"
     assert [len(one["messages"]) for one in server.asked] == [5, 4, 3]
     assert server.asked[-1]["messages"][-1]["content"] == "Turn 3."
 
@@ -358,23 +341,23 @@ def _logprobs(**chances: float) -> dict[str, Any]:
 def test_choices_have_probabilities(server: Scripted) -> None:
     server.always = content("Yes", **_logprobs(Yes=-0.1, no=-2.5, maybe=-3.0, Y=-4.0))
 
-    async def run() -> dict[str, float]:
-        return await Model(Address(server.url, "tiny")).ask_choice(ASKED, ["yes", "no"])
+    def choice() -> dict[str, float]:
+        return _with_model(server, lambda model: model.ask_choice(ASKED, ["yes", "no"]))
 
-    found = anyio.run(run)
+    found = choice()
     assert found["yes"] + found["no"] == pytest.approx(1.0)
     assert found["yes"] == pytest.approx(0.919, abs=0.005)
     assert server.asked[0]["structured_outputs"] == {"choice": ["yes", "no"]}
     assert server.asked[0]["max_tokens"] == 1
     server.always = content("No.")
-    assert anyio.run(run) == {"yes": 0.0, "no": 1.0}
+    assert choice() == {"yes": 0.0, "no": 1.0}
     server.always = content("Perhaps")
     with pytest.raises(faults.InvalidAnswer, match="none of yes, no"):
-        anyio.run(run)
+        choice()
     server.asked.clear()
     server.script = [content("Perhaps")]
     server.always = content("no")
-    assert anyio.run(run) == {"yes": 0.0, "no": 1.0}
+    assert choice() == {"yes": 0.0, "no": 1.0}
     correction = server.asked[1]["messages"]
     assert [one["role"] for one in correction[-2:]] == ["assistant", "user"]
     assert "Answer with one word: yes or no" in correction[-1]["content"]
@@ -397,36 +380,24 @@ class Shown(BaseModel):
         '{"Verdict": "yes", "Reasons": [], "note": ""}',
     ],
 )
-def test_a_choice_is_read_in_any_dress(server: Scripted, said: str) -> None:
+def test_a_choice_is_read_in_any_spelling(server: Scripted, said: str) -> None:
     server.always = content(said)
-
-    async def run() -> Shown:
-        return await Model(Address(server.url, "tiny")).ask(ASKED, Shown)
-
-    answer = anyio.run(run)
+    answer = _with_model(server, lambda model: model.ask(ASKED, Shown))
     assert (answer.verdict, answer.reasons, answer.weight) == ("yes", [], None)
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("said", ['{"verdict": "yes or no"}', '{"verdict": "yesterday"}'])
-def test_an_unclear_choice_is_asked_again(server: Scripted, said: str) -> None:
+def test_an_unclear_choice_is_sent_back(server: Scripted, said: str) -> None:
     server.script = [content(said)]
     server.always = content('{"verdict": "no"}')
-
-    async def run() -> Shown:
-        return await Model(Address(server.url, "tiny")).ask(ASKED, Shown)
-
-    assert anyio.run(run).verdict == "no"
+    assert _with_model(server, lambda model: model.ask(ASKED, Shown)).verdict == "no"
     assert len(server.asked) == 2
 
 
 def test_strict_servers_get_schemas_that_they_accept(server: Scripted) -> None:
     server.always = content('{"verdict": "yes", "reasons": [], "weight": null}')
-
-    async def run() -> None:
-        await Model(Address(server.url, "tiny")).ask(ASKED, Shown, max_tokens=3000)
-
-    anyio.run(run)
+    _with_model(server, lambda model: model.ask(ASKED, Shown, max_tokens=3000))
     (asked,) = server.asked
     assert asked["max_tokens"] == 3000
     schema = asked["response_format"]["json_schema"]["schema"]
@@ -442,17 +413,17 @@ def test_a_field_that_a_server_refuses_is_sent_once(server: Scripted) -> None:
 
     server.always = answer
 
-    async def run() -> None:
-        model = Model(Address(server.url, "tiny"))
-        for number in range(5):
-            chances = await model.ask_choice([Message("user", f"{number}?")], ["yes", "no"])
-            assert chances == {"yes": 1.0, "no": 0.0}
+    async def five(model: Model) -> list[dict[str, float]]:
+        return [
+            await model.ask_choice([Message("user", f"{number}?")], ["yes", "no"])
+            for number in range(5)
+        ]
 
-    anyio.run(run)
+    assert _with_model(server, five) == [{"yes": 1.0, "no": 0.0}] * 5
     assert ["structured_outputs" in one for one in server.asked] == [True] + [False] * 5
 
 
-def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> None:
+def test_a_list_whose_answer_is_cut_off_is_sent_in_halves(server: Scripted) -> None:
     def answer(handler: Any) -> None:
         few = len(handler.body["messages"][0]["content"].split()) <= 2
         whole = content('{"words": "fine", "score": 1}')
@@ -460,40 +431,33 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> N
 
     server.always = answer
 
-    async def run() -> list[str]:
-        model = Model(Address(server.url, "tiny"))
-
+    async def in_parts(model: Model) -> list[str]:
         async def ask(part: Sequence[str]) -> list[str]:
             await model.ask([Message("user", " ".join(part))], Fine)
             return [item.upper() for item in part]
 
         return await ask_in_parts(list("abcde"), 8, ask, lambda item, why: f"{item}: {why}")
 
-    assert anyio.run(run) == list("ABCDE")
+    assert _with_model(server, in_parts) == list("ABCDE")
 
 
-def test_many_at_once_and_one_that_fails(server: Scripted) -> None:
-    server.always = lambda handler: (
-        fails(401)(handler)
-        if "bad" in handler.body["messages"][0]["content"]
-        else content(json.dumps({"words": handler.body["messages"][0]["content"], "score": 1}))(
+def test_of_many_parallel_calls_one_may_fail(server: Scripted) -> None:
+    def answer(handler: scripted.Handler) -> None:
+        text = handler.body["messages"][0]["content"]
+        (fails(401) if text == "Text 7." else content(json.dumps({"words": text, "score": 1})))(
             handler
         )
-    )
-    told: list[tuple[int, int]] = []
 
-    async def run() -> list[Any]:
-        model = Model(Address(server.url, "tiny"), at_once=16)
-        texts = [f"text {n}" if n != 7 else "bad" for n in range(60)]
-        jobs = [lambda text=text: model.ask([Message("user", text)], Fine) for text in texts]
-        return await model.ask_all(jobs, lambda done, total: told.append((done, total)))
+    server.always = answer
+    progress: list[tuple[int, int]] = []
 
-    found = anyio.run(run)
-    assert isinstance(found[7], faults.Unauthorized)
-    assert [one.words for place, one in enumerate(found) if place != 7] == [
-        f"text {n}" for n in range(60) if n != 7
-    ]
-    assert told[-1] == (60, 60)
+    def work(model: Model) -> Awaitable[list[Any]]:
+        return model.ask_all(_asks(model, 60), lambda done, total: progress.append((done, total)))
+
+    found = _with_model(server, work, at_once=16)
+    assert isinstance(found.pop(7), faults.Unauthorized)
+    assert [one.words for one in found] == [f"Text {n}." for n in range(60) if n != 7]
+    assert progress[-1] == (60, 60)
 
 
 def test_the_cache_answers_without_a_network(server: Scripted, tmp_path: Path) -> None:
@@ -511,17 +475,15 @@ def test_the_cache_answers_without_a_network(server: Scripted, tmp_path: Path) -
         anyio.run(run, Address("EMPTY", "another"))
 
 
-def test_equal_requests_at_once_are_asked_once(server: Scripted, tmp_path: Path) -> None:
-    async def run() -> list[Any]:
-        model = Model(Address(server.url, "tiny"), cache=tmp_path)
-        return await model.ask_all([lambda: model.ask(ASKED, Fine)] * 40)
+def test_equal_parallel_requests_are_sent_once(server: Scripted, tmp_path: Path) -> None:
+    def work(model: Model) -> Awaitable[list[Any]]:
+        return model.ask_all([partial(model.ask, ASKED, Fine)] * 40)
 
-    found = anyio.run(run)
-    assert found == [Fine(words="fine", score=1)] * 40
+    assert _with_model(server, work, cache=tmp_path) == [Fine(words="fine", score=1)] * 40
     assert len(server.asked) == 1
 
 
-def test_a_cache_that_cannot_be_is_told(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UserError, match="the cache cannot be opened"):
         Model(Address("EMPTY", "tiny"), cache=tmp_path / "file" / "x")
@@ -531,14 +493,12 @@ def test_costs_are_counted_and_budgets_hold(server: Scripted) -> None:
     usage = Usage(max_calls=3)
     server.script = [fails(503)]
 
-    async def run() -> None:
-        model = Model(Address(server.url, "tiny"), usage=usage)
-        await model.ask(ASKED, Fine, step="first")
-        await model.ask(ASKED, Fine, step="second")
-        await model.ask(ASKED, Fine, step="third")
+    async def thrice(model: Model) -> None:
+        for step in ("first", "second", "third"):
+            await model.ask(ASKED, Fine, step=step)
 
-    with pytest.raises(faults.OverBudget, match="3 calls"):
-        anyio.run(run)
+    with pytest.raises(faults.OverBudget):
+        _with_model(server, thrice, usage=usage)
     total: Any = usage.record()["total"]
     steps: Any = usage.record()["plugins"]["other"]
     assert (total["calls"], total["retries"], total["failures"]) == (3, 1, 1)
@@ -566,28 +526,24 @@ def test_calls_are_traced_without_the_key(
     _ask(server, trace=tmp_path / "no" / "trace.jsonl")
 
 
-def test_half_characters_are_sent_as_marks(server: Scripted) -> None:
-    async def run() -> Fine:
-        return await Model(Address(server.url, "tiny")).ask([Message("user", "a\ud800b")], Fine)
-
-    assert anyio.run(run).score == 1
+def test_an_unpaired_surrogate_is_sent_as_a_question_mark(server: Scripted) -> None:
+    _with_model(server, lambda model: model.ask([Message("user", "a\ud800b")], Fine))
     assert server.asked[0]["messages"][0]["content"] == "a?b"
 
 
-def test_one_token_is_a_verdict(server: Scripted) -> None:
-    async def run() -> tuple[dict[str, float], list[str]]:
-        model = Model(Address(server.url, "tiny"))
+def test_one_token_is_enough_for_a_choice(server: Scripted) -> None:
+    async def twice(model: Model) -> tuple[dict[str, float], list[str]]:
         for _ in range(2):
             found = await model.ask_choice(ASKED, ["yes", "no"])
         return found, model.warnings
 
     cut = {"finish_reason": "length"}
     server.always = content("y", **_logprobs(y=-0.1, no=-2.5), **cut)
-    found, warnings = anyio.run(run)
+    found, warnings = _with_model(server, twice)
     assert found["yes"] == pytest.approx(0.917, abs=0.005)
     assert (len(server.asked), warnings) == (2, []), "the token that was cut off is enough"
     server.always = content("yes", **cut)
-    found, warnings = anyio.run(run)
+    found, warnings = _with_model(server, twice)
     assert (len(server.asked), found) == (4, {"yes": 1.0, "no": 0.0})
     assert len(warnings) == 1
     assert "no log probabilities, so scores are 0 or 1" in warnings[0]
@@ -597,7 +553,7 @@ def test_one_token_is_a_verdict(server: Scripted) -> None:
         content("Well" if few else "No.", **(cut if few else {}))(handler)
 
     server.always = by_tokens
-    found, _ = anyio.run(run)
+    found, _ = _with_model(server, twice)
     assert found == {"yes": 0.0, "no": 1.0}
     assert [one["max_tokens"] for one in server.asked[4:]] == [1, 8, 8], (
         "more tokens, once and for all"
