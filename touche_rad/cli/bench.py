@@ -37,7 +37,7 @@ class PlanOptions(opt.Common):
     """The options of the commands that play a plan."""
 
     index: str | None = opt.option(
-        "Argument index, instead of the plan's.", "-i", "--index", metavar="DIR", env=True
+        "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
     )
     model: str | None = opt.MODEL
     cache: Path | None = opt.CACHE
@@ -70,15 +70,13 @@ class NewOptions:
     index: str | None = opt.INDEX
     debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
         f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
-        "-d",
-        "--debater",
+        "-d --debater",
         kinds=("debater",),
         default=(),
     )
     judges: tuple[opt.PluginSpec, ...] = opt.plugin(
         f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
-        "-j",
-        "--judge",
+        "-j --judge",
         kinds=("judge",),
         default=(),
     )

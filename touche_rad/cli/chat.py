@@ -205,12 +205,9 @@ class Chat:
         if not self._answers:
             raise UserError("there is no answer to explain")
         answer = self._answers[-1]
-        debater = self._answerer.debater_of(answer)
-        if debater is None:
-            raise UserError(f"{answer.by} does not list its candidates")
         question = self._debate.before_response(len(self._debate.turns) - 1)
         with self._view.working(answer.by):
-            explanation = self._runner.run(explain(answer.by, debater, question, answer.response))
+            explanation = self._runner.run(explain(self._answerer, answer, question))
         print_explanation(explanation, self._view.console)
 
     def _judge_with(self, text: str) -> None:

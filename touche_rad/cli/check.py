@@ -31,7 +31,7 @@ class CheckOptions:
     runs: tuple[Path, ...] = opt.argument("RUN...")
     source: Path | None = opt.option("Input of the runs, to find missing debates.", "--input")
     index: str | None = opt.option(
-        "Argument index, to check the cited arguments.", "-i", "--index", metavar="DIR"
+        "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
     no_status: bool = opt.flag("Check the file only; do not read the status beside it.")
     everything: bool = opt.flag(

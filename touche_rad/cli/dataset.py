@@ -125,9 +125,7 @@ def judges(options: JudgesOptions) -> None:
 
     commands = _commands("judge", "-j", "judge", options.baselines)
     _write(
-        options,
-        commands,
-        lambda first: of_debates(options.debates, options.labels, first=first),
+        options, commands, lambda first: of_debates(options.debates, options.labels, first=first)
     )
 
 
@@ -175,7 +173,7 @@ class EvaluateOptions(opt.ModelOptions):
     )
     replace: bool = opt.REPLACE
     judge: opt.PluginSpec | None = opt.plugin(
-        "Judge of debaters' runs. [default: grounded]", "-j", "--judge", kinds=("judge",)
+        "Judge of debaters' runs. [default: grounded]", "-j --judge", kinds=("judge",)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     strict: bool = opt.flag("Like the official scorer: no score if a verdict is missing.")

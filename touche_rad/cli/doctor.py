@@ -69,25 +69,20 @@ def _index(place: str | None) -> Iterator[Check]:
 
 def _model(options: Common) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
-    import anyio
-
     from touche_rad.models.checks import checks
 
     results: list[Check] = []
 
-    async def ask(model: Model) -> None:
-        try:
-            async for one in checks(model):
-                optional = one.what in ("model schemas", "model logprobs")
-                results.append(_check(one.what, one.ok, one.found, one.fix, optional=optional))
-        finally:
-            await model.close()
+    async def check_all(model: Model) -> None:
+        async for one in checks(model):
+            optional = one.what in ("model schemas", "model logprobs")
+            results.append(_check(one.what, one.ok, one.found, one.fix, optional=optional))
 
     try:
         model = prepare.make_model(options)
         if options.wait:
             prepare.check_endpoint(model, options)
-        anyio.run(ask, model)
+        prepare.run_and_close(check_all(model), model)
     except ToucheRadError as error:
         results.append(_check("model", False, str(error), "see -m in: touche-rad respond --help"))
     return results

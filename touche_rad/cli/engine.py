@@ -26,11 +26,7 @@ _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 
 
 def ray_engine(
-    options: FileOptions,
-    make: Make,
-    work: Work[Any],
-    services: Services,
-    out: Path,
+    options: FileOptions, make: Make, work: Work[Any], services: Services, out: Path
 ) -> RayEngine:
     """Return the engine of `--engine ray`.
 

@@ -7,16 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
+from touche_rad.cli.console import say
 from touche_rad.cli.screen import open_console, plain, shorten, wrapped
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError
+from touche_rad.text import redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
     from touche_rad.debate import Debate, Response
-    from touche_rad.plugins import Debater, ExplainedCandidate, Feature
+    from touche_rad.plugins import ExplainedCandidate, Feature
     from touche_rad.runs.answering import Answer, Answerer
 
 MAX_LINES: Final = 20
@@ -49,8 +53,8 @@ class Explanation:
         ]
 
 
-async def explain(name: str, debater: Debater, debate: Debate, response: Response) -> Explanation:
-    """Ask a debater for the candidates of an answer.
+async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explanation:
+    """Ask the debater that gave an answer for its candidates; a fixed sentence has none.
 
     Raises:
         UserError: The debater has no method `explain`.
@@ -58,43 +62,22 @@ async def explain(name: str, debater: Debater, debate: Debate, response: Respons
     from touche_rad.calls import Calls, call_context
     from touche_rad.plugins import ExplainedCandidate, Explains
 
-    if not isinstance(debater, Explains):
-        raise UserError(f"debater {name} does not list its candidates (it has no method explain)")
-    with call_context(plugin=name, debate=debate.key, turn=len(debate.turns) - 1):
-        candidates: Any = await Calls()(debater.explain, debate)
-    if not all(isinstance(one, ExplainedCandidate) for one in candidates):
-        raise UserError(f"debater {name}: explain must return a list of ExplainedCandidate")
-    return Explanation(name, tuple(candidates), response)
+    name, debater = answer.by, answerer.debater_of(answer)
+    candidates: Any = ()
+    if debater is not None:
+        if not isinstance(debater, Explains):
+            raise UserError(
+                f"debater {name} does not list its candidates (it has no method explain)"
+            )
+        with call_context(plugin=name, debate=debate.key, turn=len(debate.turns) - 1):
+            candidates = await Calls()(debater.explain, debate)
+        if not all(isinstance(one, ExplainedCandidate) for one in candidates):
+            raise UserError(f"debater {name}: explain must return a list of ExplainedCandidate")
+    return Explanation(name, tuple(candidates), answer.response)
 
 
-async def explain_answer(answerer: Answerer, debate: Debate) -> tuple[Answer, Explanation]:
-    """Answer a debate, and explain the answer of the debater that gave it."""
-    answer = await answerer.answer(debate)
-    debater = answerer.debater_of(answer)
-    if debater is None:
-        return answer, Explanation(answer.by, (), answer.response)
-    return answer, await explain(answer.by, debater, debate, answer.response)
-
-
-def print_explanation(explanation: Explanation, console: Console, *, header: str = "") -> None:
-    """Print an explanation in at most 20 lines, below a header."""
-    for line in short_lines(explanation, console, header):
-        console.print(line, no_wrap=True, overflow="crop")
-
-
-def print_json(explanation: Explanation, debate: Debate, *, of_file: bool) -> None:
-    """Print one JSON object per candidate; those of a file name their debate and turn."""
-    import click
-
-    from touche_rad.text import redact_data
-
-    place = {"debate": debate.id, "turn": len(debate.turns) - 1} if of_file else {}
-    for record in explanation.records():
-        click.echo(json.dumps(redact_data({**place, **record}), ensure_ascii=False))
-
-
-def short_lines(explanation: Explanation, console: Console, header: str = "") -> list[Text]:
-    """Return what the answer cites, and the best candidates, in at most 20 lines."""
+def print_explanation(explanation: Explanation, console: Console, header: str = "") -> None:
+    """Print what the answer cites, and the best candidates, in at most 20 lines."""
     from rich.text import Text
 
     width = console.width
@@ -108,7 +91,7 @@ def short_lines(explanation: Explanation, console: Console, header: str = "") ->
         if len(one.features) > 1:
             lines.append(feature_line(one.features, width))
         lines.append(Text(f"      {shorten(one.text, width - 6)}", "" if chosen else "dim"))
-    return lines
+    print_lines(lines, console)
 
 
 def _best(
@@ -158,12 +141,7 @@ def _summary(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidat
 
 
 async def print_explanations(
-    answerer: Answerer,
-    debates: Iterable[Debate],
-    *,
-    of_file: bool,
-    as_json: bool,
-    strict: bool = False,
+    answerer: Answerer, debates: Iterable[Debate], *, of_file: bool, as_json: bool, strict: bool
 ) -> bool:
     """Answer each debate and print why the answer cites what it cites.
 
@@ -172,22 +150,36 @@ async def print_explanations(
     Returns:
         Whether every answer is from the selected debater.
     """
-    from touche_rad.cli.console import say
     from touche_rad.files.outputs import WARNING
     from touche_rad.runs.fallbacks import FailureLog
 
     answerer.failures = FailureLog(shows=False)
     console, good = open_console(), True
     for debate in debates:
-        answer, explanation = await explain_answer(answerer, debate)
+        answer = await answerer.answer(debate)
+        explanation = await explain(answerer, answer, debate)
         good = good and answer.fallback is None
         for notice in answer.notices:
             say(f"{WARNING}{notice}")
         if strict and not good:
             break
+        turn = len(debate.turns) - 1
         if as_json:
-            print_json(explanation, debate, of_file=of_file)
-            continue
-        turn = f"{debate.id} turn {len(debate.turns) - 1}: {debate.last.utterance}"
-        print_explanation(explanation, console, header=turn if of_file else "")
+            place = {"debate": debate.id, "turn": turn} if of_file else {}
+            print_json({**place, **record} for record in explanation.records())
+        else:
+            header = f"{debate.id} turn {turn}: {debate.last.utterance}" if of_file else ""
+            print_explanation(explanation, console, header)
     return good
+
+
+def print_json(records: Iterable[dict[str, Any]]) -> None:
+    """Print one JSON object per line, without secrets."""
+    for record in records:
+        click.echo(json.dumps(redact_data(record), ensure_ascii=False))
+
+
+def print_lines(lines: Iterable[Text], console: Console) -> None:
+    """Print lines that are cut at the right side."""
+    for line in lines:
+        console.print(line, no_wrap=True, overflow="crop")

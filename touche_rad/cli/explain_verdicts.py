@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import click
 from rich.text import Text
 
 from touche_rad.calls import Calls
 from touche_rad.cli import prepare
-from touche_rad.cli.explain import MAX_LINES, counting, feature_line
+from touche_rad.cli.explain import MAX_LINES, counting, feature_line, print_json, print_lines
 from touche_rad.cli.options import Common
 from touche_rad.cli.prepare import Selected
 from touche_rad.cli.screen import open_console, shorten
@@ -22,7 +20,6 @@ from touche_rad.errors import UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.plugins import ExplainsVerdicts
 from touche_rad.runs.judging import ViewVerdicts, judge_view
-from touche_rad.text import redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,28 +73,15 @@ def explain_file(
     Returns:
         The exit code: 1 if a verdict is a fallback.
     """
-    import anyio
-
     turns = list(_selected(source, debate, turn))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "judged.jsonl")
         services = prepare.open_services(replace(options, trace=True), judge.plugin, out=out)
-        made = judge.make(services)
-
-        async def run() -> bool:
-            try:
-                return await _print_turns(
-                    made,
-                    turns,
-                    out.with_name(out.name + TRACE),
-                    deadline=options.deadline,
-                    as_json=as_json,
-                )
-            finally:
-                if services.model is not None:
-                    await services.model.close()
-
-        return 0 if anyio.run(run) else 1
+        trace = out.with_name(out.name + TRACE)
+        work = _print_turns(
+            judge.make(services), turns, trace, deadline=options.deadline, as_json=as_json
+        )
+        return 0 if prepare.run_and_close(work, services.model) else 1
 
 
 def _selected(
@@ -145,11 +129,9 @@ async def _print_turns(
         one = JudgedTurn(name, turn, view, judged, await _explained(judge, view), replies)
         good = good and not judged.fallbacks
         if as_json:
-            for record in one.records():
-                click.echo(json.dumps(redact_data(record), ensure_ascii=False))
+            print_json(one.records())
         else:
-            for text in short_lines(one, console):
-                console.print(text, no_wrap=True, overflow="crop")
+            print_lines(short_lines(one, console), console)
     return good
 
 

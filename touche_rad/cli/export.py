@@ -73,8 +73,7 @@ class AutojudgeOptions:
     replace: bool = opt.REPLACE
     judge: opt.PluginSpec = opt.plugin(
         "Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
-        "-j",
-        "--judge",
+        "-j --judge",
         kinds=("judge", "panel"),
         default=opt.DEFAULT,
     )

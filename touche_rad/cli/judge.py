@@ -129,7 +129,7 @@ class AuditOptions(opt.ModelOptions):
     output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
     replace: bool = opt.REPLACE
     judges: tuple[opt.PluginSpec, ...] = opt.plugin(
-        "Judge to audit; repeatable.", "-j", "--judge", kinds=("judge",), default=(opt.DEFAULT,)
+        "Judge to audit; repeatable.", "-j --judge", kinds=("judge",), default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     turns: int | None = opt.option("Audit a random sample of N turns. [default: all]")
@@ -152,8 +152,6 @@ def audit_command(options: AuditOptions) -> None:
     The changes: another order, padding, other words, no words, another topic, no sources, and an
     instruction to say yes. The command prints flip rates and the agreement of the judges.
     """
-    import anyio
-
     from touche_rad import files
     from touche_rad.score.audit import audit
 
@@ -166,22 +164,16 @@ def audit_command(options: AuditOptions) -> None:
     if model is not None:
         model.begin_trace()
 
-    async def run() -> Any:
-        try:
-            with progress("auditing", quiet=quiet, describe=prepare.count_calls(model)) as report:
-                return await audit(
-                    options.runs,
-                    {name: one.make(services) for name, one in judges.items()},
-                    most=options.turns,
-                    seed=options.seed,
-                    bad=files.BadLines(skip=options.skip_bad),
-                    progress=report,
-                )
-        finally:
-            if model is not None:
-                await model.close()
-
-    result = anyio.run(run)
+    with progress("auditing", quiet=quiet, describe=prepare.count_calls(model)) as report:
+        work = audit(
+            options.runs,
+            {name: one.make(services) for name, one in judges.items()},
+            most=options.turns,
+            seed=options.seed,
+            bad=files.BadLines(skip=options.skip_bad),
+            progress=report,
+        )
+        result = prepare.run_and_close(work, model)
     as_json = result.model_dump_json(indent=2)
     if out is not None:
         with files.atomic_write(out) as stream:

@@ -160,11 +160,7 @@ def _serve(session: Session, options: LabelOptions) -> None:
     app = create_app(session, token, settle=options.settle)
     server = uvicorn.Server(
         uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=2,
-            lifespan="on",
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"
         )
     )
     done, total = session.done(), len(session.queue)

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, ge
 import click
 
 from touche_rad.cli import complete
-from touche_rad.cli.program import WAIT_SECONDS, Command
+from touche_rad.cli.program import Command
 from touche_rad.errors import UserError
 from touche_rad.runs.shard import Shard
 
@@ -126,7 +126,8 @@ def _field(make: Make, default: Any = None) -> Any:
 
 def option(
     text: str,
-    *names: str,
+    names: str = "",
+    *,
     default: Any = None,
     metavar: str | None = None,
     least: float | None = None,
@@ -146,7 +147,7 @@ def option(
             settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
         if metavar is not None:
             settings["metavar"] = metavar
-        flags = names or (f"--{name.replace('_', '-')}",)
+        flags = names.split() or [f"--{name.replace('_', '-')}"]
         return click.Option([*flags, name], help=text, **(settings | more))
 
     return _field(make, default)
@@ -166,12 +167,7 @@ def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, A
     if kind is bool:
         return {"is_flag": True}
     if kind is int:
-        return {
-            "type": click.IntRange(
-                1 if least is None else int(least), None if most is None else int(most)
-            ),
-            "metavar": "N",
-        }
+        return {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
     if kind is float:
         return {"type": Number(least or 0, most, min_open=least is None), "metavar": "N"}
     if kind is Path:
@@ -192,7 +188,7 @@ def argument(metavar: str | None = None, *, required: bool = True, **more: Any) 
     return _field(make)
 
 
-def plugin(text: str, *names: str, kinds: tuple[str, ...], **more: Any) -> Any:
+def plugin(text: str, names: str = "", *, kinds: tuple[str, ...], **more: Any) -> Any:
     """Declare an option that names a plugin, or several if the field is a tuple."""
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -203,7 +199,7 @@ def plugin(text: str, *names: str, kinds: tuple[str, ...], **more: Any) -> Any:
         return PluginSpec(*parse_plugin(value)) if value is not None else None
 
     completion = partial(complete.plugins, kinds)
-    return option(text, *names, metavar="NAME", callback=parse, shell_complete=completion, **more)
+    return option(text, names, metavar="NAME", callback=parse, shell_complete=completion, **more)
 
 
 def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: Any) -> Any:
@@ -222,14 +218,7 @@ def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: A
 
     paths = complete.folders if metavar == "DIR" else complete.files
     return option(
-        text,
-        "-o",
-        "--output",
-        type=str,
-        metavar=metavar,
-        callback=parse,
-        shell_complete=paths,
-        **more,
+        text, "-o --output", type=str, metavar=metavar, callback=parse, shell_complete=paths, **more
     )
 
 
@@ -281,24 +270,21 @@ def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | No
 
 DEBATER: Any = plugin(
     "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
-    "-d",
-    "--debater",
+    "-d --debater",
     kinds=("debater",),
     env=True,
     default=DEFAULT,
 )
 JUDGE: Any = plugin(
     "Judge or panel: NAME or NAME(KEY=VALUE,...).",
-    "-j",
-    "--judge",
+    "-j --judge",
     kinds=("judge", "panel"),
     env=True,
     default=DEFAULT,
 )
 INDEX: Any = option(
     "Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
-    "-i",
-    "--index",
+    "-i --index",
     metavar="DIR",
     env=True,
     shell_complete=complete.folders,
@@ -333,14 +319,13 @@ STRICT: Any = flag(
 )
 REPLACE: Any = flag("Replace an output that exists.", is_eager=True)
 RESTART: Any = flag("Start from the beginning instead of resuming.")
-QUIET: Any = flag("Print errors only.", "-q", "--quiet")
+QUIET: Any = flag("Print errors only.", "-q --quiet")
 JSON: Any = flag("Print JSON.", "--json")
 MODEL: Any = option(
     "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
     "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. "
     "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
-    "-m",
-    "--model",
+    "-m --model",
     metavar="MODEL",
     env=True,
 )
@@ -361,10 +346,12 @@ TRACE: Any = option(
     default=True,
 )
 WAIT: Any = option(
-    f"Wait for the model's endpoint up to this many seconds; --wait alone: {WAIT_SECONDS}. "
+    "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
     "[default: stop at once]",
     metavar="SECONDS",
     env=True,
+    is_flag=False,
+    flag_value=600,
 )
 
 

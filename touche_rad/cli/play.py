@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -117,8 +117,6 @@ def _identity(
 
 def _respond_on_screen(options: RespondOptions) -> int:
     """Print one answer, or the candidates of every turn."""
-    import anyio
-
     from touche_rad.debate import Debate
     from touche_rad.files.outputs import WARNING
     from touche_rad.runs.fallbacks import FailureLog
@@ -131,16 +129,9 @@ def _respond_on_screen(options: RespondOptions) -> int:
     answerer, model = _answerer(options, debater, services), services.model
     if options.explain:
         return _explain(options, answerer, model)
-
-    async def answer(debate: Debate) -> Answer:
-        try:
-            return await answerer.answer(debate)
-        finally:
-            if model is not None:
-                await model.close()
-
     answerer.failures = FailureLog(shows=False)  # the notices say it
-    result = anyio.run(answer, Debate().with_utterance(utterance or ""))
+    debate = Debate().with_utterance(utterance or "")
+    result = prepare.run_and_close(answerer.answer(debate), model)
     for notice in result.notices:
         say(f"{WARNING}{notice}")
     if result.fallback is None or not options.strict:
@@ -152,32 +143,18 @@ def _respond_on_screen(options: RespondOptions) -> int:
 
 def _explain(options: RespondOptions, answerer: Answerer, model: Model | None) -> int:
     """Print why an answer, or each answer to a turn of a file, cites what it cites."""
-    import anyio
-
     from touche_rad.cli.explain import print_explanations
     from touche_rad.debate import Debate
 
-    utterance = options.utterance
-    debates: Iterable[Debate] = (
-        [Debate().with_utterance(utterance)]
-        if utterance is not None
-        else _each_turn(options.source)
+    text, source = options.utterance, options.source
+    work = print_explanations(
+        answerer,
+        _each_turn(source) if text is None else [Debate().with_utterance(text)],
+        of_file=text is None,
+        as_json=options.as_json,
+        strict=options.strict,
     )
-
-    async def explain() -> bool:
-        try:
-            return await print_explanations(
-                answerer,
-                debates,
-                of_file=utterance is None,
-                as_json=options.as_json,
-                strict=options.strict,
-            )
-        finally:
-            if model is not None:
-                await model.close()
-
-    return 0 if anyio.run(explain) else 1
+    return 0 if prepare.run_and_close(work, model) else 1
 
 
 def _print_answer(answer: Answer, *, as_json: bool) -> None:

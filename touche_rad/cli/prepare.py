@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from touche_rad.cli.console import say
 from touche_rad.cli.options import Common, PluginSpec
 from touche_rad.errors import OptionError, UserError, nearest
 
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
 
+T = TypeVar("T")
 MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
 NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments: -i demo"
-_ALONE, _WITH_MODEL = 4, 64
-"""Debates at a time: where this machine does the work, and where a server does."""
 SIDE_UNKNOWN: Final = (
     "without a language model, an answer can be on the wrong side: add -m URL#MODEL"
 )
@@ -89,8 +89,8 @@ def open_services(
         options: The options of the command.
         plugins: The plugins.
         out: The run, beside which the trace of the model calls is written.
-        index: Whether to open an index. Default: if the user or a plugin asks for one.
-        or_demo: Open the demo collection, and say so, if the user gives no index.
+        index: Whether to open an index. Default: if the user names one or a plugin needs one.
+        or_demo: Open the demo collection, and say so, if the user names no index.
         must_answer: Whether to stop if the model's endpoint cannot be used.
     """
     from touche_rad.plugins import Services
@@ -105,28 +105,23 @@ def open_services(
 def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
     """Open the index of `-i`; with `or_demo`, the demo collection's if there is none.
 
-    Under TIRA the demo collection stands in for a missing index: a run that does not start has no
-    result at all, and a person sees neither.
+    Under TIRA the demo collection is the fallback for a missing index: a run that does not start
+    has no result at all, and nobody sees its error.
     """
     from touche_rad.demo import DEMO
     from touche_rad.plugins import open_index
 
     if not options.index and or_demo:
-        if not options.quiet:
-            notice = f"index: the demo collection, on 18 topics only; for your own: {MAKE_INDEX}"
-            if sys.stderr.isatty():
-                from touche_rad.cli.console import fitted
-
-                notice = fitted(notice, sys.stderr)
-            click.echo(notice, err=True)
+        notice = f"index: the demo collection, on 18 topics only; for your own: {MAKE_INDEX}"
+        say(notice, quiet=options.quiet)
     elif not options.index and not under_tira():
         raise UserError(NO_INDEX)
-    place, spare = options.index or DEMO, options.fallback_index
-    if spare is None:
+    place, fallback = options.index or DEMO, options.fallback_index
+    if fallback is None:
         return open_index(place)
     from touche_rad.plugins.indexes import FallbackIndex
 
-    return FallbackIndex(lambda: open_index(place), open_index(spare))
+    return FallbackIndex(lambda: open_index(place), open_index(fallback))
 
 
 def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tuple[str, ...]]:
@@ -135,20 +130,14 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
     The warning is also printed. The index of an image that was built without a collection comes
     from the environment.
     """
-    if index is None:
-        return False, ()
-    import click
-    from click.core import ParameterSource
-
-    from touche_rad.cli.console import say
     from touche_rad.demo import DEMO, is_demo
 
-    if not is_demo(index):
+    if index is None or not is_demo(index):
         return False, ()
     context = click.get_current_context(silent=True)
     source = context.get_parameter_source("index") if context else None
-    chosen = options.index == DEMO or source is not ParameterSource.ENVIRONMENT
-    if chosen and not under_tira():
+    by_user = options.index == DEMO or source is not ParameterSource.ENVIRONMENT
+    if by_user and not under_tira():
         return True, ()
     say(f"warning: {DEMO_INDEX}", quiet=options.quiet)
     return True, (DEMO_INDEX,)
@@ -171,7 +160,7 @@ def parallel(options: Common, *, model: bool) -> int:
     if options.workers:
         return options.workers
     alone = options.deadline or options.engine == "ray" or not model
-    return _ALONE if alone else _WITH_MODEL
+    return 4 if alone else 64
 
 
 def model_for(
@@ -181,7 +170,6 @@ def model_for(
 
     Its endpoint is checked first.
     """
-    from touche_rad.cli.console import say
     from touche_rad.plugins.registry import A_MODEL
 
     named = names_model(options)
@@ -212,7 +200,6 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
         out: The run, beside which the trace of the model calls is written.
         backend: The backend, if other models use it too; the caller closes it.
     """
-    from touche_rad.cli.console import say
     from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
     from touche_rad.models.model import open_backend
@@ -262,7 +249,6 @@ def check_endpoint(model: Model, options: Common, *, must_answer: bool = True) -
     """
     import anyio
 
-    from touche_rad.cli.console import say
     from touche_rad.models import ModelError
 
     try:
@@ -275,13 +261,27 @@ def check_endpoint(model: Model, options: Common, *, must_answer: bool = True) -
         say(f"warning: {line}")
 
 
+def run_and_close(work: Awaitable[T], model: Model | None) -> T:
+    """Run a coroutine to its end, and close the model in the same event loop."""
+    import anyio
+
+    async def run() -> T:
+        try:
+            return await work
+        finally:
+            if model is not None:
+                await model.close()
+
+    return anyio.run(run)
+
+
 def beside(out: Path, suffix: str) -> Path:
     """Return the path of a trace or log: beside the run, but under TIRA in a folder of its own.
 
     TIRA accepts only one `*.jsonl` in its output folder.
     """
     name = f"{out.name}{suffix}"
-    if not is_tira_output(out.parent):
+    if not is_tira(out):
         return out.with_name(name)
     return out.parent / "trace" / name
 
@@ -344,11 +344,6 @@ def under_tira() -> bool:
 
 
 def is_tira(out: Path) -> bool:
-    """Whether this is an output that TIRA hands in, so that a run must finish in any case."""
-    return is_tira_output(out.parent)
-
-
-def is_tira_output(folder: Path) -> bool:
-    """Whether this is TIRA's output folder, which must have exactly one `*.jsonl`."""
+    """Whether TIRA takes this output: the run must finish, beside no other `*.jsonl`."""
     target = os.environ.get("outputDir")
-    return bool(target) and folder.resolve() == Path(str(target)).resolve()
+    return bool(target) and out.parent.resolve() == Path(str(target)).resolve()

@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -23,41 +23,15 @@ from touche_rad import __version__
 from touche_rad.cli import complete, help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS
 from touche_rad.cli.console import say
-from touche_rad.errors import (
-    InputError,
-    OptionError,
-    ToucheRadError,
-    UserError,
-    nearest,
-    why,
-)
-from touche_rad.text import colour_setting
+from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
+from touche_rad.text import colour_setting, redact
 
 DEFAULT_FILE: Final = "touche-rad.toml"
 SHARED: Final = (
-    "debater",
-    "judge",
-    "retriever",
-    "index",
-    "seed",
-    "max_words",
-    "deadline",
-    "workers",
-    "quiet",
-    "skip_bad",
-    "turns",
-    "host",
-    "port",
-    "options",
-    "plugins",
-    "model",
-    "cache",
-    "max_calls",
-    "max_tokens",
-    "run_deadline",
-    "trace",
-    "metadata",
-)
+    "debater judge retriever index seed max_words deadline workers quiet skip_bad turns host port "
+    "options plugins model cache max_calls max_tokens run_deadline trace metadata"
+).split()
+"""Settings that a file may have above its tables."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +65,12 @@ def load_settings(path: str | None) -> Settings:
                 place, f"there is no such setting{nearest(key, [*SHARED, *COMMANDS])}", field=key
             )
     plugins = shared.pop("plugins", [])
-    values = {one: _flat(place, {**shared, **_table(place, table, one)}) for one in COMMANDS}
+    values = {}
+    for command in COMMANDS:
+        own = table.get(command, {})
+        if not isinstance(own, dict):
+            raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
+        values[command] = _flat(place, {**shared, **own})
     return Settings(place, values, tuple(plugins), is_chosen=bool(path))
 
 
@@ -104,28 +83,19 @@ def _parse(path: Path) -> dict[str, Any]:
         raise InputError(path, f"cannot be read: {why(error)}") from None
 
 
-def _table(path: Path, table: Mapping[str, Any], command: str) -> dict[str, Any]:
-    own = table.get(command, {})
-    if not isinstance(own, dict):
-        raise InputError(path, f"expected a table [{command}], got {own!r}", field=command)
-    return own
-
-
 def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     options = values.pop("options", {})
     if not isinstance(options, dict):
         raise InputError(path, f"expected a table, got {options!r}", field="options")
     flat = {key.replace("-", "_"): value for key, value in values.items()}
     if options:
-        flat["options"] = [f"{key}={_string(value)}" for key, value in options.items()]
+        flat["options"] = [
+            f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+            for key, value in options.items()
+        ]
     return flat
 
 
-def _string(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-WAIT_SECONDS: Final = 600
 _SOURCES: Final = {
     ParameterSource.COMMANDLINE: "flag",
     ParameterSource.ENVIRONMENT: "environment",
@@ -146,6 +116,8 @@ class Stopped(Exception):
 class Command(click.Command):
     """A command with sections and examples in its help, `--plugin` and `--show-config`."""
 
+    context_class = help_text.Context
+
     def __init__(self, *args: Any, examples: tuple[str, ...] = (), **more: Any) -> None:
         super().__init__(*args, **more)
         self.examples = examples
@@ -160,17 +132,20 @@ class Command(click.Command):
             ),
         ]
 
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage."""
-        help_text.write_usage(self, ctx, formatter)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_options(self, ctx: click.Context, formatter: Any) -> None:
         """Write the examples, then the options in sections."""
-        help_text.write_examples(formatter, self.examples)
-        help_text.write_options(self, ctx, formatter)
+        formatter.write_examples(self.examples)
+        formatter.write_options(self, ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, or print its settings with `--show-config`."""
+        settings: Settings | None = ctx.obj
+        if settings is not None and settings.plugins and not settings.is_chosen:
+            say(
+                f"note: {settings.path} names plugins that are not loaded, because they are code: "
+                f"{', '.join(settings.plugins)}; load them with --config {settings.path}",
+                quiet=ctx.params.get("quiet", False),
+            )
         if not ctx.meta.get("show_config"):
             _check_inputs(ctx.params)
             _check_addresses(ctx)
@@ -188,22 +163,13 @@ class Command(click.Command):
         return 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Require no argument with `--show-config`, and no number after `--wait`."""
-        args = list(_with_seconds(args))
+        """Require no argument with `--show-config`."""
         ctx.meta[WORDS] = tuple(args)
         ctx.meta["show_config"] = "--show-config" in args
         if ctx.meta["show_config"]:
             for parameter in self.params:
                 parameter.required = False
         return super().parse_args(ctx, args)
-
-
-def _with_seconds(args: list[str]) -> Iterator[str]:
-    """Give `--wait` its default where no number follows it."""
-    for place, one in enumerate(args):
-        follows = args[place + 1] if place + 1 < len(args) else ""
-        bare = one == "--wait" and not follows.replace(".", "", 1).isdigit()
-        yield f"--wait={WAIT_SECONDS}" if bare else one
 
 
 def _stop_message(ctx: click.Context) -> str:
@@ -214,8 +180,6 @@ def _stop_message(ctx: click.Context) -> str:
 
 
 def _show(value: Any) -> str:
-    from touche_rad.text import redact
-
     if isinstance(value, tuple | list):
         return " ".join(map(_show, value)) or "none"
     return redact("none" if value is None else str(value))
@@ -277,8 +241,6 @@ def import_modules(modules: tuple[str, ...]) -> None:
         import_plugins(modules)
 
 
-_WORDS = "touche_rad.words"
-
 STOPPED: Final = 130
 """Exit code after Ctrl-C."""
 
@@ -312,6 +274,8 @@ def _check_addresses(ctx: click.Context) -> None:
 class Commands(click.Group):
     """A group of commands, each imported when it is called."""
 
+    context_class = help_text.Context
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         return list(COMMANDS)
@@ -334,22 +298,13 @@ class Commands(click.Group):
             if name.startswith(incomplete)
         ]
 
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage, with a bold heading."""
-        help_text.write_usage(self, ctx, formatter)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_options(self, ctx: click.Context, formatter: Any) -> None:
         """Write the commands by group, without importing them; then the options."""
         width = max(map(len, COMMANDS))
         for group, names in GROUPS.items():
             rows = [(name.ljust(width), text) for name, (_, text) in names.items()]
-            help_text.write_rows(formatter, group, rows)
-        help_text.write_options(self, ctx, formatter)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words of the call, which click takes from the context."""
-        ctx.meta[_WORDS] = frozenset(args)
-        return super().parse_args(ctx, args)
+            formatter.write_section(group, rows)
+        formatter.write_options(self, ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -365,7 +320,7 @@ class Commands(click.Group):
     cls=Commands,
     params=[config_option(), plugin_modules()],
     context_settings={
-        "help_option_names": ["-h", "--help"],
+        "help_option_names": ["-h --help"],
         "auto_envvar_prefix": "TOUCHE_RAD",
         "max_content_width": 100,
     },
@@ -378,14 +333,7 @@ def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, 
     settings = load_settings(config_file)
     ctx.obj = replace(settings, is_step=ctx.obj is not None and ctx.obj.is_step)
     ctx.default_map = dict(settings.values)
-    if config_file is None and settings.plugins:
-        if complete.VARIABLE not in os.environ and "--quiet" not in ctx.meta[_WORDS]:
-            say(
-                f"note: {settings.path} names plugins that are not loaded, because they are code: "
-                f"{', '.join(settings.plugins)}; load them with --config {settings.path}"
-            )
-        settings = replace(settings, plugins=())
-    import_modules((*plugins, *settings.plugins))
+    import_modules((*plugins, *(settings.plugins if settings.is_chosen else ())))
 
 
 _BLAS_THREADS: Final = "1"

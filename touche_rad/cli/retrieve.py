@@ -37,8 +37,7 @@ class RetrieveOptions(opt.ModelOptions):
     replace: bool = opt.REPLACE
     retriever: opt.PluginSpec = opt.plugin(
         "Retriever: NAME or NAME(KEY=VALUE,...).",
-        "-r",
-        "--retriever",
+        "-r --retriever",
         kinds=("retriever",),
         env=True,
         default=_RETRIEVER,
@@ -81,11 +80,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
     own = options.plugin_options.of("retriever")
     retriever = prepare.select("retriever", options.retriever, own)
     services = prepare.open_services(
-        options,
-        retriever.plugin,
-        out=output,
-        index=True,
-        or_demo=utterance is not None,
+        options, retriever.plugin, out=output, index=True, or_demo=utterance is not None
     )
     searcher = retriever.make(services)
     tag = options.tag or redact(retriever.tag).replace(" ", "_")

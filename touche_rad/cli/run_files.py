@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli.options import FileOptions
-from touche_rad.cli.prepare import (
-    beside,
-    check_demo,
-    count_calls,
-    is_tira,
-    is_tira_output,
-    open_services,
-    parallel,
-)
+from touche_rad.cli.prepare import beside, check_demo, count_calls, is_tira, open_services, parallel
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -127,7 +119,7 @@ def run_on_files(
     begun = datetime.now().astimezone()
     engine = _engine(options, places, work, services, make)
     demo, warnings = check_demo(options, services.index if needs_index else None)
-    replace = options.replace or is_tira_output(places.out.parent)
+    replace = options.replace or is_tira(places.out)
     model = services.model
     part = _part(options, places)
     with (
@@ -153,8 +145,7 @@ def run_on_files(
         status = run(work, places.out, run_options)
     if part is not None and status.finished < begun:
         say(
-            f"shard {part.shard} is finished already; --restart makes it again",
-            quiet=options.quiet,
+            f"shard {part.shard} is finished already; --restart makes it again", quiet=options.quiet
         )
     for line in status.lines():
         say(line, quiet=options.quiet and not line.startswith(WARNING))
@@ -223,7 +214,7 @@ def _metadata(
     """Measure the run, and write ir_metadata beside it if the user or TIRA wants it."""
     from touche_rad.cli.console import say
 
-    wanted, under_tira = options.metadata, is_tira_output(places.out.parent)
+    wanted, under_tira = options.metadata, is_tira(places.out)
     if wanted is False or (wanted is None and not under_tira):
         yield
         return

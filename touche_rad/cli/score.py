@@ -21,15 +21,7 @@ if TYPE_CHECKING:
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.corrected import CorrectionReport
 
-_FOR_LABELS: Final = (
-    "strict",
-    "missing",
-    "debates",
-    "by_place",
-    "exclude",
-    "details",
-    "correct",
-)
+_FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
 _WIDEST: Final = 200
 

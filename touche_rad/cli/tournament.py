@@ -43,15 +43,13 @@ class TournamentOptions(opt.ModelOptions):
     output: Path | None = opt.output("Folder for contests, outcomes and ratings.", "DIR")
     debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
         "A debater that takes part; give two or more.",
-        "-d",
-        "--debater",
+        "-d --debater",
         kinds=("debater",),
         default=(),
     )
     judge: opt.PluginSpec = opt.plugin(
         "Panel, or a judge of responses, whose mean scores decide.",
-        "-j",
-        "--judge",
+        "-j --judge",
         kinds=("judge", "panel"),
         default=_PANEL,
     )
@@ -158,11 +156,7 @@ def play_debates(
         return await folder.recorded(key, stage.play, game)
 
     work = two_sides.work(
-        options.claims,
-        stage,
-        identity={**identity, **limits},
-        verb="tournament",
-        play=play,
+        options.claims, stage, identity={**identity, **limits}, verb="tournament", play=play
     )
     is_done = folder.is_done(work, folder.contests, replace=options.replace)
     if options.restart:

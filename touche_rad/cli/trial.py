@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -43,10 +42,10 @@ class SubmitOptions(opt.Common):
         "Arguments that the image indexes; without NAME, start a trial."
     )
     debater: opt.PluginSpec | None = opt.plugin(
-        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d", "--debater", kinds=("debater",)
+        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater", kinds=("debater",)
     )
     judge: opt.PluginSpec | None = opt.plugin(
-        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j", "--judge", kinds=("judge", "panel")
+        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge", kinds=("judge", "panel")
     )
     model: str | None = opt.MODEL
     official: bool = opt.flag("Submit with the organisers' client and simulated user.")
@@ -184,19 +183,10 @@ class Trial:
             if self.model:
                 raise UserError("neither the debater nor the judge uses a model: leave out -m")
             return ""
-        import anyio
+        from touche_rad.models.checks import checks
 
-        from touche_rad.models.checks import Check, checks
-
-        async def ask() -> Check:
-            model = prepare.make_model(replace(self.options, quiet=True))
-            try:
-                async with aclosing(checks(model)) as results:  # type: ignore[type-var]
-                    return await anext(results)
-            finally:
-                await model.close()
-
-        first = anyio.run(ask)
+        model = prepare.make_model(replace(self.options, quiet=True))
+        first = prepare.run_and_close(anext(checks(model)), model)
         if not first.ok:
             raise WorkError(first.found)
         return first.found
