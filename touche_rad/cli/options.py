@@ -167,7 +167,8 @@ def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, A
     if kind is bool:
         return {"is_flag": True}
     if kind is int:
-        return {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
+        bounds: Any = (1 if least is None else least, most)
+        return {"type": click.IntRange(*bounds), "metavar": "N"}
     if kind is float:
         return {"type": Number(least or 0, most, min_open=least is None), "metavar": "N"}
     if kind is Path:

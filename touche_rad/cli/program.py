@@ -320,7 +320,7 @@ class Commands(click.Group):
     cls=Commands,
     params=[config_option(), plugin_modules()],
     context_settings={
-        "help_option_names": ["-h --help"],
+        "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "TOUCHE_RAD",
         "max_content_width": 100,
     },
