@@ -23,7 +23,7 @@ from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest, refuse_newer
 from touche_rad.files import atomic_write
 from touche_rad.files.locks import locked
-from touche_rad.plugins.contracts import Report
+from touche_rad.plugins.contracts import Progress
 
 FORMAT: Final = 2
 ABOUT: Final = "about.json"
@@ -54,7 +54,7 @@ def add_vectors(
     *,
     fields: Sequence[str] = FIELDS,
     precision: Precision = "float16",
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> int:
     """Encode fields of an index and return the number of texts; existing vectors are kept."""
     target = folder / DENSE / slug(encoder.name)
@@ -121,7 +121,7 @@ def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
 
 
 def _encode(
-    texts: Sequence[str], encoder: Encoder, report: Report | None, before: int, total: int
+    texts: Sequence[str], encoder: Encoder, report: Progress | None, before: int, total: int
 ) -> Any:
     """Return the vectors of the texts."""
     vectors: Any = None

@@ -21,7 +21,7 @@ from retrieval.index.annotations import CALLS, check_annotator, plain, report_pa
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import Annotator
-from touche_rad.plugins.contracts import Report
+from touche_rad.plugins.contracts import Progress
 
 ANNOTATIONS: Final = "annotations"
 VALID: Final = "annotated_{}"
@@ -30,7 +30,7 @@ TEXT: Final = "annotation_{}"
 """The field of the annotation as JSON; not searchable."""
 
 
-async def annotate(location: str, annotator: Annotator, report: Report | None) -> int:
+async def annotate(location: str, annotator: Annotator, report: Progress | None) -> int:
     """Annotate the arguments of an index and return how many have an annotation.
 
     Returns 0 if they were annotated before.

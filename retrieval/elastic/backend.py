@@ -32,7 +32,7 @@ from touche_rad.plugins import (
     Services,
     VectorsWanted,
 )
-from touche_rad.plugins.contracts import Of, Report
+from touche_rad.plugins.contracts import Of, Progress
 
 _SOURCE = [*shape.SOURCE, shape.GROUPS]
 
@@ -139,7 +139,7 @@ class ElasticIndexes(IndexBackend):
         )
 
     def annotate(
-        self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
+        self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Annotate the arguments of an index of ours; a killed run is resumed."""
         _check_content(location, of)
@@ -152,7 +152,7 @@ class ElasticIndexes(IndexBackend):
         loaded(wanted.encoder)
 
     def add_vectors(
-        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
+        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Encode the arguments of an index of ours; a killed run is resumed."""
         from retrieval.dense.search import loaded

@@ -15,7 +15,7 @@ from retrieval.elastic.loading import send, settle, update_description
 from retrieval.index.analyser import content
 from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted
-from touche_rad.plugins.contracts import Report
+from touche_rad.plugins.contracts import Progress
 
 BATCH: Final = 256
 CACHED: Final = 50_000
@@ -40,7 +40,7 @@ class _CachedEncoder:
 
 
 def add_vectors(
-    location: str, encoder: Encoder, wanted: VectorsWanted, report: Report | None
+    location: str, encoder: Encoder, wanted: VectorsWanted, report: Progress | None
 ) -> int:
     """Encode the fields that have no vectors yet; return the number of vectors.
 

@@ -24,7 +24,7 @@ from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files import atomic_write
 from touche_rad.files.locks import locked
 from touche_rad.plugins import Annotator
-from touche_rad.plugins.contracts import Report
+from touche_rad.plugins.contracts import Progress
 
 ANNOTATIONS: Final = "annotations"
 ABOUT, RECORDS = "about.json", "records.jsonl"
@@ -108,7 +108,7 @@ def open_annotations(
 
 
 async def annotate(
-    index: Path, collection: str, annotator: Annotator, *, report: Report | None = None
+    index: Path, collection: str, annotator: Annotator, *, report: Progress | None = None
 ) -> int:
     """Annotate the arguments of an index and return how many have an annotation.
 
@@ -141,7 +141,7 @@ async def annotate(
         raise UserError(f"{folder}: another process is annotating this index") from None
 
 
-async def _record(path: Path, store: Store, annotator: Annotator, report: Report | None) -> None:
+async def _record(path: Path, store: Store, annotator: Annotator, report: Progress | None) -> None:
     """Annotate the arguments that have no line yet, one block at a time."""
     size = CALLS * annotator.per_call
     with path.open("a+b") as out:
@@ -163,7 +163,7 @@ async def _record(path: Path, store: Store, annotator: Annotator, report: Report
             done = last
 
 
-def report_part(report: Report | None, before: int, total: int, done: int) -> None:
+def report_part(report: Progress | None, before: int, total: int, done: int) -> None:
     """Report the progress of a block."""
     if report is not None:
         report(min(before + done, total), total)

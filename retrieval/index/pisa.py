@@ -27,7 +27,7 @@ from touche_rad.plugins import (
     Services,
     VectorsWanted,
 )
-from touche_rad.plugins.contracts import Of, Report
+from touche_rad.plugins.contracts import Of, Progress
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -69,7 +69,7 @@ class PisaIndexes(IndexBackend):
         loaded(wanted.encoder)
 
     def add_vectors(
-        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
+        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Encode the arguments of an index; a killed run is resumed."""
         from retrieval.dense.search import loaded
@@ -85,7 +85,7 @@ class PisaIndexes(IndexBackend):
         )
 
     def annotate(
-        self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
+        self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Annotate the arguments of an index; a killed run is resumed."""
         from retrieval.index.annotations import annotate

@@ -77,6 +77,31 @@ def test_perfect_agreement_and_three_annotators(
     assert "kappa micro" in out
 
 
+def test_all_seven_schemes_count_where_only_three_occur(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of = {"Causal": Scheme.CAUSAL, "Value": Scheme.VALUE, "Example": Scheme.EXAMPLE}
+
+    def schemes(labels: dict[str, Any]) -> dict[str, Any]:
+        return {key: {of[one]: grade for one, grade in labels[key].items()} for key in labels}
+
+    expert = schemes({key: EXPERT[key] for key in ("u1", "u2", "u3", "u4")})
+    agent = schemes({**AGENT, "u3": {}})
+    paths = written(tmp_path / "agent.jsonl", agent), written(tmp_path / "expert.jsonl", expert)
+    report = scored(capsys, *paths)
+    (row,) = report["rows"]
+    assert report["labels"] == sorted(Scheme)
+    # 4 texts and 7 schemes are 28 pairs: both 4, neither 22, one each 1
+    assert row["hamming"] == pytest.approx(2 / 28)
+    chance = (5 * 5 + 23 * 23) / 28**2
+    assert row["kappa_micro"] == pytest.approx((26 / 28 - chance) / (1 - chance))
+    # 56 values, 10 yes and 46 no; 2 disagreements, counted in both orders
+    assert row["alpha"] == pytest.approx(1 - 55 * 4 / (56**2 - 10**2 - 46**2))
+    # what no text has changes neither of these, nor the mean of the kappas
+    assert (row["jaccard"], row["grades"]) == (0.75, 4)
+    assert row["kappa_macro"] == pytest.approx((1 + 1 + (2 / 4 - 10 / 16) / (6 / 16)) / 3)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "wanted"),
     [("0100000010", "1110010000", 0.095), ("aabbdcccedda", "babbbccceddd", 0.692)],

@@ -7,19 +7,9 @@ from itertools import combinations
 
 from touche_rad.debate import Maxim
 from touche_rad.labelling.study import Study
-from touche_rad.score.measures import alpha, count, kappa
+from touche_rad.score.audit.figures import AGREEMENT_COLUMNS, PairAgreement, pair_agreement
+from touche_rad.score.measures import alpha
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
-
-
-class PairRow(Item):
-    """The agreement of two annotators on a maxim, on the turns where both say yes or no."""
-
-    first: str
-    second: str
-    maxim: Maxim
-    turns: int
-    same: float | None
-    kappa: float | None
 
 
 class AlphaRow(Item):
@@ -34,22 +24,15 @@ class AlphaRow(Item):
 class Agreement(Printed):
     """The agreement of all annotators."""
 
-    pairs: tuple[PairRow, ...] = ()
+    pairs: tuple[PairAgreement, ...] = ()
     alphas: tuple[AlphaRow, ...] = ()
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
-        yield table(_PAIRS, self.pairs)
+        yield table(AGREEMENT_COLUMNS, self.pairs)
         yield table(_ALPHAS, self.alphas)
 
 
-_PAIRS: Columns = (
-    ("agreement", "{first} and {second}"),
-    ("maxim", "{maxim}"),
-    ("turns", "{turns}"),
-    ("same", "{same:percent}"),
-    ("kappa", "{kappa:.3f}"),
-)
 _ALPHAS: Columns = (
     ("all annotators", "{maxim}"),
     ("turns", "{turns}"),
@@ -69,19 +52,10 @@ def agreement(study: Study) -> Agreement:
     )
 
 
-def _pair(study: Study, first: str, second: str, maxim: Maxim) -> PairRow:
-    both = [
-        (one[maxim], other[maxim])
-        for place, one in study.answers[first].items()
-        if (other := study.answers[second].get(place)) is not None
-        and one.get(maxim) is not None
-        and other.get(maxim) is not None
-    ]
-    counts = count((int(bool(a)), float(bool(b))) for a, b in both)
-    same = sum(a == b for a, b in both) / len(both) if both else None
-    return PairRow(
-        first=first, second=second, maxim=maxim, turns=len(both), same=same, kappa=kappa(counts)
-    )
+def _pair(study: Study, first: str, second: str, maxim: Maxim) -> PairAgreement:
+    votes = (study.votes(place, maxim) for place in study.answers[first])
+    both = [(bool(of[first]), bool(of[second])) for of in votes if first in of and second in of]
+    return pair_agreement(first, second, maxim, both)
 
 
 def _alpha(study: Study, maxim: Maxim) -> AlphaRow:

@@ -14,7 +14,7 @@ from touche_rad.models import Model
 from touche_rad.plugins.explanations import ExplainedCandidate, ExplainedVerdict
 
 JsonObject = Mapping[str, Any]
-Report = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Called with the number of finished items and the total."""
 Of = Iterable[Argument] | None
 """The arguments that an index must contain; None: not checked."""
@@ -148,13 +148,13 @@ class IndexBackend:
         """Raise an error if the encoder cannot be loaded; called before an index is built."""
 
     def add_vectors(
-        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
+        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Add vectors to an index, resuming a killed run; return and report the number of texts."""
         raise UserError(f"{location}: this index cannot store vectors")
 
     def annotate(
-        self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
+        self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Annotate the arguments of an index, resuming a killed run.
 

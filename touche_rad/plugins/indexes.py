@@ -16,7 +16,7 @@ from touche_rad.plugins.contracts import (
     IndexBackend,
     Meaning,
     Of,
-    Report,
+    Progress,
     VectorsWanted,
 )
 from touche_rad.plugins.registry import Services, registered
@@ -41,7 +41,7 @@ def build_index(
 
 
 def add_vectors(
-    location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
+    location: str, wanted: VectorsWanted, *, of: Of = None, report: Progress | None = None
 ) -> int:
     """Add vectors to an index and return the number of encoded texts."""
     return index_backend_of(location).add_vectors(location, wanted, of=of, report=report)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError
+from touche_rad.runs.work import Progress
 from touche_rad.score.export import export
 from touche_rad.score.health import health
 from touche_rad.score.judgements import DEFAULT_POLICY, Policy, score_judgements
@@ -43,7 +44,7 @@ def score(
     baselines: Sequence[Path] = (),
     exclude: Path | None = None,
     bad: files.BadLines | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> JudgementReport | RetrievalReport:
     """Score evaluations against labels, or TREC runs against qrels.
 

@@ -1,7 +1,9 @@
 """Agreement of annotators on the labels of texts: Jaccard, precision, Hamming, kappa and alpha.
 
 Each text has a set of labels, and each label may have a grade. An index with annotations is an
-annotator, too: its annotations need the key `labels`.
+annotator, too: its annotations need the key `labels`. Where a file uses a label of an annotator
+plugin, such as R-Debater's schemes, all labels of the plugin count, and not only those that occur:
+otherwise Hamming loss, kappa and alpha would depend on the sample of texts.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, Final, Literal
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.annotations import labels_of
-from touche_rad.plugins import annotations_of, open_index
+from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score.measures import alpha, correlations, count, hamming, jaccard, kappa
 from touche_rad.score.naming import names
 from touche_rad.score.tables import Columns, Item, Part, Printed, cell, table
@@ -135,7 +137,7 @@ def score_annotations(
     gold = _read(truth, None)
     annotators = [_of_index(path, gold) if path.is_dir() else _read(path, bad) for path in runs]
     every = [*annotators, gold]
-    labels = sorted({label for one in every for grades in one.values() for label in grades})
+    labels = _label_set({label for one in every for grades in one.values() for label in grades})
     if not labels:
         raise InputError(truth, "no text has a label")
     tags = names(runs)
@@ -145,6 +147,14 @@ def score_annotations(
         alpha_of_all=alpha_of_labels(every, labels),
         rows=tuple(_row(tag, one, gold, labels) for tag, one in zip(tags, annotators, strict=True)),
     )
+
+
+def _label_set(labels: set[str]) -> list[str]:
+    """Return the labels that occur, with all others of the annotator plugins that give them."""
+    for plugin in registered("annotator").values():
+        of_plugin = set(getattr(plugin.factory, "labels", ()))
+        labels = labels | of_plugin if labels & of_plugin else labels
+    return sorted(labels)
 
 
 def _read(path: Path, bad: files.BadLines | None) -> Annotator:

@@ -108,20 +108,10 @@ def _drawn_f1(parts: Sequence[Sequence[list[Counts]]], draws: Draws) -> bootstra
         [[[(one.tp, one.fp, one.fn) for one in debates] for debates in of_run] for of_run in parts],
         dtype=np.float64,
     )
-    runs, maxims, debates = table.shape[:3]
-    if debates < 2:
+    if table.shape[2] < 2:
         return None
-    columns = np.moveaxis(table, 2, 0).reshape(debates, runs, -1)
-    found = np.empty((runs, draws.samples, maxims))
-    start = 0
-    for drawn in bootstrap.weights(debates, draws.samples, draws.seed):
-        stop = start + len(drawn)
-        counted = drawn.astype(np.float64)
-        for run in range(runs):
-            sums = (counted @ columns[:, run]).reshape(len(drawn), maxims, 3)
-            found[run, start:stop] = bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2])
-        start = stop
-    return found
+    sums = bootstrap.resampled_sums(np.moveaxis(table, 2, 0), draws.samples, draws.seed)
+    return np.moveaxis(bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2]), 1, 0)
 
 
 def _row(run: str, maxim: Maxim, counts: Counts, measured: Measured) -> JudgementRow:

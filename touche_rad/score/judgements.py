@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
+from touche_rad.runs.work import Progress
 from touche_rad.score.evaluations import read_rows
 from touche_rad.score.figures import Draws, baseline_scores, measure
 from touche_rad.score.health import health
@@ -43,9 +44,6 @@ from touche_rad.score.significance import Pairs, comparisons, pairs, ranks
 FEW = 20
 """With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
 without an effect had p < .05."""
-
-
-Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import ir_measures
 import numpy as np
 
 from touche_rad import files
+from touche_rad.runs.work import Progress
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.figures import Draws
 from touche_rad.score.naming import baseline_names, names
@@ -51,7 +52,7 @@ def score_retrieval(
     seed: int = 0,
     baselines: Sequence[Path] = (),
     bad: files.BadLines | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0.
 

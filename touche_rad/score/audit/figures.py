@@ -7,7 +7,7 @@ from itertools import combinations
 
 from touche_rad.debate import Maxim
 from touche_rad.score.audit.probes import PROBES, Must
-from touche_rad.score.measures import Counts, kappa
+from touche_rad.score.measures import count, kappa
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 Scores = dict[Maxim, float | None]
@@ -30,14 +30,15 @@ class Flips(Item):
     """Mean change of the score."""
 
 
-class Agreement(Item):
-    """Agreement of two judges on a maxim."""
+class PairAgreement(Item):
+    """Agreement of two judges, or annotators, on a maxim."""
 
     first: str
     second: str
     maxim: Maxim
     turns: int
-    same: float
+    """Turns on which both say yes or no."""
+    same: float | None
     kappa: float | None
 
 
@@ -48,7 +49,7 @@ class Audit(Printed):
     turns: int
     judges: tuple[str, ...]
     flips: tuple[Flips, ...]
-    agreement: tuple[Agreement, ...]
+    agreement: tuple[PairAgreement, ...]
     warning: str = ""
     """Which responses and arguments contain possible instructions."""
 
@@ -59,7 +60,7 @@ class Audit(Printed):
             of_judge = [one for one in self.flips if one.judge == judge]
             yield table(((judge, "{probe}"), *_FLIP_COLUMNS), of_judge)
         yield (f"{probe.name}: {probe.description}" for probe in PROBES)
-        yield table(_AGREEMENT_COLUMNS, self.agreement)
+        yield table(AGREEMENT_COLUMNS, self.agreement)
         if self.warning:
             yield (self.warning,)
 
@@ -73,7 +74,7 @@ _FLIP_COLUMNS: Columns = (
     ("of", "{could_fail}"),
     ("score change", "{shift:+.3f}"),
 )
-_AGREEMENT_COLUMNS: Columns = (
+AGREEMENT_COLUMNS: Columns = (
     ("agreement", "{first} and {second}"),
     ("maxim", "{maxim}"),
     ("turns", "{turns}"),
@@ -119,7 +120,21 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def agreements(scores: dict[str, list[Scores]]) -> list[Agreement]:
+def pair_agreement(
+    first: str, second: str, maxim: Maxim, pairs: Sequence[tuple[bool, bool]]
+) -> PairAgreement:
+    """Return the agreement of two judges from what each says of the same turns."""
+    return PairAgreement(
+        first=first,
+        second=second,
+        maxim=maxim,
+        turns=len(pairs),
+        same=_mean([a == b for a, b in pairs]),
+        kappa=kappa(count(pairs)),
+    )
+
+
+def agreements(scores: dict[str, list[Scores]]) -> list[PairAgreement]:
     """Return the agreement of each pair of judges on each maxim."""
     rows = []
     for first, second in combinations(scores, 2):
@@ -129,23 +144,5 @@ def agreements(scores: dict[str, list[Scores]]) -> list[Agreement]:
             ]
             yes = [(a >= 0.5, b >= 0.5) for a, b in pairs if a is not None and b is not None]
             if yes:
-                rows.append(
-                    Agreement(
-                        first=first,
-                        second=second,
-                        maxim=maxim,
-                        turns=len(yes),
-                        same=sum(a == b for a, b in yes) / len(yes),
-                        kappa=kappa(_counts(yes)),
-                    )
-                )
+                rows.append(pair_agreement(first, second, maxim, yes))
     return rows
-
-
-def _counts(yes: Sequence[tuple[bool, bool]]) -> Counts:
-    return Counts(
-        tp=sum(a and b for a, b in yes),
-        fp=sum(b and not a for a, b in yes),
-        fn=sum(a and not b for a, b in yes),
-        tn=sum(not a and not b for a, b in yes),
-    )

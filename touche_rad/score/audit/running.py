@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import anyio
@@ -15,12 +15,12 @@ from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.plugins import Judge
 from touche_rad.runs.judging import judge_view
+from touche_rad.runs.work import Progress
 from touche_rad.score.audit.figures import Audit, Scores, agreements, flips
 from touche_rad.score.audit.probes import PROBES
 
 Judgement = tuple[str, str, int]
 """The judge, the probe, and the number of the turn."""
-Progress = Callable[[int, int | None], None]
 _AT_ONCE = 16
 
 

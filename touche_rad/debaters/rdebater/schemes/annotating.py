@@ -163,6 +163,7 @@ class SchemeAnnotator:
 
     needs: ClassVar = ("model",)
     name: ClassVar = SCHEMES
+    labels: ClassVar = tuple(scheme.value for scheme in Scheme)
 
     class Options(PluginOptions):
         """Which calls are made."""
