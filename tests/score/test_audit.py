@@ -118,57 +118,26 @@ def test_no_verdict_is_no_flip(run: Path) -> None:
 
 
 def test_the_agreement_of_judges_is_counted(run: Path) -> None:
-    kind, strict = (
-        Judge(lambda *_: 0.9),
-        Judge(
-            lambda response, maxim: (
-                0.1 if "Answer 1" in response.content and maxim is Maxim.QUALITY else 0.8
-            )
-        ),
-    )
-    found = audited([run], kind, strict)
-    same = {one.maxim: one.same for one in found.agreement}
+    def strict(response: Response, maxim: Maxim) -> float:
+        return 0.1 if "Answer 1" in response.content and maxim is Maxim.QUALITY else 0.8
+
+    result = audited([run], Judge(lambda *_: 0.9), Judge(strict))
+    same = {one.maxim: one.same for one in result.agreement}
     assert same[Maxim.QUALITY] == pytest.approx(2 / 3)
     assert same[Maxim.MANNER] == 1
 
 
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
-    ended = touche_rad(
-        "audit",
-        demo_file("debates.jsonl"),
-        "-j",
-        "grounded",
-        "-j",
-        "always-yes",
-        "--turns",
-        "5",
-        "-o",
-        tmp_path / "audit",
-    )
+    command = ("audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes")
+    ended = touche_rad(*command, "--turns", "5", "-o", tmp_path / "audit")
     assert ended.code == 0, ended.err
-    for told in (
-        "5 turns",
-        "grounded",
-        "always-yes",
-        "injection",
-        "not become yes",
-        "agreement",
-    ):
-        assert told in ended.out
-    kept = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
-    assert {one["judge"] for one in kept["flips"]} == {"grounded", "always-yes"}
-    again = touche_rad(
-        "audit",
-        demo_file("debates.jsonl"),
-        "-j",
-        "grounded",
-        "-j",
-        "always-yes",
-        "--turns",
-        "5",
-        "--json",
-    )
-    assert json.loads(again.out) == kept
+    assert "5 turns" in ended.out
+    record = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
+    assert {one["judge"] for one in record["flips"]} == {"grounded", "always-yes"}
+    assert {(one["first"], one["second"]) for one in record["agreement"]} == {
+        ("grounded", "always-yes")
+    }
+    assert json.loads(touche_rad(*command, "--turns", "5", "--json").out) == record
 
 
 @pytest.fixture
@@ -183,9 +152,3 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Pa
     ended = touche_rad("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
     assert ended.code == 0, ended.err
     assert len(server.asked) == 3 * (1 + 6)
-
-
-def test_an_unknown_judge_is_refused(run: Path) -> None:
-    ended = touche_rad("audit", run, "-j", "nobody")
-    assert ended.code == 2
-    assert "there is no judge 'nobody'" in ended.err

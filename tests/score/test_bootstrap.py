@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touche_rad.score import significance as bootstrap
 from touche_rad.score.significance import compare, f1, holm, interval, resampled_sums, weights
 
 
@@ -15,32 +14,15 @@ def draws_of(values: list[float], samples: int = 4000, seed: int = 1) -> np.ndar
     return resampled_sums(np.array(values), samples, seed) / len(values)
 
 
-def test_every_draw_takes_as_many_units_as_there_are() -> None:
-    drawn = np.concatenate(list(weights(7, 500, seed=3)))
-    assert drawn.shape == (500, 7)
-    assert (drawn.sum(axis=1) == 7).all()
-    assert drawn.mean(axis=0) == pytest.approx(np.ones(7), abs=0.2)
-
-
-def test_blocks_make_up_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "_CELLS_AT_ONCE", 30)
-    assert [len(block) for block in weights(10, 8, seed=0)] == [3, 3, 2]
-
-
 def test_sums_are_over_the_units_drawn() -> None:
     table = np.array([[1, 10], [2, 20], [4, 40]])
     drawn = np.concatenate(list(weights(3, 50, seed=5)))
     sums = resampled_sums(table, 50, seed=5)
     assert sums.shape == (50, 2)
+    assert (drawn.sum(axis=1) == 3).all()
     for counts, (first, second) in zip(drawn, sums, strict=True):
         assert first == counts[0] + 2 * counts[1] + 4 * counts[2]
         assert second == 10 * first
-
-
-def test_the_seed_decides() -> None:
-    values = [0.1, 0.5, 0.9, 0.3]
-    assert (draws_of(values, seed=7) == draws_of(values, seed=7)).all()
-    assert (draws_of(values, seed=7) != draws_of(values, seed=8)).any()
 
 
 def test_f1_of_counts_is_0_without_a_true_positive() -> None:
@@ -53,11 +35,12 @@ def test_no_difference_has_p_1() -> None:
     assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
 
 
-def test_a_difference_in_every_unit_has_the_smallest_p() -> None:
-    values = [0.5 + 0.01 * step for step in range(20)]
-    found = compare(float(np.mean(values)), draws_of(values))
-    assert found.p == 1 / 4001
-    assert found.low > 0.5
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_in_every_unit_has_the_smallest_p(sign: int) -> None:
+    values = [sign * (0.5 + 0.01 * step) for step in range(20)]
+    result = compare(float(np.mean(values)), draws_of(values))
+    assert result.p == 1 / 4001
+    assert min(abs(result.low), abs(result.high)) > 0.5
 
 
 def test_a_difference_that_units_disagree_on_is_chance() -> None:
@@ -65,14 +48,6 @@ def test_a_difference_that_units_disagree_on_is_chance() -> None:
     found = compare(float(np.mean(values)), draws_of(values))
     assert found.p > 0.8
     assert found.low < 0 < found.high
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_both_sides_count(sign: int) -> None:
-    values = [sign * value for value in (0.3, 0.1, 0.4, -0.1, 0.2, 0.3, 0.0, 0.1)]
-    found = compare(float(np.mean(values)), draws_of(values))
-    assert found.p == compare(abs(found.difference), sign * draws_of(values)).p
-    assert found.p < 0.05
 
 
 @given(st.lists(st.integers(-10, 10), min_size=3, max_size=30), st.integers(0, 99))
@@ -97,12 +72,3 @@ def test_holm_by_hand() -> None:
     assert holm([0.5, 0.9]) == [1.0, 1.0]
     assert holm([0.2]) == [0.2]
     assert holm([]) == []
-
-
-@given(st.lists(st.floats(0, 1), max_size=30))
-def test_holm_keeps_the_order_and_lies_between_nothing_and_bonferroni(given_p: list[float]) -> None:
-    corrected = holm(given_p)
-    for p, found in zip(given_p, corrected, strict=True):
-        assert p <= found <= min(1.0, len(given_p) * p) or found == pytest.approx(p)
-    in_order = [found for _, found in sorted(zip(given_p, corrected, strict=True))]
-    assert in_order == sorted(in_order)

@@ -192,13 +192,6 @@ def test_holm_is_over_all_comparisons_of_the_report(planted: Planted) -> None:
         assert one.p_holm == pytest.approx(largest)
 
 
-def test_every_run_is_compared_with_always_yes(planted: Planted) -> None:
-    report = score_judgements([planted.judge("one", 0.9)], planted.truth, samples=200)
-    found = comparison(report, "one", "always-yes", "mean")
-    ours, theirs = row(report, "one", "mean").f1, row(report, "always-yes", "mean").f1
-    assert found.difference == pytest.approx(ours - theirs)
-
-
 def test_a_baseline_is_compared_with_and_has_no_rank(planted: Planted) -> None:
     runs = [planted.judge(name, 0.7) for name in ("one", "two", "three")]
     report = score_judgements(runs, planted.truth, samples=200, baselines=runs[1:2])

@@ -10,56 +10,23 @@ from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.errors import UserError
 from touche_rad.score import Policy, score_judgements, write_prototext
 
-WANTED = """\
-measure {
- key: "quantity precision"
- value: "0.6666666666666666"
-}
-measure {
- key: "quantity recall"
- value: "1.0"
-}
-measure {
- key: "quantity f1"
- value: "0.8"
-}
-measure {
- key: "quality precision"
- value: "0"
-}
-measure {
- key: "quality recall"
- value: "0"
-}
-measure {
- key: "quality f1"
- value: "0"
-}
-measure {
- key: "relation precision"
- value: "1.0"
-}
-measure {
- key: "relation recall"
- value: "0.3333333333333333"
-}
-measure {
- key: "relation f1"
- value: "0.5"
-}
-measure {
- key: "manner precision"
- value: "0"
-}
-measure {
- key: "manner recall"
- value: "0"
-}
-measure {
- key: "manner f1"
- value: "0"
-}
-"""
+WANTED = "".join(
+    f'measure {{\n key: "{key}"\n value: "{value}"\n}}\n'
+    for key, value in (
+        ("quantity precision", "0.6666666666666666"),
+        ("quantity recall", "1.0"),
+        ("quantity f1", "0.8"),
+        ("quality precision", "0"),
+        ("quality recall", "0"),
+        ("quality f1", "0"),
+        ("relation precision", "1.0"),
+        ("relation recall", "0.3333333333333333"),
+        ("relation f1", "0.5"),
+        ("manner precision", "0"),
+        ("manner recall", "0"),
+        ("manner f1", "0"),
+    )
+)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
-from touche_rad.score import Policy, score_judgements
+from touche_rad.score import score_judgements
 from touche_rad.score.tables import Table
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
@@ -39,26 +39,14 @@ def truth(tmp_path: Path) -> Path:
 def test_always_yes_stands_beside_each_maxim_and_the_mean(truth: Path, tmp_path: Path) -> None:
     lines = [evaluation([YES, NO]), evaluation([YES, NO])]
     run = run_file(tmp_path / "judge.jsonl", lines)
-    shown = score_judgements([run], truth, samples=100).lines(200)
-    assert shown[1:3] == ["runs are matched to labels by place", "missing verdicts count as no"]
-    heads = [
-        line for line in shown if line in ("quantity", "quality", "relation", "manner", "mean")
-    ]
-    assert heads == ["quantity", "quality", "relation", "manner", "mean"]
-    for head in heads:
-        at = shown.index(head)
-        ours, always = shown[at + 1].split(), shown[at + 2].split()
-        assert ours[:6] == [
-            "judge",
-            "16" if head == "mean" else "4",
-            "0.5000",
-            "1.0000",
-            "0.6667",
-            "0.8000",
-        ]
-        assert always[:1] == ["always-yes"]
-        assert always[2:6] == ["1.0000", "0.7500", "1.0000", "0.8571"]
-        assert always[-2:] == ["0.0000", "0.0000"]
+    rows = [line.split() for line in score_judgements([run], truth, samples=100).lines(200)]
+    for head in ("quantity", "quality", "relation", "manner", "mean"):
+        at = rows.index([head])
+        count = "16" if head == "mean" else "4"
+        assert rows[at + 1][:6] == ["judge", count, "0.5000", "1.0000", "0.6667", "0.8000"]
+        assert rows[at + 2][:1] == ["always-yes"]
+        assert rows[at + 2][2:6] == ["1.0000", "0.7500", "1.0000", "0.8571"]
+        assert rows[at + 2][-2:] == ["0.0000", "0.0000"]
 
 
 def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
@@ -72,13 +60,6 @@ def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
     assert "  judge: line 1, debate 1, turn 1, quantity: 1 verdict counted as no" in shown
     assert "  and 5 more (--json lists all)" in shown
     assert "lost debate: 1, 8 labelled verdicts counted as no" in shown
-
-
-def test_strict_is_named_in_the_output(truth: Path, tmp_path: Path) -> None:
-    run = run_file(tmp_path / "judge.jsonl", [evaluation([YES, NO]), evaluation([YES, YES])])
-    shown = score_judgements([run], truth, policy=Policy(strict=True), samples=100).lines(200)
-    assert shown[1] == "policy: strict, as in the official scorer"
-    assert not any("no labels needed" in line for line in shown)
 
 
 def test_the_health_of_the_judged_responses_is_shown(truth: Path, tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""The measures of verdicts, against tables worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from touche_rad.score import figures, measures
+from touche_rad.score.measures import Counts, count, f1, precision, recall, says_yes
+
+
+def test_pairs_are_counted_and_unlabelled_ones_left_out() -> None:
+    pairs = [(1, 0.5), (1, 0.9), (1, 0.49), (0, 1.0), (0, 0.0), (None, 1.0), (None, 0.0), (1, 0.7)]
+    assert count([*pairs, (1, None)]) == Counts(tp=3, fp=1, fn=2, tn=1)
+
+
+@pytest.mark.parametrize(
+    ("score", "yes"),
+    [(0.5, True), (0.49999999999999994, False), (None, False), (7.5, True), (float("nan"), False)],
+)
+def test_the_threshold_is_one_half(score: float | None, yes: bool) -> None:
+    assert says_yes(score) is yes
+
+
+@pytest.mark.parametrize(
+    ("counts", "p", "r", "harmonic"),
+    [
+        (Counts(tp=3, fp=1, fn=1, tn=1), 0.75, 0.75, 0.75),
+        (Counts(tp=1, fp=3, fn=0), 0.25, 1.0, 0.4),
+        (Counts(tp=2, fp=0, fn=6), 1.0, 0.25, 0.4),
+        (Counts(tp=1, fp=2, fn=0), 1 / 3, 1.0, 0.5),
+        (Counts(fp=5, fn=2, tn=1), 0.0, 0.0, 0.0),
+        (Counts(tn=9), 0.0, 0.0, 0.0),
+        (Counts(), 0.0, 0.0, 0.0),
+    ],
+)
+def test_the_official_measures(counts: Counts, p: float, r: float, harmonic: float) -> None:
+    assert (precision(counts), recall(counts), f1(counts)) == (p, r, harmonic)
+
+
+def test_the_other_measures() -> None:
+    counts = Counts(tp=20, fp=5, fn=10, tn=15)  # the textbook table: agreed .7, by chance .5
+    assert measures.accuracy(counts) == 0.7
+    assert measures.kappa(counts) == pytest.approx(0.4)
+    # (20 * 15 - 5 * 10) / sqrt(25 * 30 * 20 * 25) = 250 / sqrt(375000)
+    assert measures.mcc(counts) == pytest.approx(0.408248290463863)
+    assert measures.yes_rate(counts) == 0.5
+    assert measures.label_rate(counts) == 0.6
+    # precision of yes 20/25, of no 15/25; recall of yes 20/30, of no 15/20
+    assert figures.macro(precision, counts) == pytest.approx((20 / 25 + 15 / 25) / 2)
+    assert figures.macro(recall, counts) == pytest.approx((20 / 30 + 15 / 20) / 2)
+    # F1 of yes 40/55, of no 30/45
+    assert figures.macro(f1, counts) == pytest.approx((40 / 55 + 30 / 45) / 2)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "of_yes", "macro"),
+    [
+        (355, 141, 0.834, 0.417),
+        (237, 262, 0.644, 0.322),
+        (311, 188, 0.768, 0.384),
+        (426, 71, 0.923, 0.462),
+    ],
+)
+def test_always_yes_on_the_shares_of_the_official_development_labels(
+    yes: int, no: int, of_yes: float, macro: float
+) -> None:
+    counts = Counts(tp=yes, fp=no)
+    assert f1(counts) == pytest.approx(of_yes, abs=0.0006)
+    assert figures.macro(f1, counts) == pytest.approx(macro, abs=0.0006)
+
+
+@pytest.mark.parametrize(
+    ("counts", "kappa", "mcc"),
+    [
+        (Counts(tp=3, tn=4), 1.0, 1.0),
+        (Counts(fp=3, fn=3), -1.0, -1.0),
+        (Counts(tp=355, fp=141), 0.0, 0.0),
+        (Counts(tp=5), 0.0, 0.0),
+        (Counts(tn=5), 0.0, 0.0),
+        (Counts(), None, None),
+    ],
+)
+def test_the_edges_of_kappa_and_mcc(counts: Counts, kappa: float | None, mcc: float | None) -> None:
+    assert (measures.kappa(counts), measures.mcc(counts)) == (kappa, mcc)
+
+
+def test_without_labels_a_measure_is_none() -> None:
+    for measure in (measures.accuracy, measures.yes_rate, measures.label_rate):
+        assert measure(Counts()) is None
+    assert figures.macro(f1, Counts()) is None
