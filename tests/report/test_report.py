@@ -67,9 +67,9 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     summary = write_report([yes, no], out, labels=demo_file("labels.jsonl"))
     assert (summary.debates, summary.turns, summary.page) == (20, 60, out)
     text = " ".join(_page(out).text)
-    assert "yes leads no by .854 mean F1, clearly" in text
-    assert "yes cannot be told from the baseline always-yes" in text
-    assert "no is clearly worse than the baseline always-yes" in text
+    assert "yes leads no by .854 mean F1, significantly" in text
+    assert "yes is not significantly different from the baseline always-yes" in text
+    assert "no is significantly worse than the baseline always-yes" in text
     assert "mean of the maxims, on 60 turns of 20 debates." in text
     data = islands(out.read_text("utf-8"))
     index = data["data-debates"]

@@ -12,16 +12,16 @@ from touche_rad.bench.figures import Computed, Figures, labelled_runs
 from touche_rad.bench.plan import Loaded
 from touche_rad.bench.record import PAGE
 from touche_rad.debate import Maxim
-from touche_rad.plots.svg import Dot, dots
+from touche_rad.plots.svg import Dot
 from touche_rad.report import write_report
 from touche_rad.report.asked import cost_board, costs
 from touche_rad.report.boards import (
     Board,
     BoardTable,
-    Cell,
-    Plot,
+    Link,
     Standing,
     by_pair,
+    dot_plot,
     interval,
     number,
     ranking_in_words,
@@ -80,7 +80,7 @@ def _boards(loaded: Loaded, results: Path, computed: Computed) -> Iterator[Board
 def _linked(table: BoardTable) -> BoardTable:
     """Let the cells of a table open the judges' page instead of this one."""
     rows = [
-        [Cell(one.text, f"{JUDGES}/{INDEX}{one.href}" if one.href else "") for one in row]
+        [Link(one, f"{JUDGES}/{INDEX}{one.href}") if isinstance(one, Link) else one for one in row]
         for row in table.rows
     ]
     return replace(table, rows=rows)
@@ -95,16 +95,13 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     heads = ["debater", "rank", "yes", "95 % interval", *map(str, Maxim), "words", "fallbacks"]
     rows = [
         [
-            Cell(text)
-            for text in (
-                one.name,
-                NONE if one.rank is None else str(one.rank),
-                number(one.yes, 4),
-                interval(one.low, one.high),
-                *(number(one.maxims[str(m)]) for m in Maxim),
-                number(one.words, 1),
-                str(one.fallbacks),
-            )
+            one.name,
+            NONE if one.rank is None else str(one.rank),
+            number(one.yes, 4),
+            interval(one.low, one.high),
+            *(number(one.maxims[str(m)]) for m in Maxim),
+            number(one.words, 1),
+            str(one.fallbacks),
         ]
         for one in debaters
     ]
@@ -121,25 +118,19 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
             )
         ),
         f"Share of yes on {figures.claims} claims, mean of the judges and the maxims.{without} "
-        f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “clearly” means that "
-        "the interval of the paired difference excludes 0. Judges may be wrong: their scores on "
-        "labelled debates show how often.",
+        f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “significantly” means "
+        "that the interval of the paired difference excludes 0. Judges may be wrong: their scores "
+        "on labelled debates show how often.",
         [BoardTable("Share of yes", heads, rows, marked)],
         [
-            Plot(
-                "Share of yes",
-                dots(
-                    "Share of yes", [Dot(one.name, one.yes, one.low, one.high) for one in debaters]
-                ),
+            dot_plot(
+                "Share of yes", [Dot(one.name, one.yes, one.low, one.high) for one in debaters]
             ),
-            Plot(
+            dot_plot(
                 "Words per response",
-                dots(
-                    "Words per response",
-                    [Dot(one.name, one.words, None, None) for one in debaters],
-                    [("limit", 60.0)],
-                    digits=0,
-                ),
+                [Dot(one.name, one.words, None, None) for one in debaters],
+                [("limit", 60.0)],
+                digits=0,
             ),
         ],
         [
@@ -165,7 +156,7 @@ def _table(
     return BoardTable(
         f"Share of yes by {kind}",
         ["debater", *names],
-        [[Cell(name), *(Cell(number(values[one])) for one in names)] for name, values in rows],
+        [[name, *(number(values[one]) for one in names)] for name, values in rows],
         marked,
     )
 

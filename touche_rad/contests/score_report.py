@@ -166,10 +166,10 @@ class ContestReport(Printed):
         )
         for name in dict.fromkeys(row.dimension for row in self.rows):
             rows = [row for row in self.rows if row.dimension == name]
-            yield table(((name, "{run}"), *_COLUMNS), rows)
-        yield table(_SIDE_COLUMNS, self.sides)
-        yield table(_BIAS_COLUMNS, self.biases)
-        yield table(_SAME_COLUMNS, self.same)
+            yield table(((name, "{run}"), *SCORE_COLUMNS), rows)
+        yield table(SIDE_COLUMNS, self.sides)
+        yield table(BIAS_COLUMNS, self.biases)
+        yield table(SAME_COLUMNS, self.same)
         yield from _published(self.published)
         yield (
             f"{run}: {len(lost)} of {self.debates} debates have no verdict, the first is {lost[0]}"
@@ -180,14 +180,14 @@ class ContestReport(Printed):
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")
 _BASES = {"winner": "named winner", "score": "winner by scores", "constant": "constant"}
 _CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
-_SIDE_COLUMNS: Columns = (
+SIDE_COLUMNS: Columns = (
     ("scores of sides", "{run}"),
     ("dimension", "{dimension}"),
     ("people's score", "{people}"),
     ("sides", "{sides}"),
     *_CORRELATION_COLUMNS,
 )
-_COLUMNS: Columns = (
+SCORE_COLUMNS: Columns = (
     ("", "{basis_text}"),
     ("debates", "{debates}"),
     ("done", "{completed:percent}"),
@@ -199,7 +199,7 @@ _COLUMNS: Columns = (
     ("MAE", "{mae:.2f}"),
     *_CORRELATION_COLUMNS,
 )
-_BIAS_COLUMNS: Columns = (
+BIAS_COLUMNS: Columns = (
     ("biases", "{run}"),
     ("con wins", "{con:percent}"),
     ("(truth)", "{con_gold:percent}"),
@@ -211,7 +211,7 @@ _BIAS_COLUMNS: Columns = (
     ("winner flips", "{flipped:percent}"),
     ("side wins", "{stays_with_side:percent}"),
 )
-_SAME_COLUMNS: Columns = (
+SAME_COLUMNS: Columns = (
     ("agreement", "{first} and {second}"),
     ("debates", "{debates}"),
     ("same winner", "{same:percent}"),

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
-from touche_rad.report.boards import Board, BoardTable, Cell, number
+from touche_rad.report.boards import Board, BoardTable, number
 
 STATUS: Final = ".status.json"
 _LONGEST: Final = 6_000
@@ -62,57 +62,41 @@ def costs(name: str, run: Path) -> list[Cost]:
     ]
 
 
-def cost_board(found: Sequence[Cost]) -> Board | None:
+_COSTS: Final = {
+    "calls": "calls",
+    "from cache": "from_cache",
+    "tokens in": "prompt_tokens",
+    "tokens out": "completion_tokens",
+    "served": None,
+    "repaired": "repairs",
+    "failed": "failures",
+}
+
+
+def cost_board(steps: Sequence[Cost]) -> Board | None:
     """Show the model calls of the runs; None without any."""
-    if not found:
+    if not steps:
         return None
-    heads = [
-        "run",
-        "plugin",
-        "step",
-        "calls",
-        "from cache",
-        "tokens in",
-        "tokens out",
-        "served",
-        "repaired",
-        "failed",
-        "seconds",
+    rows = [
+        [
+            one.run,
+            one.plugin,
+            one.step,
+            *(
+                str(one.counts.get(name, 0)) if name else number(one.served, 2)
+                for name in _COSTS.values()
+            ),
+            number(one.counts.get("seconds"), 1),
+        ]
+        for one in steps
     ]
+    heads = ["run", "plugin", "step", *_COSTS, "seconds"]
     return Board(
         "Model calls",
         [],
         "Served: part of the prompt tokens from the server's prefix cache. "
         "Cache hits need no call.",
-        [
-            BoardTable(
-                "Model calls by step",
-                heads,
-                [
-                    [
-                        Cell(text)
-                        for text in (
-                            one.run,
-                            one.plugin,
-                            one.step,
-                            *(
-                                str(one.counts.get(name, 0))
-                                for name in (
-                                    "calls",
-                                    "from_cache",
-                                    "prompt_tokens",
-                                    "completion_tokens",
-                                )
-                            ),
-                            number(one.served, 2),
-                            *(str(one.counts.get(name, 0)) for name in ("repairs", "failures")),
-                            number(one.counts.get("seconds"), 1),
-                        )
-                    ]
-                    for one in found
-                ],
-            )
-        ],
+        [BoardTable("Model calls by step", heads, rows)],
     )
 
 

@@ -11,19 +11,24 @@ from typing import Final
 
 from markupsafe import Markup
 
+from touche_rad.plots.svg import Dot, dots
 from touche_rad.score.result import Comparison
-from touche_rad.score.tables import NONE
+from touche_rad.score.tables import NONE, Table
 
 _NAMED: Final = 4
 """Names in a sentence before the rest is counted."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """The text of a cell, and optionally the part of the page that it opens."""
+class Link(str):
+    """The text of a cell that opens a part of the page."""
 
-    text: str
-    href: str = ""
+    href: str
+
+    def __new__(cls, text: str, href: str) -> Link:
+        """Make a text with an address."""
+        link = super().__new__(cls, text)
+        link.href = href
+        return link
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,17 @@ class BoardTable:
 
     caption: str
     heads: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[str]]
     baselines: frozenset[str] = frozenset()
+
+
+def board_table(caption: str, table: Table, baselines: Iterable[str] = ()) -> BoardTable:
+    """Show a table of the terminal, with the names in the first column."""
+    heads, *rows = (
+        [row[table.name], *row[: table.name], *row[table.name + 1 :]]
+        for row in (table.heads, *table.rows)
+    )
+    return BoardTable(caption, heads, rows, frozenset(baselines))
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,17 @@ class Plot:
 
     caption: str
     svg: Markup
+
+
+def dot_plot(
+    caption: str,
+    rows: Sequence[Dot],
+    baselines: Sequence[tuple[str, float]] = (),
+    *,
+    digits: int = 3,
+) -> Plot:
+    """Plot values with intervals; each baseline is a line."""
+    return Plot(caption, dots(caption, rows, baselines, digits=digits))
 
 
 @dataclass
@@ -96,7 +121,7 @@ def ranking_in_words(
     measure: str,
     difference: Difference,
 ) -> Iterator[str]:
-    """Say who leads, who cannot be told from the leader, and who beats each baseline."""
+    """Say who leads, who does not differ significantly, and who beats each baseline."""
     if not standings:
         return
     leader = standings[0]
@@ -106,9 +131,9 @@ def ranking_in_words(
         yield _lead(leader, second, measure, found)
         equal = [one.name for one in standings[2:] if not _clear(difference(one.name, leader.name))]
         if equal:
-            yield f"{names_of(equal)} cannot be told from {leader.name} either."
+            yield f"{are(equal)} not significantly different from {leader.name} either."
     for baseline in baselines:
-        yield from _against(standings, baseline, measure, difference)
+        yield from _against(standings, baseline, difference)
 
 
 def _lead(leader: Standing, second: Standing, measure: str, found: Comparison | None) -> str:
@@ -118,31 +143,28 @@ def _lead(leader: Standing, second: Standing, measure: str, found: Comparison | 
         return f"{head}; there are too few debates for an interval."
     between = f"95 % interval of the difference {_short(-found.high)} to {_short(-found.low)}"
     if _clear(found):
-        return f"{head}, clearly ({between})."
+        return f"{head}, significantly ({between})."
     if abs(gain) < 5e-4:
         return f"{leader.name} and {second.name} have the same {measure} ({between})."
-    return f"{head}, but cannot be told from it ({between} contains 0)."
+    return f"{head}, not significantly ({between} contains 0)."
 
 
 def _against(
-    standings: Sequence[Standing], baseline: Standing, measure: str, difference: Difference
+    standings: Sequence[Standing], baseline: Standing, difference: Difference
 ) -> Iterator[str]:
-    better: list[str] = []
-    same: list[str] = []
-    worse: list[str] = []
+    groups: dict[str, list[str]] = {}
     for one in standings:
-        found = difference(one.name, baseline.name)
-        group = same if not _clear(found) else better if one.value > baseline.value else worse
-        group.append(one.name)
-    name = f"the baseline {baseline.name}"
-    if better:
-        verb = "is" if len(better) == 1 else "are"
-        yield f"{names_of(better)} {verb} clearly better than {name} ({_short(baseline.value)})."
-    if same:
-        yield f"{names_of(same)} cannot be told from {name} ({_short(baseline.value)})."
-    if worse:
-        verb = "is" if len(worse) == 1 else "are"
-        yield f"{names_of(worse)} {verb} clearly worse than {name} ({_short(baseline.value)})."
+        better = "better than" if one.value > baseline.value else "worse than"
+        clear = _clear(difference(one.name, baseline.name))
+        how = f"significantly {better}" if clear else "not significantly different from"
+        groups.setdefault(how, []).append(one.name)
+    for how, names in groups.items():
+        yield f"{are(names)} {how} the baseline {baseline.name} ({_short(baseline.value)})."
+
+
+def are(names: Sequence[str]) -> str:
+    """Join names as the subject of a sentence."""
+    return f"{names_of(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _clear(found: Comparison | None) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Side
@@ -15,6 +15,7 @@ from touche_rad.contests.tournament.result import debaters_of
 from touche_rad.contests.two_sides import FALLBACK
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plugins import registered
+from touche_rad.report.sources import Source
 from touche_rad.score.naming import names
 
 log = logging.getLogger("touche_rad")
@@ -62,15 +63,6 @@ def _plain(name: str) -> str:
 
 
 _SCALE = 10
-
-
-class _Source(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def path(self) -> Path: ...
-    @property
-    def kind(self) -> Kind: ...
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,7 @@ class ContestSection:
 
 
 def contest_sections(
-    sources: Sequence[_Source],
+    sources: Sequence[Source],
     labels: Path | None,
     bad: BadLines,
 ) -> Iterator[ContestSection]:

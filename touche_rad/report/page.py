@@ -17,9 +17,9 @@ from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
 from touche_rad.pages import read_asset, render_fragment, render_page
-from touche_rad.plots.svg import Dot, dots
+from touche_rad.plots.svg import Dot
 from touche_rad.report.asked import cost_board, costs
-from touche_rad.report.boards import Board, Plot
+from touche_rad.report.boards import Board, Plot, dot_plot
 from touche_rad.report.browse import PART_LETTERS, browser, to_json
 from touche_rad.report.contests import contest_sections
 from touche_rad.report.conversations import Topic, topics
@@ -286,4 +286,4 @@ def _length_plots(found: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot
         for name, counts in filled.items()
     ]
     caption = "Words per response: median, and the middle 90 %"
-    yield Plot(caption, dots(caption, rows, [("limit", 60.0)], digits=0))
+    yield dot_plot(caption, rows, [("limit", 60.0)], digits=0)

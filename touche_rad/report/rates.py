@@ -8,21 +8,19 @@ from typing import Any
 import numpy as np
 
 from touche_rad.debate import Maxim
-from touche_rad.plots.svg import Dot, dots
+from touche_rad.plots.svg import Dot
 from touche_rad.report.boards import (
     Board,
     BoardTable,
-    Cell,
-    Plot,
     Standing,
+    dot_plot,
     interval,
     number,
     ranking_in_words,
 )
 from touche_rad.report.conversations import Topic
-from touche_rad.score import significance
-from touche_rad.score.result import MEAN, Comparison
-from touche_rad.score.significance import Measured, compare
+from touche_rad.score.result import MEAN
+from touche_rad.score.significance import Measured, compare_runs, resampled_sums
 
 
 def rate_board(
@@ -45,21 +43,13 @@ def rate_board(
     if not judged:
         return None
     same = all(len(topic.conversations) == 1 for topic in topics)
-    sums = significance.resampled_sums(counts, samples, seed) if len(counts) > 1 else None
+    sums = resampled_sums(counts, samples, seed) if len(counts) > 1 else None
     figures = {
         names[run]: _measured_rates(counts[:, run], None if sums is None else sums[:, run])
         for run in judged
     }
     order = sorted(figures, key=lambda name: -figures[name][MEAN].value)
     standings = [Standing(name, figures[name][MEAN].value) for name in order]
-
-    def difference(run: str, against: str) -> Comparison | None:
-        ours, theirs = figures[run][MEAN], figures[against][MEAN]
-        if ours.draws is None or theirs.draws is None:
-            return None
-        tested = compare(ours.value - theirs.value, ours.draws - theirs.draws)
-        return Comparison(run=run, against=against, measure=MEAN, p_holm=tested.p, **vars(tested))
-
     if same:
         sentences = (
             [
@@ -74,8 +64,14 @@ def rate_board(
             ]
         )
     else:
-        sentences = list(ranking_in_words(standings, [], "share of yes", difference))
-    keys = [MEAN, *map(str, Maxim)]
+        sentences = list(
+            ranking_in_words(
+                standings,
+                [],
+                "share of yes",
+                lambda run, against: compare_runs(figures, run, against, MEAN),
+            )
+        )
     return Board(
         "Verdicts" if same else "Leaderboard",
         sentences,
@@ -85,52 +81,45 @@ def rate_board(
         [
             BoardTable(
                 "Share of yes",
-                [
-                    "run",
-                    "mean",
-                    "95 % interval",
-                    *map(str, Maxim),
-                    "verdicts",
-                ],
+                ["run", "mean", "95 % interval", *map(str, Maxim), "verdicts"],
                 [
                     [
-                        Cell(name),
-                        Cell(number(figures[name][MEAN].value)),
-                        Cell(interval(*figures[name][MEAN].interval)),
-                        *(Cell(number(figures[name][str(maxim)].value)) for maxim in Maxim),
-                        Cell(str(int(counts[:, names.index(name), :, 1].sum()))),
+                        name,
+                        number(figures[name][MEAN].value),
+                        interval(*figures[name][MEAN].interval),
+                        *(number(figures[name][maxim].value) for maxim in Maxim),
+                        str(int(counts[:, names.index(name), :, 1].sum())),
                     ]
                     for name in order
                 ],
             )
         ],
         [
-            Plot(
+            dot_plot(
                 f"Share of yes, {key}",
-                dots(
-                    f"Share of yes, {key}",
-                    [
-                        Dot(name, figures[name][key].value, *figures[name][key].interval)
-                        for name in order
-                    ],
-                ),
+                [
+                    Dot(name, of[key].value, *of[key].interval)
+                    for name in order
+                    for of in [figures[name]]
+                ],
             )
-            for key in keys
+            for key in (MEAN, *Maxim)
         ],
     )
 
 
 def _measured_rates(counts: Any, sums: Any) -> dict[str, Measured]:
     """Return the share of yes on each maxim and their mean, with bootstrap samples of claims."""
-    total = counts.sum(axis=0)
-    values = np.divide(total[:, 0], total[:, 1], out=np.zeros(len(total)), where=total[:, 1] > 0)
-    if sums is None:
-        found = {str(maxim): Measured(float(values[at])) for at, maxim in enumerate(Maxim)}
-        return {**found, MEAN: Measured(float(values.mean()))}
-    shares = np.divide(
-        sums[..., 0], sums[..., 1], out=np.zeros(sums.shape[:-1]), where=sums[..., 1] > 0
-    )
-    found = {
-        str(maxim): Measured(float(values[at]), shares[:, at]) for at, maxim in enumerate(Maxim)
+    values = _shares(counts.sum(axis=0))
+    draws = None if sums is None else _shares(sums)
+    rates = {
+        maxim.value: Measured(float(values[at]), None if draws is None else draws[:, at])
+        for at, maxim in enumerate(Maxim)
     }
-    return {**found, MEAN: Measured(float(values.mean()), shares.mean(axis=1))}
+    mean = Measured(float(values.mean()), None if draws is None else draws.mean(axis=1))
+    return {**rates, MEAN: mean}
+
+
+def _shares(counts: Any) -> Any:
+    yes, total = counts[..., 0], counts[..., 1]
+    return np.divide(yes, total, out=np.zeros(total.shape), where=total > 0)

@@ -19,9 +19,9 @@ from touche_rad.contests.tournament.result import (
 )
 from touche_rad.errors import InputError, UserError, refuse_newer, why
 from touche_rad.files.records import read_json
-from touche_rad.plots.svg import Dot, dots
-from touche_rad.report.boards import Board, BoardTable, Cell, Plot, interval, names_of, number
-from touche_rad.score.tables import NONE
+from touche_rad.plots.svg import Dot
+from touche_rad.report.boards import Board, BoardTable, are, dot_plot, names_of
+from touche_rad.score.tables import Columns, cells, heads
 
 _LOOKED_AT: Final = 200
 
@@ -81,17 +81,7 @@ def tournament_board(result: Tournament) -> Board:
         list(_in_words(standings)),
         _note(result),
         [_standings(result), _matrix(result)],
-        [
-            Plot(
-                "Ratings (1000 is average)",
-                dots(
-                    "Bradley-Terry ratings with 95 % intervals",
-                    rated,
-                    [("average", 1000.0)],
-                    digits=0,
-                ),
-            )
-        ],
+        [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0)],
         warnings=[
             f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"
             for one in standings
@@ -101,7 +91,7 @@ def tournament_board(result: Tournament) -> Board:
 
 
 def _in_words(standings: Sequence[Standing]) -> Iterator[str]:
-    """Say who leads, and who cannot be told from the leader, by the intervals of the ratings."""
+    """Say who leads, and who does not differ significantly, by the intervals of the ratings."""
     if len(standings) < 2:
         return
     leader, *others = standings
@@ -112,13 +102,13 @@ def _in_words(standings: Sequence[Standing]) -> Iterator[str]:
         return
     if apart:
         yield (
-            f"{leader.name} is clearly stronger than {names_of(apart)}: the intervals do not "
+            f"{leader.name} is significantly stronger than {names_of(apart)}: the intervals do not "
             "overlap."
         )
     if close:
         yield (
-            f"{names_of(close)} cannot be told from the leader {leader.name}: the intervals "
-            "overlap."
+            f"{are(close)} not significantly different from the leader {leader.name}: the "
+            "intervals overlap."
         )
 
 
@@ -155,47 +145,28 @@ def _count(number: int, one: str, several: str = "") -> str:
 
 
 def _standings(result: Tournament) -> BoardTable:
-    asked = any(one.asked for one in result.standings)
-    heads = [
-        "debater",
-        "rating",
-        "95 % interval",
-        "won",
-        "tied",
-        "lost",
-        "share",
-        "words per speech",
-        "fallbacks",
-        *(_COSTS if asked else ()),
-    ]
-    return BoardTable(
-        "Ratings",
-        heads,
+    costs = _COSTS if any(one.asked for one in result.standings) else {}
+    rows = [
         [
-            [
-                Cell(text)
-                for text in (
-                    one.name,
-                    f"{one.rating:.0f}",
-                    interval(one.low, one.high, 0),
-                    str(one.wins),
-                    str(one.ties),
-                    str(one.losses),
-                    format_share(one.share),
-                    number(one.words, 1),
-                    str(one.fallbacks),
-                    *(
-                        (str((one.asked or {}).get(name, 0)) for name in _COSTS.values())
-                        if asked
-                        else ()
-                    ),
-                )
-            ]
-            for one in result.standings
-        ],
-    )
+            *cells(_RATINGS, one),
+            format_share(one.share),
+            *cells(_SPEECHES, one),
+            *(str((one.asked or {}).get(name, 0)) for name in costs.values()),
+        ]
+        for one in result.standings
+    ]
+    return BoardTable("Ratings", [*heads(_RATINGS), "share", *heads(_SPEECHES), *costs], rows)
 
 
+_RATINGS: Columns = (
+    ("debater", "{name}"),
+    ("rating", "{rating:.0f}"),
+    ("95 % interval", "{low:.0f} to {high:.0f}"),
+    ("won", "{wins}"),
+    ("tied", "{ties}"),
+    ("lost", "{losses}"),
+)
+_SPEECHES: Columns = (("words per speech", "{words:.1f}"), ("fallbacks", "{fallbacks}"))
 _COSTS: Final = {
     "calls": "calls",
     "from cache": "from_cache",
@@ -206,15 +177,12 @@ _COSTS: Final = {
 
 
 def _matrix(result: Tournament) -> BoardTable:
-    """Return the share of wins of the row against the column; a cell opens these debates."""
+    """Return the share of wins of the row against the column."""
     names = [one.name for one in result.standings]
-    rows = []
-    for at, name in enumerate(names):
-        shares = [
-            Cell(NONE if place == at or share is None else format_share(share))
-            for place, share in enumerate(result.shares[at])
-        ]
-        rows.append([Cell(name), *shares])
+    rows = [
+        [name, *map(format_share, shares)]
+        for name, shares in zip(names, result.shares, strict=True)
+    ]
     return BoardTable(
         "Share of wins of the row against the column, ties as halves", ["debater", *names], rows
     )

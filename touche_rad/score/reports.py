@@ -79,6 +79,7 @@ _EXTRA_COLUMNS: Columns = (
     ("MCC", "{mcc:.3f}"),
     ("precision", "{precision:.3f}"),
     ("recall", "{recall:.3f}"),
+    ("yes", "{yes_rate:.2f}"),
 )
 _TIES: Final = (
     "Runs share a rank if the 95 % interval of their paired difference from the first run of that "
@@ -130,7 +131,7 @@ class JudgementReport(Report):
         """Yield the details of one run, or a ranked table of several."""
         yield _head(self)
         if len(self.runs) > 1:
-            yield _board(self)
+            yield score_table(self)
             yield _notes(self)
         else:
             yield from _all_measures(self.label_rows, self.rows)
@@ -190,7 +191,7 @@ class RetrievalReport(Report):
             f"{self.truth}: {self.queries} queries; a query without results counts as 0",
             _drawn(self, "queries"),
         )
-        yield _retrieval_board(self)
+        yield score_table(self)
         yield _notes(self)
         yield table(_COMPARISON_COLUMNS, self.comparisons)
         yield _problem_lines(self.problems)
@@ -234,7 +235,16 @@ def _drawn(report: Report, what: str) -> str:
     return f"95 % intervals from {report.samples} bootstrap samples of {what}, seed {report.seed}"
 
 
-def _board(report: JudgementReport) -> Table:
+def score_table(report: JudgementReport | RetrievalReport) -> Table:
+    """Return the ranked table of the runs."""
+    return (
+        _judgement_table(report)
+        if isinstance(report, JudgementReport)
+        else _retrieval_table(report)
+    )
+
+
+def _judgement_table(report: JudgementReport) -> Table:
     rows = {(row.run, row.maxim): row for row in report.rows}
     lost = any(report.lost.values())
     table_rows = []
@@ -261,7 +271,7 @@ def _board(report: JudgementReport) -> Table:
     return Table(columns, table_rows, name=1, optional=len(_EXTRA_COLUMNS))
 
 
-def _retrieval_board(report: RetrievalReport) -> Table:
+def _retrieval_table(report: RetrievalReport) -> Table:
     values: dict[str, list[RetrievalRow]] = defaultdict(list)
     for row in report.rows:
         values[row.run].append(row)

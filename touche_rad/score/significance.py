@@ -151,7 +151,7 @@ def comparisons(
 ) -> tuple[Comparison, ...]:
     """Compare each pair by each measure, with one Holm correction over all of them."""
     rows = [
-        _compare(run, against, measure, figures[run][measure], figures[against][measure])
+        compare_runs(figures, run, against, measure)
         for run, against in chosen
         for measure in measures
     ]
@@ -163,7 +163,9 @@ def comparisons(
     )
 
 
-def _compare(run: str, against: str, measure: str, ours: Measured, theirs: Measured) -> Comparison:
+def compare_runs(figures: Figures, run: str, against: str, measure: str) -> Comparison:
+    """Return the difference between two runs, without correction."""
+    ours, theirs = figures[run][measure], figures[against][measure]
     difference = ours.value - theirs.value
     if ours.draws is None or theirs.draws is None:
         return Comparison(run=run, against=against, measure=measure, difference=difference)

@@ -44,7 +44,12 @@ class Table:
     """How many of the last columns are only shown if there is room."""
 
     def lines(self, width: int = WIDTH) -> list[str]:
-        """Return lines of at most `width` characters, or several tables with some columns each."""
+        """Return lines of at most `width` characters, or several tables with some columns each.
+
+        A table without rows has no lines.
+        """
+        if not self.rows:
+            return []
         count = next(
             (
                 count
@@ -64,6 +69,8 @@ class Table:
 
     def markdown(self) -> list[str]:
         """Return a Markdown table with all columns."""
+        if not self.rows:
+            return []
         marks = [":--" if at == self.name else "--:" for at in range(len(self.heads))]
         rows = [[_markdown_cell(text) for text in row] for row in (self.heads, *self.rows)]
         return [f"| {' | '.join(row)} |" for row in (rows[0], marks, *rows[1:])]
@@ -234,10 +241,9 @@ def cell(form: str, record: Item) -> str:
     return NONE if None in values.values() else _CELLS.vformat(form, (), values)
 
 
-def table(columns: Columns, records: Iterable[Item]) -> Part:
-    """Return a table with a row per record, or nothing if there is no record."""
-    rows = [cells(columns, record) for record in records]
-    return Table(heads(columns), rows) if rows else []
+def table(columns: Columns, records: Iterable[Item]) -> Table:
+    """Return a table with a row per record."""
+    return Table(heads(columns), [cells(columns, record) for record in records])
 
 
 def heads(columns: Columns) -> list[str]:
