@@ -18,6 +18,7 @@ from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Scripted
+from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Debate, Hit, Response
 from touche_rad.debaters.inspiredebate import InspireDebate
 from touche_rad.debaters.inspiredebate.conversation import split_blocks
@@ -402,6 +403,30 @@ def test_a_folder_of_texts_is_a_web_of_ones_own(server: Scripted, tmp_path: Path
     last = server.asked[-1]["messages"][-1]["content"]
     assert "Penny rounding costs a family nine cents a year." in last
     assert "coins.md" in last
+
+
+@pytest.mark.parametrize("command", ["respond", "say", "simulate"])
+def test_the_web_alone_is_enough_without_an_index(
+    server: Scripted, tmp_path: Path, command: str
+) -> None:
+    pages, claims, debates = tmp_path / "pages", tmp_path / "claims.tsv", tmp_path / "debates.jsonl"
+    pages.mkdir()
+    (pages / "coins.md").write_text("Penny rounding costs a family nine cents a year.\n")
+    claims.write_text("TOPIC_DESCRIPTION\tUSER\nAbolish the penny.\tbase-user\n")
+    debates.write_text('{"messages": [{"role": "user", "content": "Abolish the penny."}]}\n')
+    words = {
+        "respond": ["respond", debates, "-o", tmp_path / "run.jsonl"],
+        "say": ["respond", "--say", "Abolish the penny."],
+        "simulate": ["simulate", claims, "--both-sides", "-o", tmp_path / "contests.jsonl"],
+    }[command]
+    debater = ("-d", "inspiredebate", "-m", f"{server.url}#tiny", "-q")
+    ended = touche_rad(*words, *debater, "-O", f"web={pages}")
+    assert ended.code == 0, ended.err
+    asked = prompts(server, "Speech")
+    assert all("Penny rounding costs a family nine cents a year." in one for one in asked)
+    assert all("\n2. " not in one for one in asked), "no argument of an index is shown"
+    if command != "say":  # which otherwise opens the demo's index
+        assert touche_rad(*words, *debater, "--replace").code == 2
 
 
 def test_no_web_is_asked_by_default_and_one_that_cannot_be_is_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from collections import Counter
@@ -16,10 +17,11 @@ import pytest
 from retrieval.index.pisa import PisaArguments
 from tests.debaters.world import ARGUMENTS, WORTHLESS, BothSides, debate
 from tests.models import scripted
-from tests.models.by_schema import answering, called, prompts, schema_of
+from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.schemes import ANSWERS
+from tests.terminal import touche_rad
 from touche_rad import cli
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
@@ -902,6 +904,42 @@ def test_an_ablation_of_the_paper_is_a_profile(
 ) -> None:
     answer(server, profile=profile, annotate="never")
     assert sorted(called(server)) == sorted(calls)
+
+
+# Both sides of a motion
+
+
+@pytest.mark.parametrize("profile", ["lean", "paper", "paper-naive-rag"])
+def test_the_pro_side_defends_the_motion_itself_and_answers_only_what_was_said(
+    server: Scripted, profile: str, tmp_path: Path
+) -> None:
+    motion = "AI art, which copies artists, is theft."
+    speeches = iter([{"utterance": f"Speech{n} is about art and artists."} for n in range(1, 5)])
+    writer = "Plain" if profile == "paper-naive-rag" else "Draft"
+    answering(server, PAPER | LEAN | {writer: lambda _: next(speeches)})
+    (tmp_path / "claims.tsv").write_text(f"TOPIC_DESCRIPTION\tUSER\n{motion}\tbase-user\n")
+    ended = touche_rad(
+        *("simulate", tmp_path / "claims.tsv", "--both-sides", "-d", "rdebater", "-i", "demo"),
+        *("-O", f"profile={profile}", "--rounds", "2", "-m", f"{server.url}#tiny", "-q"),
+        *("-o", tmp_path / "contests.jsonl", "--workers", "1"),
+    )
+    assert ended.code == 0, ended.err
+    assert not any("This is wrong" in prompt_of(body) for body in server.asked)
+    drafts = prompts(server, writer)
+    sides = ["this motion is right", "this thesis is wrong"] * 2
+    assert all(f"You defend: {side}." in one for one, side in zip(drafts, sides, strict=True))
+    said = [
+        re.findall(r"^(?:(You|Opponent): Speech(\d)|You: |Opponent: )", one, re.M) for one in drafts
+    ]
+    assert said == [
+        [],
+        [("Opponent", "1")],
+        [("You", "1"), ("Opponent", "2")],
+        [("Opponent", "1"), ("You", "2"), ("Opponent", "3")],
+    ]
+    predicates = prompts(server, "Predicates")
+    assert len(predicates) == (4 if profile == "paper" else 0)
+    assert not any(motion in one for one in predicates)
 
 
 # Keywords and candidates

@@ -109,7 +109,8 @@ class Chat:
         from touche_rad.runs.fallbacks import FailureLog
 
         plugins = [one.plugin for one in (debater, judge) if one is not None]
-        self._services = prepare.open_services(options, *plugins, index=True)
+        index = debater.opens_index(options)
+        self._services = prepare.open_services(options, *plugins, index=index)
         self._debater = debater
         self._answerer = prepare.make_answerer(
             debater, self._services, max_words=options.max_words, deadline=options.deadline

@@ -28,7 +28,7 @@ def run(
     plugins: Sequence[Plugin],
     make: Make,
     *,
-    index: bool = False,
+    index: bool | None = None,
     as_json: bool = False,
 ) -> int:
     """Estimate the run of a command and print the estimate."""
@@ -37,7 +37,9 @@ def run(
     from touche_rad.plugins import Services
 
     opened = model = None
-    if index or options.index or any("index" in one.needs for one in plugins):
+    if index is None:
+        index = bool(options.index) or any("index" in one.needs for one in plugins)
+    if index:
         opened = prepare.open_index_of(options)
     named = prepare.names_model(options)
     if any("model" in one.needs or (named and one.uses_model) for one in plugins):

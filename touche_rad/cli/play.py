@@ -90,7 +90,13 @@ def respond_command(options: RespondOptions) -> int:
 
     plugins = [debater.plugin]
     return run_files.run_on_files(
-        "responding", options, places, plugins, debater.method, work, index=True
+        "responding",
+        options,
+        places,
+        plugins,
+        debater.method,
+        work,
+        index=debater.opens_index(options),
     )
 
 
@@ -124,7 +130,10 @@ def _respond_on_screen(options: RespondOptions) -> int:
     utterance = options.utterance
     debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
     services = prepare.open_services(
-        options, debater.plugin, index=True, or_demo=utterance is not None
+        options,
+        debater.plugin,
+        index=debater.opens_index(options),
+        or_demo=utterance is not None,
     )
     answerer, model = _answerer(options, debater, services), services.model
     if options.explain:
@@ -280,7 +289,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
         plugins,
         debater.method,
         work,
-        index=True,
+        index=debater.opens_index(options),
         estimate=partial(work, estimate=True),
     )
 
@@ -310,4 +319,5 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
         against = several[-1].tag
         return {"name": debater.tag, "kind": "debater", "against": against, "run": identity}
 
-    return run_files.run_on_files("debating", options, places, plugins, method, work, index=True)
+    index = any(one.opens_index(options) for one in several)
+    return run_files.run_on_files("debating", options, places, plugins, method, work, index=index)

@@ -48,6 +48,10 @@ class Selected:
         """The plugin's name."""
         return self.plugin.name
 
+    def opens_index(self, options: Common) -> bool:
+        """Whether a command opens an index for this debater, or asks the user for one."""
+        return bool(options.index) or not self.plugin.works_without_index(self.options)
+
     def make(self, services: Services) -> Any:
         """Make the plugin."""
         return self.plugin.make(services, self.options)

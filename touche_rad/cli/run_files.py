@@ -87,7 +87,7 @@ def run_on_files(
     describe: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     make: Make,
     *,
-    index: bool = False,
+    index: bool | None = None,
     estimate: Make | None = None,
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
@@ -99,7 +99,7 @@ def run_on_files(
         plugins: The plugins that are used.
         describe: Describes the method for ir_metadata, from the identity of the run.
         make: Makes the work from the services; each task of `--engine ray` calls it, too.
-        index: Whether the command always opens an index.
+        index: Whether to open an index. Default: if the user or a plugin asks for one.
         estimate: Makes the work for `--dry-run`, if it is another one.
     """
     from touche_rad import files
@@ -113,7 +113,7 @@ def run_on_files(
         from touche_rad.cli import dry_run
 
         return dry_run.run(options, plugins, estimate or make, index=index)
-    services = open_services(options, *plugins, out=places.out, index=index or None)
+    services = open_services(options, *plugins, out=places.out, index=index)
     work = make(services)
     needs_index = index or any("index" in plugin.needs for plugin in plugins)
     begun = datetime.now().astimezone()

@@ -163,7 +163,12 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
     judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
     also = page_offer.Also(options, debater, judge, options.also_debater, options.also_judge)
     services = prepare.open_services(
-        options, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
+        options,
+        debater.plugin,
+        judge.plugin,
+        *also.plugins,
+        index=debater.opens_index(options) or any("index" in one.needs for one in also.plugins),
+        must_answer=False,
     )
     if options.processes > 1 and services.model is not None:
         raise UserError(

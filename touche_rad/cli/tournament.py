@@ -279,7 +279,8 @@ def tournament_command(options: TournamentOptions) -> int:
     budgets = Budgets(options.max_calls, options.max_tokens)
     unlimited = replace(options, max_calls=None, max_tokens=None)
     plugins = [one.plugin for one in debaters]
-    services = prepare.open_services(unlimited, *plugins, out=folder.contests, index=True)
+    index = any(one.opens_index(options) for one in debaters)
+    services = prepare.open_services(unlimited, *plugins, out=folder.contests, index=index)
     deadline = options.deadline
     entrants = make_entrants(
         debaters, services, max_words=words, deadline=deadline, limit=budgets.model_of

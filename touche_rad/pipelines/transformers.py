@@ -39,7 +39,8 @@ class _Plugin(pt.Transformer):
         self.name, self.options = parse_plugin(plugin)
         self.found = find(self.kind, self.name)
         self.found.parse(self.options)
-        if index is None and (self.kind == "debater" or "index" in self.found.needs):
+        wants_index = self.kind == "debater" or "index" in self.found.needs
+        if index is None and wants_index and not self.found.works_without_index(self.options):
             raise UserError(f"{self.kind} {self.name} needs index=LOCATION, or index='demo'")
         opened = open_index(index) if isinstance(index, str) else index
         self.services = Services(index=opened, model=model, seed=seed)

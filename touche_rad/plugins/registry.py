@@ -207,6 +207,11 @@ class Plugin:
                 )
         return found
 
+    def works_without_index(self, given: Mapping[str, str]) -> bool:
+        """Whether the plugin needs an index, but not with these options."""
+        of = getattr(self.factory, "works_without_index", None)
+        return of is not None and bool(of(self.parse(given)))
+
     @property
     def optional(self) -> bool:
         """Whether an installation is complete without this plugin."""
@@ -294,7 +299,8 @@ class Plugin:
         Raises:
             UserError: An option is wrong, or a need is not met.
         """
-        lacking = self.missing(index=services.index is not None, model=services.model is not None)
+        index = services.index is not None or self.works_without_index(given or {})
+        lacking = self.missing(index=index, model=services.model is not None)
         if lacking:
             raise UserError(f"{self.kind} {self.name} needs {' and '.join(lacking)}")
         options = self.parse(given or {})

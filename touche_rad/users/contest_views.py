@@ -85,6 +85,17 @@ def sided_view(contest: Contest, speaker: str) -> Debate:
     return view.model_copy(update={"side": contest.sides[speaker]})
 
 
+def speaks_first(debate: Debate) -> bool:
+    """Whether the debater of a sided view opened, so that its first turn has only the motion."""
+    first = debate.turns[0].utterance
+    return debate.side == "pro" and clean(first) == clean(debate.claim or first)
+
+
+def opens(debate: Debate) -> bool:
+    """Whether the debater of a sided view gives the first speech."""
+    return len(debate.turns) == 1 and speaks_first(debate)
+
+
 def task_view(contest: Contest, speaker: str) -> Debate:
     """Return the debate as one of the shared task: the speaker argues against the claim.
 

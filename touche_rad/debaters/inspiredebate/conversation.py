@@ -16,6 +16,7 @@ from touche_rad.debaters.inspiredebate.evidence import Evidence
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
 from touche_rad.text import clean
+from touche_rad.users.contest_views import opens
 
 Wording = Literal["close", "free"]
 
@@ -34,15 +35,6 @@ def topic_of(debate: Debate) -> str:
     """Return the topic of a debate: its claim, or the user's first message."""
     topic = debate.claim or (debate.turns[0].utterance if debate.turns else "")
     return clean(topic)[:MAX_LETTERS]
-
-
-def opens(debate: Debate) -> bool:
-    """Whether our side speaks first: it is for the topic, and the debate has only the topic."""
-    return (
-        debate.side == "pro"
-        and len(debate.turns) == 1
-        and _utterance(debate, 0) == topic_of(debate)
-    )
 
 
 def conversation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar, Literal
 
 import anyio
@@ -15,7 +16,6 @@ from touche_rad.debaters.inspiredebate.conversation import (
     Wording,
     conversation,
     join_blocks,
-    opens,
     topic_of,
 )
 from touche_rad.debaters.inspiredebate.evidence import (
@@ -39,6 +39,7 @@ from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, count_words, cut_to_words, sentences
+from touche_rad.users.contest_views import opens
 
 Shows = Literal["argument", "both"]
 _MIN_WORDS = 6
@@ -87,9 +88,14 @@ class InspireDebate:
             description="an argument without any support: keep it, or quote evidence of our side",
         )
 
+    @staticmethod
+    def works_without_index(options: Options) -> bool:
+        """Whether there is a web source: its pages alone can be the evidence."""
+        return web_search(options.web) is not None
+
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
-        self.index = services.need_index("debater inspiredebate")
+        self.index = services.index
         self.model = services.need_model("debater inspiredebate")
         self.web: WebSearch | None = web_search(options.web)
         self._guard = Guard(longest=options.max_words)
@@ -173,14 +179,17 @@ class InspireDebate:
         terms = await self._search_terms(debate)
         before = frozenset() if options.repeat else _cited_before(debate)
 
-        def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
-            return search.arguments_for(self.index, queries, options.per_term, excluded=before)
+        async def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
+            if self.index is None or not options.arguments:
+                return []
+            find = partial(search.arguments_for, self.index, queries, options.per_term)
+            return await anyio.to_thread.run_sync(
+                partial(find, excluded=before), abandon_on_cancel=True
+            )
 
-        queries = self._queries(debate, terms) if options.arguments else []
-        indexed = await anyio.to_thread.run_sync(arguments, queries, abandon_on_cancel=True)
-        if not indexed and options.arguments:
-            own = [(options.field, query) for query in own_words(debate)]
-            indexed = await anyio.to_thread.run_sync(arguments, own, abandon_on_cancel=True)
+        indexed = await arguments(self._queries(debate, terms)) or await arguments(
+            [(options.field, query) for query in own_words(debate)]
+        )
         pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []
         return _alternate(indexed, pages)[: options.shown]
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.inspiredebate.conversation import (
     max_letters,
-    opens,
     topic_of,
     without_oldest,
 )
@@ -22,6 +21,7 @@ from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis
 from touche_rad.text import clean, content_words, count_words
+from touche_rad.users.contest_views import opens
 
 TERM_WORDS: Final = 4
 """Maximum words of a search term."""

@@ -32,6 +32,7 @@ from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
+from touche_rad.users.contest_views import opens
 
 PER_CALL: Final = 6
 """Maximum records of one annotation call; a longer answer might be cut off."""
@@ -43,6 +44,7 @@ class Rdebater:
     """Retrieves by argumentation schemes, finds the opponent's flaws, drafts and revises."""
 
     needs: ClassVar = ("index", "model")
+    takes_sides: ClassVar = True
     Options = RdebaterOptions
 
     def __init__(self, options: RdebaterOptions, services: Services) -> None:
@@ -88,7 +90,8 @@ class Rdebater:
         self, debate: Debate, allowance: Allowance
     ) -> tuple[Logic, tuple[str, ...], list[str]]:
         """Find the opponent's logic and the keywords; the agents work independently."""
-        most, wanted = self.options.keywords, self.options.logic_summarization
+        most = self.options.keywords
+        wanted = self.options.logic_summarization and not opens(debate)
         keep = self._reserved
         notes: list[str] = []
         if self.options.agents == "merged" and wanted:

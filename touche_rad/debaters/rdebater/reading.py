@@ -84,6 +84,6 @@ async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple
         step="rdebater.reading",
         shorten=drop_oldest(prompt, "dialogue", values),
     )
-    named = (one.replace("Pro-1", "the opponent") for one in answer.flaws)
+    named = (one.replace(values["other"], "the opponent") for one in answer.flaws)
     found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))
     return found, kept(answer.keywords, most) or plain_keywords(debate, most)

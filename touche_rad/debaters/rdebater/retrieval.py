@@ -21,6 +21,7 @@ from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.plugins import ArgumentIndex, meaning_of
 from touche_rad.text import clean, content_words, words
+from touche_rad.users.contest_views import opens
 
 Known = Callable[[Sequence[str]], list[Annotation | None]]
 """Returns the known annotations of arguments by their ids."""
@@ -161,17 +162,24 @@ def retrieved(
     notes: list[str] = []
     used = frozenset() if options.repeat else _cited(debate)
     spare = options.coarse + len(used)
-    found = coarse(index, keywords, options.searched, spare, options.rule_match)
+    fields = [_field(one, debate) for one in options.searched]
+    found = coarse(index, keywords, fields, spare, options.rule_match)
     fresh = [one for one in found if one.id not in used]
     if not fresh:
         notes.append("no keyword matched: the whole index was searched")
         fresh = [one for one in _anything(index, debate, options) if one.id not in used]
     if options.scheme_rule and options.argumentation_schemes:
         fresh = _with_schemes(known, fresh)
-    cosines, of = likeness(index, options.likeness, history_text(debate), fresh)
+    ranked_by = _field(options.likeness, debate)
+    cosines, of = likeness(index, ranked_by, history_text(debate), fresh)
     evidence = _different(top_k(fresh, cosines, len(fresh)), options.k, options.standalone)
     notes.append(f"ranked by the cosine of {of}")
     return Recall(tuple(keywords), len(fresh), tuple(evidence), notes=tuple(notes))
+
+
+def _field(name: str, debate: Debate) -> str:
+    """Return the field of a search: the debater that opens supports the motion, attacks nothing."""
+    return "supports" if name == "attacks" and opens(debate) else name
 
 
 def _cited(debate: Debate) -> frozenset[str]:
@@ -181,12 +189,13 @@ def _cited(debate: Debate) -> frozenset[str]:
 
 def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) -> list[Argument]:
     """Return the nearest arguments by vectors, or results for the last message, or any."""
-    near = nearest(index, options.likeness, history_text(debate), options.coarse)
+    near = nearest(index, _field(options.likeness, debate), history_text(debate), options.coarse)
     if near:
         return near
     said = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
-    fields = dict.fromkeys(("attacks", *options.searched, "text", "supports"))
-    hits = [hit for field in fields for hit in index.search(field, said, options.coarse)]
+    fields = ("attacks", *options.searched, "text", "supports")
+    searched = dict.fromkeys(_field(one, debate) for one in fields)
+    hits = [hit for field in searched for hit in index.search(field, said, options.coarse)]
     found = {hit.argument.id: hit.argument for hit in hits}
     return list(found.values()) or list(islice(index.arguments(), options.k + 20))
 

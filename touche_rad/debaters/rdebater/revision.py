@@ -166,7 +166,7 @@ class SeparateAgents:
             self._summary = await self._summarise(candidate)
         self._allowance.take()
         messages = Prompt.load(__package__, "judgement").messages(
-            motion=self._neutral["motion"],
+            **self._neutral,
             schemes=self._brief.wanted,
             summary=self._summary,
             candidate=candidate.text,
@@ -189,8 +189,8 @@ class SeparateAgents:
         """Call the Text Modification Agent with the utterance and the feedback."""
         self._allowance.take()
         messages = Prompt.load(__package__, "modification").messages(
+            **self._neutral,
             **self._brief.limits,
-            motion=self._neutral["motion"],
             feedback=found.full_feedback,
             candidate=candidate.text,
         )

@@ -14,9 +14,9 @@ from touche_rad.debaters.rdebater.options import Wording
 from touche_rad.debaters.rdebater.retrieval import Record
 from touche_rad.debaters.rdebater.schemes import Aggregation, Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
+from touche_rad.debaters.rdebater.turn import sided_values
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import numbers_to
-from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean
 
 
@@ -115,8 +115,7 @@ async def draft(model: Model, brief: Brief) -> Candidate:
     texts = brief.texts
     values = {
         **brief.limits,
-        "thesis": Thesis.of(brief.debate),
-        "dialogue": render_dialogue(brief.debate),
+        **sided_values(brief.debate),
         "schemes": brief.wanted,
         "evidence": texts,
         "marked": any(one["marks"] for one in texts),
@@ -144,8 +143,7 @@ async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) 
     """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
     prompt = Prompt.load(__package__, "baseline")
     values = {
-        "dialogue": render_dialogue(debate),
-        "thesis": Thesis.of(debate),
+        **sided_values(debate),
         "words": words,
         "letters": max_letters(words),
         "texts": list(texts),
