@@ -156,16 +156,12 @@ def test_a_part_of_a_word_is_no_match() -> None:
 )
 def test_predicates_are_read_once_and_sentences_are_left_out(lines: list[str]) -> None:
     found = predicates(lines)
-    assert len({one.raw.lower() for one in found}) == len(found)
+    assert len({one.lower() for one in found}) == len(found)
     if any(line[-1:] in (")", ".") and "(" in line and "()" not in line for line in lines):
-        assert all(one.functor and one.arguments for one in found)
+        named = ("Cause(A,B)", "cause(A, B )", "cause( A, B )", "Negate(Cause(A,B))")
+        assert set(found) <= {*named, "Increase(Trade, {UK, Germany}, 7%)"}
     else:
-        assert {one.raw for one in found} == set(lines) - {""}, "where none is, lines stand"
-    for one in found:
-        if one.functor == "Increase":
-            assert one.arguments == ("Trade", "{UK, Germany}", "7%")
-        if one.functor == "Negate":
-            assert one.arguments == ("Cause(A,B)",)
+        assert set(found) == set(lines) - {""}, "where none is, lines stand"
 
 
 @settings(deadline=None)

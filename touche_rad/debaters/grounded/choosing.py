@@ -10,8 +10,9 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.prompts import Thesis, render_dialogue
+from touche_rad.debaters.asking import ask_about
+from touche_rad.models import Model, Prompt
+from touche_rad.models.prompts import render_dialogue
 
 MAX_LETTERS: Final = 1_500
 """Longer utterances are cut in a prompt."""
@@ -65,18 +66,15 @@ async def choose_quotation(
     Raises:
         ModelError: The model gave no valid answer.
     """
-    prompt = Prompt.load(__package__, "choosing")
-    values = {
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
-        "quotables": [one.quoted for one in quotables],
-        "frames": FRAMES,
-    }
-    answer = await model.ask(
-        prompt.messages(**values),
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "choosing"),
         _among(len(quotables)),
         step="grounded.choice",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
+        quotables=[one.quoted for one in quotables],
+        frames=FRAMES,
     )
     if not answer.number:
         return None

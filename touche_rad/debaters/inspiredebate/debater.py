@@ -11,6 +11,7 @@ from pydantic import Field
 from retrieval.web import web_search
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debaters.asking import cited_before
 from touche_rad.debaters.inspiredebate import evidence as search
 from touche_rad.debaters.inspiredebate.conversation import (
     Wording,
@@ -20,7 +21,6 @@ from touche_rad.debaters.inspiredebate.conversation import (
 )
 from touche_rad.debaters.inspiredebate.evidence import (
     Evidence,
-    WebSearch,
     cited,
     of_argument,
     supports_side,
@@ -97,7 +97,7 @@ class InspireDebate:
         self.options = options
         self.index = services.index
         self.model = services.need_model("debater inspiredebate")
-        self.web: WebSearch | None = web_search(options.web)
+        self.web = web_search(options.web)
         self._guard = Guard(longest=options.max_words)
 
     async def answer(self, debate: Debate) -> Response:
@@ -177,7 +177,7 @@ class InspireDebate:
         """Return arguments of the index and web pages alternately, best first."""
         options = self.options
         terms = await self._search_terms(debate)
-        before = frozenset() if options.repeat else _cited_before(debate)
+        before = frozenset() if options.repeat else cited_before(debate)
 
         async def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
             if self.index is None or not options.arguments:
@@ -241,12 +241,3 @@ def _alternate(indexed: list[Evidence], pages: list[Evidence]) -> list[Evidence]
     for rank in range(max(len(indexed), len(pages))):
         mixed += [*indexed[rank : rank + 1], *pages[rank : rank + 1]]
     return mixed
-
-
-def _cited_before(debate: Debate) -> frozenset[str]:
-    return frozenset(
-        argument.id
-        for turn in debate.turns
-        if turn.response is not None
-        for argument in turn.response.arguments
-    )

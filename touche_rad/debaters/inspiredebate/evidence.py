@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal
 
-import anyio
-
+from retrieval.web import WebSearch, search_all
 from touche_rad.debate import Argument, Debate
-from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.evidence.support import unsupported_words
 from touche_rad.evidence.words import read_passage
@@ -24,19 +21,8 @@ from touche_rad.users.arguments import stance
 log = logging.getLogger("touche_rad")
 
 Field = Literal["text", "attacks", "supports", "all"]
-MAX_TEXT, MAX_TITLE, MAX_URL = 1_200, 200, 300
+MAX_TEXT: Final = 1_200
 """Maximum letters of a piece of evidence."""
-
-
-class WebSearch(Protocol):
-    """A web search: finds pages as tuples (title, text, address) or objects with these fields.
-
-    `search` may be `def` or `async def`.
-    """
-
-    def search(self, query: str, k: int) -> Any:
-        """Return the best `k` pages, best first."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -99,34 +85,17 @@ def of_argument(argument: Argument) -> Evidence:
     return Evidence(clean(argument.text)[:MAX_TEXT], clean(argument.topic), argument=argument)
 
 
-async def pages_for(web: WebSearch, asked: Sequence[str], k: int) -> list[Evidence]:
-    """Return the pages of the queries, each address once; stop at the first failed search."""
+async def pages_for(web: WebSearch, queries: Sequence[str], k: int) -> list[Evidence]:
+    """Return the pages of the queries, each address once."""
+    results = await search_all(web, queries, k)
+    if results.fault:
+        log.warning("the web search failed: %s", results.fault)
     by_address: dict[str, Evidence] = {}
-    for query in asked:
-        try:
-            pages = await _search_web(web, query, k)
-        except (ToucheRadError, OSError, ValueError, TypeError, AttributeError) as error:
-            log.warning("the web search for %r failed: %s", query[:80], error)
-            break
-        for page in pages:
-            if words(page.text):
-                by_address.setdefault(page.url or page.text, page)
+    for page in (page for pages in results.pages for page in pages):
+        evidence = Evidence(page.text, page.title, page.address)
+        if words(page.text):
+            by_address.setdefault(page.address or page.text, evidence)
     return list(by_address.values())
-
-
-async def _search_web(web: WebSearch, query: str, k: int) -> list[Evidence]:
-    """Search outside the event loop, and convert the results."""
-    given = await anyio.to_thread.run_sync(web.search, query, k, abandon_on_cancel=True)
-    if inspect.isawaitable(given):
-        given = await given
-    return [_page(one) for one in list(given)[:k]]
-
-
-def _page(one: Any) -> Evidence:
-    title, text, url = one if isinstance(one, tuple) else (one.title, one.text, one.address)
-    return Evidence(
-        clean(str(text))[:MAX_TEXT], clean(str(title))[:MAX_TITLE], clean(str(url))[:MAX_URL]
-    )
 
 
 _MIN_WORDS: Final = 4

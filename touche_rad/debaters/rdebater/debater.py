@@ -241,7 +241,7 @@ def traced(
         "calls": allowance.spent,
         "accepted": bool(made and made.accepted),
         "stop": made.stop if made else "quotation",
-        "predicates": [one.raw for one in logic.predicates],
+        "predicates": list(logic.predicates),
         "chain": logic.chain,
         "flaws": list(logic.flaws),
         "keywords": list(recall.keywords),

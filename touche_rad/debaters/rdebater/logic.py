@@ -48,55 +48,34 @@ class Flaws(BaseModel):
 
 
 @dataclass(frozen=True)
-class Predicate:
-    """A pseudo-first-order predicate."""
-
-    functor: str
-    arguments: tuple[str, ...]
-    raw: str
-
-
-@dataclass(frozen=True)
 class Logic:
     """The opponent's logic: the predicates P_opp, the reasoning chain, and the flaws L."""
 
-    predicates: tuple[Predicate, ...] = ()
+    predicates: tuple[str, ...] = ()
     chain: str = ""
     flaws: tuple[str, ...] = ()
 
 
-def predicates(said: Iterable[str]) -> tuple[Predicate, ...]:
+def predicates(lines: Iterable[str]) -> tuple[str, ...]:
     """Parse predicates and remove repeated ones; lines of another form are ignored.
 
     If no line is a predicate, all lines are used as they are.
     """
-    found: dict[str, Predicate] = {}
-    plain: dict[str, Predicate] = {}
-    for line in said:
-        raw = clean(line)
-        match = _PREDICATE.match(raw)
+    parsed: dict[str, str] = {}
+    plain: dict[str, str] = {}
+    for line in map(clean, lines):
+        match = _PREDICATE.match(line)
         if match:
-            one = Predicate(match[1], _split_arguments(match[2]), f"{match[1]}({match[2]})")
-            found.setdefault("".join(one.raw.lower().split()), one)
-        elif raw:
-            plain.setdefault(raw, Predicate("", (), raw))
-    return tuple((found or plain).values())
+            predicate = f"{match[1]}({match[2]})"
+            parsed.setdefault("".join(predicate.lower().split()), predicate)
+        elif line:
+            plain.setdefault(line, line)
+    return tuple((parsed or plain).values())
 
 
-def _split_arguments(inner: str) -> tuple[str, ...]:
-    """Split at commas outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for place, letter in enumerate(inner):
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
-            parts.append(inner[start:place].strip())
-            start = place + 1
-    return (*parts, inner[start:].strip())
-
-
-def flaws(said: Iterable[str]) -> tuple[str, ...]:
+def flaws(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the flaws without empty and repeated ones."""
-    return tuple(dict.fromkeys(one for one in map(clean, said) if one))[:MOST_FLAWS]
+    return tuple(dict.fromkeys(one for one in map(clean, lines) if one))[:MOST_FLAWS]
 
 
 async def logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
@@ -105,19 +84,19 @@ async def logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int
     Raises:
         ModelError: A step failed.
     """
-    found: list[str] = []
+    lines: list[str] = []
     for text in opponent_texts(debate):
         allowance.take(keep=keep)
-        found += await f_pred(model, text)
-    known = predicates(found)
-    if not known:
+        lines += await f_pred(model, text)
+    union = predicates(lines)
+    if not union:
         return Logic()
     allowance.take(keep=keep)
-    chain = await f_infer(model, known)
+    chain = await f_infer(model, union)
     if not chain:
-        return Logic(known)
+        return Logic(union)
     allowance.take(keep=keep)
-    return Logic(known, chain, await f_logic(model, chain))
+    return Logic(union, chain, await f_logic(model, chain))
 
 
 async def f_pred(model: Model, text: str) -> list[str]:
@@ -129,9 +108,9 @@ async def f_pred(model: Model, text: str) -> list[str]:
     return answer.predicates[:MOST_PREDICATES]
 
 
-async def f_infer(model: Model, found: Sequence[Predicate]) -> str:
+async def f_infer(model: Model, predicates: Sequence[str]) -> str:
     """Return the reasoning chain over all predicates."""
-    messages = Prompt.load(__package__, "chain").messages(predicates=[one.raw for one in found])
+    messages = Prompt.load(__package__, "chain").messages(predicates=predicates)
     return clean((await model.ask(messages, Chain, step="rdebater.chain")).chain)
 
 

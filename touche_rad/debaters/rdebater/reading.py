@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Debate
+from touche_rad.debaters.asking import ask_about
 from touche_rad.debaters.rdebater.logic import Flaw, Formula, Logic, flaws, predicates
 from touche_rad.debaters.rdebater.turn import neutral_values
-from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Paragraph
 from touche_rad.text import clean, content_words, words
 
@@ -54,13 +55,14 @@ def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
 
 async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
     """Ask for keywords from the utterances of both sides."""
-    prompt = Prompt.load(__package__, "keywords")
-    values = {"most": most, **neutral_values(debate)}
-    answer = await model.ask(
-        prompt.messages(**values),
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "keywords"),
         _limited(Keywords, most),
         step="rdebater.keywords",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        most=most,
+        **neutral_values(debate),
     )
     return kept(answer.keywords, most) or plain_keywords(debate, most)
 
@@ -76,13 +78,15 @@ class Reading(BaseModel):
 
 async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple[str, ...]]:
     """Ask for the opponent's logic and the keywords in one call."""
-    prompt = Prompt.load(__package__, "reading")
-    values = {"most": most, **neutral_values(debate)}
-    answer = await model.ask(
-        prompt.messages(**values),
+    values = neutral_values(debate)
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "reading"),
         _limited(Reading, most),
         step="rdebater.reading",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        most=most,
+        **values,
     )
     named = (one.replace(values["other"], "the opponent") for one in answer.flaws)
     found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.asking import cited_before
 from touche_rad.debaters.rdebater.options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater.schemes import Aggregation, Annotation, Scheme
 from touche_rad.debaters.rdebater.turn import history_text
@@ -160,7 +161,7 @@ def retrieved(
 ) -> Recall:
     """Return E: the k candidates most similar to the debate, not annotated yet."""
     notes: list[str] = []
-    used = frozenset() if options.repeat else _cited(debate)
+    used = frozenset() if options.repeat else cited_before(debate)
     spare = options.coarse + len(used)
     fields = [_field(one, debate) for one in options.searched]
     found = coarse(index, keywords, fields, spare, options.rule_match)
@@ -180,11 +181,6 @@ def retrieved(
 def _field(name: str, debate: Debate) -> str:
     """Return the field of a search: the debater that opens supports the motion, attacks nothing."""
     return "supports" if name == "attacks" and opens(debate) else name
-
-
-def _cited(debate: Debate) -> frozenset[str]:
-    responses = (turn.response for turn in debate.turns if turn.response is not None)
-    return frozenset(argument.id for one in responses for argument in one.arguments)
 
 
 def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) -> list[Argument]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
+from touche_rad.debaters.asking import ask_about
 from touche_rad.debaters.rdebater.turn import Allowance, neutral_values
 from touche_rad.debaters.rdebater.writing import Brief, Candidate, speech, tokens_for
-from touche_rad.models import Model, ModelError, Prompt, drop_oldest
+from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.text import clean, words
@@ -106,12 +107,8 @@ def verdict(
 ) -> Verdict:
     """Return the verdict; without schemes, scheme compliance is no criterion.
 
-    Args:
-        found: The model's judgement.
-        violations: Violations of the task's rules.
-        schemes: Whether schemes are wanted.
-        unsupported: What the model quoted as unsupported, if it was asked; then support by the
-            arguments is one more criterion.
+    `unsupported` is what the model quoted as unsupported. If it was asked for this, support by the
+    arguments is one more criterion.
     """
     criteria = {
         "stance_faithfulness": found.stance_faithfulness,
@@ -130,20 +127,6 @@ def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
     said = f" {' '.join(words(text))} "
     found = [" ".join(words(one)) for one in quotations]
     return [one for one in dict.fromkeys(found) if one and f" {one} " in said]
-
-
-class Gate(Protocol):
-    """Judges and revises a candidate."""
-
-    async def judge(
-        self, candidate: Candidate, violations: Sequence[str], *, final: bool
-    ) -> tuple[Summary | None, Verdict]:
-        """Summarise the debate with the candidate in it, and judge the candidate."""
-        ...
-
-    async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
-        """Return a revised candidate."""
-        ...
 
 
 class SeparateAgents:
@@ -176,13 +159,14 @@ class SeparateAgents:
 
     async def _summarise(self, candidate: Candidate) -> Summary:
         self._allowance.take()
-        prompt = Prompt.load(__package__, "summary")
-        values = {**self._neutral, "candidate": candidate.text}
-        return await self._model.ask(
-            prompt.messages(**values),
+        return await ask_about(
+            self._brief.debate,
+            self._model,
+            Prompt.load(__package__, "summary"),
             Summary,
             step="rdebater.summary",
-            shorten=drop_oldest(prompt, "dialogue", values),
+            **self._neutral,
+            candidate=candidate.text,
         )
 
     async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
@@ -222,23 +206,22 @@ class MergedAgents:
         """Ask for the summary, the judgement and, if it can be judged, the revised text."""
         self._allowance.take()
         revise = not final and self._allowance.left > 0
-        brief, prompt = self._brief, Prompt.load(__package__, "check")
-        values = {
-            **neutral_values(brief.debate),
-            **brief.limits,
-            "schemes": brief.wanted,
-            "evidence": brief.texts,
-            "cited": brief.cited,
-            "revise": revise,
-            "candidate": candidate.text,
-            "violations": list(violations),
-        }
-        answer: Assessment = await self._model.ask(
-            prompt.messages(**values),
+        brief = self._brief
+        answer: Assessment = await ask_about(
+            brief.debate,
+            self._model,
+            Prompt.load(__package__, "check"),
             speech(Check, brief.words, brief.cited, len(brief.evidence)) if revise else Assessment,
             step="rdebater.check",
-            shorten=drop_oldest(prompt, "dialogue", values),
             max_tokens=max(CHECK_TOKENS, 2 * tokens_for(brief.words) - 700),
+            **neutral_values(brief.debate),
+            **brief.limits,
+            schemes=brief.wanted,
+            evidence=brief.texts,
+            cited=brief.cited,
+            revise=revise,
+            candidate=candidate.text,
+            violations=list(violations),
         )
         self._next = None
         if isinstance(answer, Check):
@@ -259,6 +242,7 @@ class MergedAgents:
         return self._next
 
 
+Gate = SeparateAgents | MergedAgents
 Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"]
 Rules = Callable[[Candidate], Sequence[str]]
 

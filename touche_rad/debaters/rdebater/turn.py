@@ -59,9 +59,8 @@ def history_text(debate: Debate) -> str:
 
 
 def sided_values(debate: Debate) -> dict[str, Any]:
-    """Return the motion, the side and the history for agents that speak for the debater."""
+    """Return the side and the history for agents that speak for the debater."""
     return {
-        "thesis": Thesis.of(debate),
         "side": debate.side,
         "opening": opens(debate),
         "dialogue": _dialogue(debate, "Opponent", "You"),

@@ -10,12 +10,13 @@ from typing import Any
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.asking import ask_about
 from touche_rad.debaters.rdebater.options import Wording
 from touche_rad.debaters.rdebater.retrieval import Record
 from touche_rad.debaters.rdebater.schemes import Aggregation, Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
 from touche_rad.debaters.rdebater.turn import sided_values
-from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models import Model, Prompt
 from touche_rad.models.output import numbers_to
 from touche_rad.text import clean
 
@@ -111,24 +112,22 @@ def tokens_for(words: int) -> int:
 
 async def draft(model: Model, brief: Brief) -> Candidate:
     """Ask for the first candidate."""
-    prompt = Prompt.load(__package__, "draft")
     texts = brief.texts
-    values = {
-        **brief.limits,
-        **sided_values(brief.debate),
-        "schemes": brief.wanted,
-        "evidence": texts,
-        "marked": any(one["marks"] for one in texts),
-        "flaws": list(brief.flaws),
-        "cited": brief.cited,
-        "wording": brief.wording,
-    }
-    answer: Draft = await model.ask(
-        prompt.messages(**values),
+    answer: Draft = await ask_about(
+        brief.debate,
+        model,
+        Prompt.load(__package__, "draft"),
         speech(Draft, brief.words, brief.cited, len(texts)),
         step="rdebater.draft",
         max_tokens=tokens_for(brief.words),
-        shorten=drop_oldest(prompt, "dialogue", values),
+        **sided_values(brief.debate),
+        **brief.limits,
+        schemes=brief.wanted,
+        evidence=texts,
+        marked=any(one["marks"] for one in texts),
+        flaws=list(brief.flaws),
+        cited=brief.cited,
+        wording=brief.wording,
     )
     return Candidate(clean(answer.utterance), brief.named(answer.numbers))
 
@@ -141,18 +140,16 @@ class Plain(BaseModel):
 
 async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) -> str:
     """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
-    prompt = Prompt.load(__package__, "baseline")
-    values = {
-        **sided_values(debate),
-        "words": words,
-        "letters": max_letters(words),
-        "texts": list(texts),
-    }
-    answer: Plain = await model.ask(
-        prompt.messages(**values),
+    answer: Plain = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "baseline"),
         speech(Plain, words),
         step="rdebater.baseline",
         max_tokens=tokens_for(words),
-        shorten=drop_oldest(prompt, "dialogue", values),
+        **sided_values(debate),
+        words=words,
+        letters=max_letters(words),
+        texts=list(texts),
     )
     return clean(answer.utterance)

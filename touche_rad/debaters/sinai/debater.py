@@ -10,6 +10,7 @@ from pydantic import Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debaters.asking import cited_before
 from touche_rad.debaters.sinai.step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai.step2_search import (
     PER_STRATEGY,
@@ -124,12 +125,7 @@ class Sinai:
         if turned and options.calls == "merged":
             # SUPPORT and ATTACK queries for the same idea are the same search.
             asked = distinct(asked)
-        cited = frozenset(
-            argument.id
-            for turn in debate.turns
-            if turn.response is not None
-            for argument in turn.response.arguments
-        )
+        cited = cited_before(debate)
         how = SearchOptions(
             turned=turned,
             excluded=frozenset() if options.repeat else cited,

@@ -10,9 +10,9 @@ from typing import Literal
 from pydantic import BaseModel
 
 from touche_rad.debate import Debate
-from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.debaters.asking import ask_about
+from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line
-from touche_rad.models.prompts import Thesis, render_dialogue
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
@@ -62,14 +62,4 @@ def parameters() -> dict[str, dict[str, str]]:
 async def plan(model: Model, debate: Debate) -> Plan:
     """Ask for the plan of an answer to the debate's last utterance."""
     prompt = Prompt.load(__package__, "plan")
-    values = {
-        "parameters": parameters(),
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate),
-    }
-    return await model.ask(
-        prompt.messages(**values),
-        Plan,
-        step="sinai.plan",
-        shorten=drop_oldest(prompt, "dialogue", values),
-    )
+    return await ask_about(debate, model, prompt, Plan, step="sinai.plan", parameters=parameters())

@@ -15,11 +15,11 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, with_path
+from touche_rad.debaters.asking import ask_about
 from touche_rad.debaters.sinai.step1_plan import Plan, parameters
 from touche_rad.evidence.quotable import missing_context
-from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Paragraph
-from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, words
 
@@ -70,20 +70,16 @@ async def queries(
     model: Model, debate: Debate, plan: Plan, most: int, *, turned: bool
 ) -> list[Query]:
     """Ask for the queries."""
-    prompt = Prompt.load(__package__, "queries")
-    values = {
-        "most": most,
-        "turned": turned,
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate),
-        "plan": plan,
-        "meaning": parameters()["approach_strategy"][plan.approach_strategy],
-    }
-    answer = await model.ask(
-        prompt.messages(**values),
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "queries"),
         searches(most),
         step="sinai.queries",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        most=most,
+        turned=turned,
+        plan=plan,
+        meaning=parameters()["approach_strategy"][plan.approach_strategy],
     )
     return in_order(answer)
 
@@ -97,19 +93,15 @@ async def outline(
     model: Model, debate: Debate, most: int, *, turned: bool
 ) -> tuple[Plan, list[Query]]:
     """Ask for the plan and the queries in one call."""
-    prompt = Prompt.load(__package__, "outline")
-    values = {
-        "parameters": parameters(),
-        "most": most,
-        "turned": turned,
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate),
-    }
-    answer = await model.ask(
-        prompt.messages(**values),
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "outline"),
         _outline(most),
         step="sinai.outline",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        parameters=parameters(),
+        most=most,
+        turned=turned,
     )
     return answer.plan, in_order(answer.searches)
 

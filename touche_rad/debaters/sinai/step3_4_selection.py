@@ -14,11 +14,11 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.asking import ask_about
 from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step2_search import Retrieved, text_key
-from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page
-from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, content_words
 
 MIN_SIMILARITY: Final = 0.8
@@ -133,22 +133,18 @@ async def select_for_query(
     model: Model, debate: Debate, plan: Plan, retrieved: Retrieved, most: int
 ) -> Shortlist:
     """Step 3: select the best arguments of one query."""
-    prompt = Prompt.load(__package__, "shortlist")
-    values = {
-        "most": most,
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate),
-        "query": retrieved.query,
-        "found": retrieved.by,
-        "meanings": retrieved.meanings,
-        "plan": plan,
-    }
-    answer = await model.ask(
-        prompt.messages(**values),
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "shortlist"),
         limited(Best, arguments=most),
         step="sinai.shortlist",
-        shorten=drop_oldest(prompt, "dialogue", values),
         max_tokens=COPYING,
+        most=most,
+        query=retrieved.query,
+        found=retrieved.by,
+        meanings=retrieved.meanings,
+        plan=plan,
     )
     chosen = matched(answer.arguments, retrieved.all)[:most]
     if answer.arguments and not chosen:  # it misquotes all
@@ -160,19 +156,15 @@ async def select_of_all(
     model: Model, debate: Debate, shortlists: Sequence[Shortlist], most: int
 ) -> list[Selected]:
     """Step 4: select the best arguments of all queries; none if none can be used."""
-    prompt = Prompt.load(__package__, "selection")
-    values = {
-        "most": most,
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate),
-        "shortlists": shortlists,
-    }
-    answer = await model.ask(
-        prompt.messages(**values),
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "selection"),
         _choice(most),
         step="sinai.selection",
-        shorten=drop_oldest(prompt, "dialogue", values),
         max_tokens=COPYING,
+        most=most,
+        shortlists=shortlists,
     )
     said = answer.model_dump()
     selected = _selected(said, shortlists, most)
@@ -259,20 +251,16 @@ async def select_at_once(
     """
     shortlists = [Shortlist(one, one.all) for one in found]
     searches, listed = _numbered(found)
-    prompt = Prompt.load(__package__, "at_once")
-    values = {
-        "most": most,
-        "count": len(listed),
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate),
-        "plan": plan,
-        "searches": searches,
-    }
-    answer = await model.ask(
-        prompt.messages(**values),
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "at_once"),
         _numbers(len(listed), most),
         step="sinai.selection",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        most=most,
+        count=len(listed),
+        plan=plan,
+        searches=searches,
     )
     chosen: dict[str, Selected] = {}
     for choice in answer.selected:

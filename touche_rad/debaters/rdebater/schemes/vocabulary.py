@@ -8,9 +8,9 @@ from enum import IntEnum, StrEnum
 from functools import cache
 from importlib.resources import files
 from statistics import median
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 Aggregation = Literal["mean", "min", "median"]
 REASON_WORDS: Final = 40
@@ -111,34 +111,14 @@ Exemplars = Literal["levels", "pairs", "both"]
 """One exemplar per label, or two good ones and two bad ones, or all of them."""
 
 
-class Block(BaseModel):
-    """A scheme or a dimension as a prompt explains it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    definition: str
-    scenario: str
-    example: str
-    process: str
-    sample: str
-
-
 class Exemplar(BaseModel):
     """A text with its labels, in the order of the dimensions; without a scheme it has none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     set: Exemplars
     kind: str
     scheme: Scheme | None = None
     text: str
     labels: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _all_labels(self) -> Self:
-        if len(self.labels) != (len(Dimension) if self.scheme else 0):
-            raise ValueError("an exemplar has one label per dimension, or no scheme and no label")
-        return self
 
     @property
     def labelled(self) -> str:
@@ -148,17 +128,17 @@ class Exemplar(BaseModel):
 
 
 @cache
-def schemes() -> dict[Scheme, Block]:
-    """Return the block of each scheme."""
+def schemes() -> dict[Scheme, Mapping[str, str]]:
+    """Return how a prompt explains each scheme."""
     blocks = _read("schemes.toml")
-    return {scheme: Block.model_validate(blocks[scheme.name.lower()]) for scheme in Scheme}
+    return {scheme: blocks[scheme.name.lower()] for scheme in Scheme}
 
 
 @cache
-def dimensions() -> dict[Dimension, Block]:
-    """Return the block of each dimension."""
+def dimensions() -> dict[Dimension, Mapping[str, str]]:
+    """Return how a prompt explains each dimension."""
     blocks = _read("dimensions.toml")
-    return {one: Block.model_validate(blocks[one.name.lower()]) for one in Dimension}
+    return {one: blocks[one.name.lower()] for one in Dimension}
 
 
 @cache

@@ -1,0 +1,43 @@
+"""A question about a debate, as the debaters send it to a model."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from touche_rad.debate import Debate
+from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.prompts import Thesis, render_dialogue
+
+M = TypeVar("M", bound=BaseModel)
+
+
+async def ask_about(
+    debate: Debate,
+    model: Model,
+    prompt: Prompt,
+    schema: type[M],
+    *,
+    step: str,
+    max_tokens: int | None = None,
+    **more: Any,
+) -> M:
+    """Ask with the thesis, the dialogue and other variables of a prompt.
+
+    A prompt that is too long loses the oldest utterances.
+    """
+    values = {"thesis": Thesis.of(debate), "dialogue": render_dialogue(debate), **more}
+    return await model.ask(
+        prompt.messages(**values),
+        schema,
+        step=step,
+        shorten=drop_oldest(prompt, "dialogue", values),
+        max_tokens=max_tokens,
+    )
+
+
+def cited_before(debate: Debate) -> frozenset[str]:
+    """Return the ids of the arguments that the debater cited in earlier turns."""
+    responses = (turn.response for turn in debate.turns if turn.response is not None)
+    return frozenset(argument.id for one in responses for argument in one.arguments)
