@@ -107,47 +107,6 @@ def test_only_the_argument_goes_out(server: Scripted) -> None:
     assert "SECRET" not in answer(server).model_dump_json()
 
 
-def test_the_terms_are_asked_by_topic_position_and_opponent(server: Scripted) -> None:
-    answer(server)
-    (told,) = prompts(server, "Terms")
-    for element in (
-        "1 to 3 terms",
-        "specific",
-        "2 to 4 words",
-        "broad",
-        "against the topic",
-        "The debate topic: The penny is worthless and should be abolished.",
-        "The opponent's argument: Abolish the penny!",
-        '{"terms": ',
-    ):
-        assert element in told
-
-
-def test_the_answer_is_asked_for_with_reasoning_before_the_argument(server: Scripted) -> None:
-    answer(server)
-    (told,) = prompts(server, "Speech")
-    for element in (
-        "debater",
-        "Welcome",
-        "The debate topic is: The penny is worthless and should be abolished.",
-        "against the topic",
-        "You defend: the topic is wrong",
-        "step by step",
-        "causes",
-        "direct claim",
-        "at most 60 words",
-        "You disagree with me. Refute what I just said",
-        "reasoning and analysis, then your argument",
-    ):
-        assert element in told
-    assert told.index("- reasoning:") < told.index("- argument:")
-    schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
-    assert list(schema["properties"]) == ["reasoning", "evidence", "argument"]
-    answer(server, profile="paper")
-    schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
-    assert list(schema["properties"]) == ["reasoning", "argument"]
-
-
 @pytest.mark.parametrize(("side", "defended"), [("con", "the opposite"), ("pro", "that")])
 def test_a_negation_in_the_topic_is_pointed_out(server: Scripted, side: str, defended: str) -> None:
     negated = debate("Evil does NOT exist.", "It does.", "Why?").model_copy(update={"side": side})

@@ -242,21 +242,6 @@ def test_predicates_are_asked_of_each_utterance_of_the_opponent(server: Scripted
     first, second = prompts(server, "Predicates")
     assert first.endswith(f"The opponent's statement:\n{SAID[0]}")
     assert second.endswith(f"The opponent's statement:\n{SAID[2]}")
-    for element in (
-        "Symbolic Translator",
-        "Cause(A,B)",
-        "Necessary(A,B)",
-        "Supports(A,B)",
-        "Contrast(A,B)",
-        "Negate(P)",
-        "Increase(X,Value)",
-        "Decrease(X,Value)",
-        "percentages and times",
-        "same name",
-        "no sentences",
-        "one predicate per item",
-    ):
-        assert element in first
 
 
 def test_the_chain_is_made_of_the_union_of_the_predicates(server: Scripted) -> None:
@@ -274,86 +259,6 @@ def test_the_chain_is_made_of_the_union_of_the_predicates(server: Scripted) -> N
     assert found["predicates"] == ["Cause(A, Rise(B, 3%))", "Negate(C)"]
     (told,) = prompts(server, "Chain")
     assert told.endswith("The opponent's predicates:\nCause(A, Rise(B, 3%))\nNegate(C)")
-    for element in (
-        "Symbolic Chain-of-Thought Generator",
-        "contradiction",
-        "order",
-        "supports",
-        "conflict",
-        "neutral",
-        "Add no evidence",
-    ):
-        assert element in told
-
-
-def test_the_flaws_are_found_in_the_chain(server: Scripted) -> None:
-    found = paper(server)
-    (told,) = prompts(server, "Flaws")
-    assert told.endswith("THE-CHAIN")
-    for element in (
-        "Logic Critic",
-        "contradictions",
-        "unsupported",
-        "circular",
-        "overgeneralisation",
-        "times",
-        "missing links",
-        "one to three sentences",
-        "name the claims",
-        "no new evidence",
-    ):
-        assert element in told
-    assert found["flaws"] == ["FLAW-1", "FLAW-2"]
-
-
-def test_the_draft_is_told_history_flaws_evidence_schemes_and_stance(server: Scripted) -> None:
-    answer(server, profile="paper", k="2")
-    (told,) = prompts(server, "Draft")
-    for line in (
-        "Opponent: Pennies cost",
-        "You: Do they?",
-        "Opponent: The",
-    ):
-        assert line in told
-    for element in (
-        "You defend: this thesis is wrong.",
-        "- FLAW-1",
-        "- FLAW-2",
-        "at most 60 words",
-        f"- {Scheme.CAUSAL.value}: ",
-        f"[{Scheme.CAUSAL.value}: good (BECAUSE)]",
-        "concede nothing",
-    ):
-        assert element in told
-    assert Scheme.VALUE.value not in told, "only what is above the threshold"
-    assert [f"\n{number}. " in told for number in (1, 2, 3)] == [True, True, False]
-
-
-def test_the_summary_sees_the_history_and_the_candidate(server: Scripted) -> None:
-    paper(server)
-    (told,) = prompts(server, "Summary")
-    assert all(one in told for one in SAID)
-    assert told.endswith(f"The candidate utterance of Con-1:\n{UTTERANCE}")
-    for element in ("overview", "supporting", "opposing", "divergences"):
-        assert element in told
-
-
-def test_the_judgement_sees_the_summary_the_candidate_and_three_criteria(server: Scripted) -> None:
-    answer(server, profile="paper", k="2")
-    (told,) = prompts(server, "Judgement")
-    for element in (
-        "stance_faithfulness",
-        "argumentative_relevance",
-        "scheme_compliance",
-        "OVERVIEW",
-        "FOR-1",
-        "CON-1",
-        "PART-1",
-        "each failing part",
-        f"- {Scheme.CAUSAL.value}: ",
-    ):
-        assert element in told
-    assert told.endswith(f"The candidate utterance of Con-1:\n{UTTERANCE}")
 
 
 def test_the_modification_sees_the_utterance_and_what_was_not_met(server: Scripted) -> None:
@@ -363,76 +268,6 @@ def test_the_modification_sees_the_utterance_and_what_was_not_met(server: Script
     assert UTTERANCE in told
     assert told.endswith("Not met: stance faithfulness. MEND-THIS")
     assert [one["utterance"] for one in found["attempts"]] == [UTTERANCE, BETTER]
-
-
-def test_the_lean_reading_asks_for_all_that_the_four_prompts_ask_for(server: Scripted) -> None:
-    lean(server)
-    (told,) = prompts(server, "Reading")
-    for element in (
-        "Symbolic Translator",
-        "Cause(A,B)",
-        "Negate(P)",
-        "Chain-of-Thought",
-        "support",
-        "conflict",
-        "neutral",
-        "Logic Critic",
-        "circular",
-        "missing links",
-        "no new evidence",
-        "keywords",
-        *SAID,
-    ):
-        assert element in told
-
-
-def test_the_lean_check_asks_for_summary_judgement_and_the_text_mended(server: Scripted) -> None:
-    lean(server, k="3")
-    (told,) = prompts(server, "Check")
-    for element in (
-        "overview",
-        "supporting",
-        "opposing",
-        "divergences",
-        "stance_faithfulness",
-        "argumentative_relevance",
-        "scheme_compliance",
-        "feedback",
-        "correct",
-        f"- {Scheme.CAUSAL.value}: ",
-        *SAID,
-    ):
-        assert element in told
-    assert told.endswith(f"The candidate utterance of Con-1:\n{UTTERANCE}")
-
-
-def test_agents_that_take_no_side_read_pro_and_con(server: Scripted) -> None:
-    answering(server, PAPER | LEAN | {"Judgement": in_turn(BAD, GOOD)})
-    paper(server)
-    lean(server)
-    for name in ("Keywords", "Summary", "Judgement", "Modified", "Reading", "Check"):
-        for told in prompts(server, name):
-            assert 'Pro-1 claims: "Pennies cost 3 percent more each year."' in told
-            assert "Con-1 says that this claim is wrong." in told
-            assert "Opponent:" not in told
-            assert "You:" not in told
-    assert "Pro-1: Pennies cost" in prompts(server, "Check")[0]
-    assert "Con-1: Do they?" in prompts(server, "Check")[0]
-
-
-def test_feedback_and_quotations_come_before_the_verdicts(server: Scripted) -> None:
-    answering(server, PAPER | LEAN)
-    paper(server)
-    lean(server)
-    for body in server.asked:
-        schema = body["response_format"]["json_schema"]["schema"]
-        judgement = schema.get("$defs", {}).get("Judgement", schema)["properties"]
-        if "feedback" in judgement:
-            assert next(iter(judgement)) == "feedback"
-            assert list(judgement)[1:] == list(GOOD)[:3]
-        if "unsupported" in schema["properties"]:
-            keys = list(schema["properties"])
-            assert keys.index("unsupported") < keys.index("judgement")
 
 
 def test_the_side_of_a_thesis_with_a_negation_is_spelt_out(server: Scripted) -> None:

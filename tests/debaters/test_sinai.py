@@ -23,7 +23,6 @@ from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Debate, Hit, Response, path_of
 from touche_rad.debaters.sinai import Sinai
-from touche_rad.debaters.sinai.step2_search import STRATEGIES
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services
@@ -161,16 +160,6 @@ def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -
     assert shown.count(ROUNDED) == 1
 
 
-def test_the_limits_of_the_schemas_are_those_of_the_prompts(server: Scripted) -> None:
-    answering(server, lean(TWO, 1, 2))
-    answer(server)
-    _, chosen, written = (body["response_format"]["json_schema"]["schema"] for body in server.asked)
-    assert chosen["properties"]["selected"]["maxItems"] == 2
-    assert "at most 2 objects" in prompts(server, "Numbers")[0]
-    assert written["properties"]["arguments"]["maxItems"] == 2
-    assert "that you used, at most 2," in prompts(server, "Written")[0]
-
-
 def test_numbers_run_in_the_order_in_which_arguments_are_shown(server: Scripted) -> None:
     answering(server, lean({**TWO, "SEARCH_3": query("Night trains are comfortable.")}, 1))
     answer(server)
@@ -300,48 +289,6 @@ def test_where_the_numbers_do_not_exist_what_attacks_goes_before_what_is_only_al
     assert JARS not in shown, "only TEXT found it"
 
 
-def test_step_one_is_shown_every_choice_with_its_meaning(server: Scripted) -> None:
-    answer(server, profile="paper")
-    (told,) = prompts(server, "Plan")
-    for value in (
-        "Neutral",
-        "Respectful",
-        "Assertive/Critical",
-        "Inquisitive",
-        "Academic",
-        "Colloquial",
-        "Socratic",
-        "Logical",
-        "Rhetorical",
-        "Comprehensive",
-        "Focused",
-        "Principled",
-        "Free",
-        "Ethical",
-        "Emotional",
-        "Analogical",
-        "Economic",
-        "Ethical/Moral",
-        "Scientific",
-        "Practical/pragmatic",
-        "Historical",
-        "Cultural",
-    ):
-        assert f"- {value}: " in told
-    for key in PLAN:
-        assert key in told
-    assert "You defend: " in told
-    assert "Opponent: The penny is worthless. Abolish it." in told
-    assert "You: Are they?" in told
-
-
-def test_step_two_is_told_the_strategy_its_meaning_and_why(server: Scripted) -> None:
-    answer(server, profile="paper")
-    (told,) = prompts(server, "Searches")
-    assert '"Principled": question the principles or assumptions' in told
-    assert told.rstrip().endswith("APPROACH-REASON")
-
-
 def test_an_attack_query_makes_five_searches_and_finds_six(server: Scripted) -> None:
     index = Recorded()
     answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA)}})
@@ -431,15 +378,6 @@ def test_the_chain_of_section_two_takes_what_supports_the_attacked_claim(
     )
 
 
-@pytest.mark.parametrize(("wording", "wins"), [("close", True), ("free", False)])
-def test_close_wording_counts_more_than_a_plan_that_asks_questions(
-    server: Scripted, wording: str, wins: bool
-) -> None:
-    answer(server, profile="paper", wording=wording)
-    (told,) = prompts(server, "Written")
-    assert ("These rules count more than tone and style." in told) is wins
-
-
 def test_a_support_of_the_opponents_idea_is_turned_as_in_the_figures(
     server: Scripted,
 ) -> None:
@@ -448,46 +386,6 @@ def test_a_support_of_the_opponents_idea_is_turned_as_in_the_figures(
     answer(server, index=index, profile="paper")
     assert [field for field, _, k in index.searched if k == 1] == ["attacks", "attacks"]
     assert [field for field, _, k in index.searched if k == 2] == ["text", "attacks", "supports"]
-
-
-def test_step_three_is_shown_six_arguments_by_strategy_and_the_wanted_type(
-    server: Scripted,
-) -> None:
-    answer(server, profile="paper")
-    # The queries are asked about at once, in any order.
-    (told,) = (one for one in prompts(server, "Best") if f"opponent_idea: {IDEA}" in one)
-    assert "3 best" in told
-    for strategy in STRATEGIES:
-        assert f"\n{strategy} (" in told
-    shown = told[told.index("\nTEXT (") : told.index("You want Ethical")]
-    assert shown.count("\n- ") == 6
-    assert told.rstrip().endswith("TYPE-REASON")
-
-
-def test_step_four_is_shown_what_step_three_kept_with_aspect_and_reason(server: Scripted) -> None:
-    answer(server, profile="paper")
-    (told,) = prompts(server, "Choice")
-    for element in (f'against the idea "{IDEA}"', f'against the idea "{CASH}"', ROUNDED):
-        assert element in told
-
-
-def test_step_five_is_told_tone_style_perspective_and_the_criteria(server: Scripted) -> None:
-    answer(server, profile="paper")
-    (told,) = prompts(server, "Written")
-    for element in (
-        "Inquisitive (TONE-REASON)",
-        "Socratic (STYLE-REASON)",
-        "Historical (PERSPECTIVE-REASON)",
-        "Quantity",
-        "Quality",
-        "Relation",
-        "Manner",
-        f"argument: {CHARITY}",
-        "justification: FIRST",
-        f"argument: {ROUNDED}",
-    ):
-        assert element in told
-    assert JARS not in told, "what step 4 left out is not shown"
 
 
 def test_what_was_used_first_is_cited_first_and_at_most_two(server: Scripted) -> None:
@@ -576,99 +474,6 @@ def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) 
     )
     (told,) = prompts(server, "Written")
     assert told.count("\nargument: ") == 3
-
-
-ELEMENTS: dict[str, tuple[str, ...]] = {
-    "Plan": (
-        "debater in a conversation",
-        "You defend: ",
-        "Opponent: ",
-        "approach strategy (how the answer",
-        "one JSON object with exactly these keys",
-        *PLAN,
-    ),
-    "Searches": (
-        "debater in a conversation",
-        "You defend: ",
-        "Opponent: ",
-        "nothing but a JSON object",
-        "SEARCH_1",
-        "at most 3",
-        "opponent_idea",
-        "complete and specific",
-        'do not write "it"',
-        "field_to_look",
-        "arguments that attack the idea",
-        "arguments that support the idea",
-        "support your side",
-        "justification",
-        "Principled",
-        "APPROACH-REASON",
-    ),
-    "Best": (
-        "debater in a conversation",
-        "You defend: ",
-        "the 3 best",
-        "Opponent: ",
-        "ATTACK (arguments",
-        "SUPPORT (arguments",
-        "TEXT (texts like the idea",
-        "opponent_idea: ",
-        "field_to_look: ",
-        "justification: WHY",
-        "JSON object",
-        "Ethical",
-        "TYPE-REASON",
-    ),
-    "Choice": (
-        "debater in a conversation",
-        "You defend: ",
-        "Opponent: ",
-        "at most 3",
-        "aspect: against the idea ",
-        "retrieved_arguments:",
-        "B-REASON",
-        "exact text",
-        *(
-            f"{name}_argument_{n}"
-            for name in ("aspect", "retrieved", "justification")
-            for n in (1, 2, 3)
-        ),
-    ),
-    "Written": (
-        "debater in a conversation",
-        "You defend: ",
-        "Opponent: ",
-        "tone: ",
-        "style: ",
-        "perspective: ",
-        "TONE-REASON",
-        "STYLE-REASON",
-        "PERSPECTIVE-REASON",
-        "aspect: ",
-        "FIRST",
-        "SECOND",
-        "- response: ",
-        "at most 60 words",
-        "- justification: ",
-        "- arguments: ",
-        "Copy each text exactly",
-        "leave out arguments",
-        "at least one argument (attack or defence), and at most",
-        "deduced from the retrieved arguments",
-        "fit the conversation",
-        "clear and precise",
-        "Length: ",
-    ),
-}
-"""What the paper's figures 3 to 7 have in each step's prompt."""
-
-
-@pytest.mark.parametrize("step", ELEMENTS)
-def test_each_prompt_has_every_element_of_its_figure(server: Scripted, step: str) -> None:
-    answer(server, profile="paper")
-    told = prompts(server, step)[0]
-    assert [element for element in ELEMENTS[step] if element not in told] == []
 
 
 def test_injected_instructions_stay_in_the_dialogue(server: Scripted) -> None:
