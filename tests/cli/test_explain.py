@@ -12,7 +12,8 @@ from rich.cells import cell_len
 
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.evidence.highlights import supported_sentences, supporting_spans
+from touche_rad.evidence.alignment import supporting_spans
+from touche_rad.evidence.findings import findings_in
 
 ZOOS = ("respond", "--say", "Zoos should be closed.")
 
@@ -131,8 +132,8 @@ def test_the_words_of_an_argument_that_support_a_sentence_are_found() -> None:
     ]
     assert "rangers." in list(_parts("Tickets pay rangers.", text))
     assert list(_parts("Bees hum.", text)) == []
-    said = supported_sentences("Closing the zoos would cut off money. Bees love Mozart.", [text])
-    assert [one.supported for one in said] == [True, False]
+    said = findings_in("Closing the zoos would cut off money. Bees love Mozart.", [text])
+    assert [one.support.supported for one in said] == [True, False]
 
 
 JUDGE = ("judge", demo_file("debates.jsonl"), "--explain")

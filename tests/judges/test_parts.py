@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from judges.grice.grounded.relation import link_strength
-from judges.grice.grounded.scene import Feature, quote_short, weighted_verdict, weights
+from judges.grice.grounded.scene import quote_short
 from touche_rad.evidence.alignment import MAX_SOURCE, align
-from touche_rad.evidence.findings import logistic
 from touche_rad.evidence.repetition import (
     Quotation,
     claims_nothing,
@@ -15,6 +14,7 @@ from touche_rad.evidence.repetition import (
     find_quotation,
     without_padding,
 )
+from touche_rad.evidence.support import logistic
 from touche_rad.evidence.words import (
     coverage,
     lexicon,
@@ -186,22 +186,9 @@ def test_link_grows_with_rare_words_and_hardly_with_common_ones():
     assert link_strength(think, think) < 0.1 < link_strength(zoo, zoo)
 
 
-def test_a_verdict_tells_the_cue_that_pulled_hardest_to_its_side():
-    cues = [Feature("good", 1.0, "well done"), Feature("bad", 1.0, "badly done")]
-    yes = weighted_verdict(cues, {"bias": 0.0, "good": 2.0, "bad": -1.0}, "as ever")
-    assert (yes.rationale, yes.score) == ("well done", pytest.approx(0.7311, abs=1e-4))
-    no = weighted_verdict(cues, {"bias": 0.0, "good": 1.0, "bad": -2.0}, "as ever")
-    assert (no.rationale, no.yes) == ("badly done", False)
-    assert weighted_verdict(cues[1:], {"bias": 3.0, "bad": -1.0}, "as ever").rationale == "as ever"
-
-
 def test_half_is_the_line():
     assert logistic(0) == 0.5
     assert 0 < logistic(-1e9) < logistic(1e9) < 1
-
-
-def test_the_weights_say_how_they_were_got():
-    assert len(weights().how) > 100
 
 
 def test_no_word_is_its_own_contrary_and_prefixes_turn():

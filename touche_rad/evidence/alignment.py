@@ -2,64 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from touche_rad.evidence.words import (
+    ENDS,
     Token,
     any_negator,
+    clause_before,
+    clause_behind,
     lexicon,
     negated_words,
     negates_oddly,
+    read_passage,
+    split_at,
 )
 
 
-def common_words(said: Sequence[Token], written: Sequence[Token]) -> list[tuple[int, int]]:
+def common_words(claim: Sequence[Token], source: Sequence[Token]) -> list[tuple[int, int]]:
     """Return the longest common subsequence of stems as pairs of positions.
 
     Content words count more than function words. A function word that matches without its
     neighbours is left out.
     """
-    return list(_anchored(said, _longest_common(said, written)))
-
-
-def _longest_common(said: Sequence[Token], written: Sequence[Token]) -> list[tuple[int, int]]:
-    columns = range(len(written) - 1, -1, -1)
-    rows = [[0] * (len(written) + 1)]
-    stems = [token.stem for token in written]
-    for token in reversed(said):
-        below, row, gain = rows[-1], [0] * (len(written) + 1), 3 if token.matters else 1
-        for column in columns:
+    stems = [token.stem for token in source]
+    lengths = [[0] * (len(stems) + 1) for _ in range(len(claim) + 1)]
+    for at in range(len(claim) - 1, -1, -1):
+        token, row, below = claim[at], lengths[at], lengths[at + 1]
+        for column in range(len(stems) - 1, -1, -1):
             if stems[column] == token.stem:
-                row[column] = below[column + 1] + gain
+                row[column] = below[column + 1] + (3 if token.matters else 1)
             else:
                 row[column] = max(below[column], row[column + 1])
-        rows.append(row)
-    rows.reverse()
-    return _walk(said, stems, rows)
-
-
-def _anchored(said: Sequence[Token], pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    there = set(pairs)
-    for a, b in pairs:
-        if said[a].matters or (a - 1, b - 1) in there or (a + 1, b + 1) in there:
-            yield a, b
-
-
-def _walk(
-    said: Sequence[Token], stems: Sequence[str], rows: list[list[int]]
-) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     a = b = 0
-    while a < len(said) and b < len(stems):
-        if said[a].stem == stems[b]:
+    while a < len(claim) and b < len(stems):
+        if claim[a].stem == stems[b]:
             pairs.append((a, b))
             a, b = a + 1, b + 1
-        elif rows[a + 1][b] >= rows[a][b + 1]:
+        elif lengths[a + 1][b] >= lengths[a][b + 1]:
             a += 1
         else:
             b += 1
-    return pairs
+    joined = {(a + step, b + step) for a, b in pairs for step in (-1, 1)}
+    return [(a, b) for a, b in pairs if claim[a].matters or (a, b) in joined]
 
 
 _BESIDE = 12
@@ -89,13 +77,10 @@ _Sides = tuple[frozenset[str], frozenset[str]]
 
 def _sides(tokens: Sequence[Token], at: int) -> _Sides:
     """Return the content stems directly before and after a word that are on one side only."""
-    start, end = at, at + 1
-    while start > 0 and not tokens[start].before:
-        start -= 1
-    while end < len(tokens) and not tokens[end].before:
-        end += 1
-    before = [one.stem for one in tokens[start:at] if one.matters][-_BESIDE:]
-    after = [one.stem for one in tokens[at + 1 : end] if one.matters][:_BESIDE]
+    *_, head = split_at(tokens[: at + 1])
+    tail = takewhile(lambda one: not one.before, tokens[at + 1 :])
+    before = [one.stem for one in head[:-1] if one.matters][-_BESIDE:]
+    after = [one.stem for one in tail if one.matters][:_BESIDE]
     return frozenset(before).difference(after), frozenset(after).difference(before)
 
 
@@ -125,7 +110,6 @@ def _passive(tokens: Sequence[Token], at: int) -> bool:
 
 MAX_SENTENCE = 80
 MAX_SOURCE = 200
-_ENDS = (".", "…", ";")
 _EDGE = 6
 """Words beyond the common words in which a negation of the source is searched."""
 
@@ -193,7 +177,7 @@ class Alignment:
         if not self.pairs:
             return True
         start, end = self.pairs[0][1], self.pairs[-1][1] + 1
-        behind = _clause_behind(self.written[end:][:_EDGE])
+        behind = clause_behind(self.written[end:][:_EDGE])
         return negates_oddly(self.said) in (
             negates_oddly(self.stretch),
             negates_oddly((*self.written[start:end], *behind)),
@@ -221,9 +205,9 @@ class Alignment:
             return None
         (first, at), (last, to) = common[0], common[-1]
         head, tail = self.said[:first], self.said[last + 1 :]
-        starts = self.written[at].before in _ENDS
-        before = () if starts else _clause_before(self.written[max(0, at - _EDGE) : at])
-        behind = _clause_behind(self.written[to + 1 :][:_EDGE])
+        starts = self.written[at].before in ENDS
+        before = () if starts else clause_before(self.written[max(0, at - _EDGE) : at])
+        behind = clause_behind(self.written[to + 1 :][:_EDGE])
         if negates_oddly(head) != negates_oddly(before) and not self._moved(head, before):
             return self.said[first]
         if negates_oddly(tail) != negates_oddly(behind) and not self._moved(tail, behind):
@@ -265,18 +249,6 @@ def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
     return Alignment(said, written, tuple(common_words(said, written)))
 
 
-def _clause_before(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the tokens of the last sentence."""
-    start = max((at for at, token in enumerate(tokens) if token.before in _ENDS), default=0)
-    return tokens[start:]
-
-
-def _clause_behind(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the tokens up to the next sentence."""
-    end = next((at for at, token in enumerate(tokens) if token.before in _ENDS), len(tokens))
-    return tokens[:end]
-
-
 def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
     if len(source) <= MAX_SOURCE:
         return source
@@ -289,3 +261,23 @@ def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
         if inside > best:
             best, start = inside, end - MAX_SOURCE + 1
     return source[start : start + MAX_SOURCE]
+
+
+def supporting_spans(sentence: str, text: str) -> list[tuple[int, int]]:
+    """Return the parts of an argument's text, as positions, that have the sentence's words."""
+    words = [
+        (token, match.span())
+        for match in re.finditer(r"\S+", text)
+        for token in read_passage(match.group()).tokens
+    ][:MAX_SOURCE]
+    claim = read_passage(sentence).tokens[:MAX_SENTENCE]
+    spans: list[tuple[int, int]] = []
+    before = -2
+    for _, at in common_words(claim, [token for token, _ in words]):
+        start, end = words[at][1]
+        if at == before + 1:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+        before = at
+    return spans

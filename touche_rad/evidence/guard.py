@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import anyio
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import findings, read_sentences, score
+from touche_rad.evidence.findings import findings_in
 from touche_rad.evidence.support import SupportKind, unsupported_words
 from touche_rad.evidence.words import Token, read_passage
 from touche_rad.text import clean, count_words, sentences
@@ -36,17 +36,6 @@ class Entails(Protocol):
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Return for each sentence whether it follows; raise an error on failure."""
         ...
-
-
-class FixedAnswer:
-    """The same answer for all sentences: the model gave it with the text that is checked."""
-
-    def __init__(self, follows: bool) -> None:
-        self._follows = follows
-
-    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
-        """Return the same answer for each sentence."""
-        return [self._follows] * len(said)
 
 
 @dataclass(frozen=True)
@@ -106,23 +95,22 @@ class Guard:
 
 def read(sentence: str, arguments: tuple[Argument, ...]) -> Found:
     """Check one sentence by its words, as if it were the whole answer."""
-    sources = [read_passage(argument.text) for argument in arguments]
-    said = tuple(read_sentences(sentence))
-    if all(score(one.support) >= 0.5 for one in findings(said, sources)):
+    texts = [argument.text for argument in arguments]
+    if all(one.support.supported for one in findings_in(sentence, texts)):
         return Found.SAID
-    apart = [one.support for source in sources for one in findings(said, [source])]
-    spoilt = [one.kind is SupportKind.DISTORTED for one in apart]
-    return Found.DISTORTED if all(spoilt) or any(one.contrary for one in apart) else Found.OPEN
+    apart = [one.support for text in texts for one in findings_in(sentence, [text])]
+    distorted = all(one.kind is SupportKind.DISTORTED for one in apart)
+    return Found.DISTORTED if distorted or any(one.contrary for one in apart) else Found.OPEN
 
 
 def describe_unsupported(sentence: str, arguments: Sequence[Argument]) -> str:
     """Return what in a sentence the arguments do not say, as an instruction for a model."""
-    sources = [read_passage(argument.text) for argument in arguments]
+    texts = [argument.text for argument in arguments]
     tokens = read_passage(sentence).tokens
-    new = [set(map(id, unsupported_words(tokens, source.tokens))) for source in sources]
+    new = [set(map(id, unsupported_words(tokens, read_passage(text).tokens))) for text in texts]
     absent = set.intersection(*new) if new else set(map(id, tokens))
     phrases = _phrases(tokens, absent)
-    supports = [one.support for one in findings(tuple(read_sentences(sentence)), sources)]
+    supports = [one.support for one in findings_in(sentence, texts)]
     faults = (SupportKind.CHANGED, SupportKind.DISTORTED)
     changed = [one.why for one in supports if (one.contrary if phrases else one.kind in faults)]
     problems = ["drop " + ", ".join(f'"{one}"' for one in phrases)] if phrases else []

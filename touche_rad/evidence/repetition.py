@@ -9,7 +9,18 @@ from itertools import pairwise
 from typing import Final
 
 from touche_rad.evidence.alignment import align, contrary_pair
-from touche_rad.evidence.words import Passage, Token, coverage, join_words, lexicon, read_passage
+from touche_rad.evidence.words import (
+    Passage,
+    Token,
+    clause_before,
+    clause_behind,
+    coverage,
+    join_words,
+    lexicon,
+    read_passage,
+    share_of_content,
+    split_at,
+)
 
 MAX_FRAMES = 12
 _LONGEST_CONNECTIVE = 5
@@ -45,18 +56,17 @@ def without_padding(tokens: Sequence[Token]) -> tuple[Token, ...]:
         first = text.count(" ", 0, match.start()) - 1
         dropped.update(range(first, first + match.group().count(" ") + 1))
     kept = [token for at, token in enumerate(tokens) if at not in dropped]
-    return tuple(token for segment in _said_once(kept) for token in segment)
+    return tuple(_once(kept))
 
 
-def _said_once(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the parts between commas, without parts that repeat an earlier one."""
-    breaks = [at for at, token in enumerate(tokens) if at and token.before]
+def _once(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens without parts between commas that repeat an earlier one."""
     before = ""
-    for start, end in zip([0, *breaks], [*breaks, len(tokens)], strict=True):
-        said = join_words([token.word for token in tokens[start:end]])
-        if said not in before or end - start < _TELLING:
-            yield tokens[start:end]
-        before += said
+    for part in split_at(tokens):
+        text = join_words([token.word for token in part])
+        if text not in before or len(part) < _TELLING:
+            yield from part
+        before += text
 
 
 def claims_nothing(tokens: Sequence[Token], text: str) -> bool:
@@ -101,12 +111,13 @@ def _behind_frame(tokens: Sequence[Token], at: int) -> int | None:
     if end - at <= _LONGEST_STANCE and lexicon().stances.fullmatch(segment):
         return end
     for length in range(min(_LONGEST_CONNECTIVE, end - at), 0, -1):
-        phrase = tuple(token.word for token in tokens[at : at + length])
-        if phrase in lexicon().connectives:
+        if " ".join(token.word for token in tokens[at : at + length]) in lexicon().connectives:
             return at + length
     return _behind_heading(tokens, at) if at == 0 else None
 
 
+_EDGE = 40
+"""Words around a quotation that are read."""
 _TRIES = 6
 """Occurrences of a part that are tried."""
 
@@ -170,7 +181,7 @@ def _kept(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool |
 def _spans_of_parts(tokens: Sequence[Token], source: Passage) -> list[Span]:
     """Return the spans of the parts between ellipses in order; empty if one is missing."""
     spans: list[Span] = []
-    for part in _parts(tokens):
+    for part in split_at(tokens, ["…"]):
         found = next(_occurrences(part, source, spans[-1].end if spans else 0), None)
         if found is None:
             return []
@@ -184,16 +195,6 @@ def _fair(spans: Sequence[Span], source: Passage, *, open_end: bool) -> bool:
         and (open_end or _ends_well(spans[-1], source))
         and all(_gap_is_harmless(one.end, other.start, source) for one, other in pairwise(spans))
     )
-
-
-def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the parts between ellipses."""
-    start = 0
-    for at, token in enumerate(tokens):
-        if token.before == "…" and at > start:
-            yield tokens[start:at]
-            start = at
-    yield tokens[start:]
 
 
 def _occurrences(tokens: Sequence[Token], source: Passage, start: int) -> Iterator[Span]:
@@ -212,10 +213,10 @@ def _starts_well(span: Span, source: Passage) -> bool:
     """Whether the words left out before the span do not change its meaning."""
     if span.start == 0 or source.tokens[span.start].before in ("…", ".", ";"):
         return True
-    left = _back_to_sentence_start(span.start, source.tokens)
+    left = clause_before(source.tokens[max(0, span.start - _EDGE) : span.start])
     words = [token.word for token in left]
     known = lexicon()
-    if tuple(words) in known.connectives:
+    if " ".join(words) in known.connectives:
         return True
     if source.tokens[span.start].before == ",":
         return not known.conditions.intersection(words)
@@ -229,11 +230,7 @@ def _starts_well(span: Span, source: Passage) -> bool:
 
 def _ends_well(span: Span, source: Passage) -> bool:
     """Whether the words left out after the span add no condition and no negation."""
-    right: list[str] = []
-    for token in source.tokens[span.end : span.end + 40]:
-        if token.before in (".", ";", "…"):
-            break
-        right.append(token.word)
+    right = [token.word for token in clause_behind(source.tokens[span.end : span.end + _EDGE])]
     if lexicon().conditions.intersection(right):
         return False
     comma = not right or source.tokens[span.end].before == ","
@@ -254,18 +251,10 @@ def _gap_is_harmless(start: int, end: int, source: Passage) -> bool:
     )
 
 
-def _back_to_sentence_start(at: int, tokens: Sequence[Token]) -> Sequence[Token]:
-    start = at - 1
-    while start > 0 and at - start < 40 and tokens[start].before not in (".", ";", "…"):
-        start -= 1
-    return tokens[start:at]
-
-
 ECHO: Final = 0.7
 """Share of earlier words from which a text is an echo."""
 _SHORTEST: Final = 2
 """Content words of a clause that is compared alone."""
-_STOPS: Final = frozenset((".", "…"))
 
 
 class Earlier:
@@ -287,7 +276,12 @@ class Earlier:
         known = sum(not self._senses.isdisjoint(_senses(token)) for token in content)
         if known < ECHO * len(content):  # a quick check that rules out most texts
             return False
-        return echo_share(_sentences(read), self._messages) >= ECHO
+        return (
+            echo_share(
+                [Passage(tuple(one)) for one in split_at(read.tokens, (".", "…"))], self._messages
+            )
+            >= ECHO
+        )
 
 
 def echo_share(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
@@ -295,21 +289,18 @@ def echo_share(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> floa
 
     Each sentence is compared with the message that it repeats most.
     """
-    lengths = [sum(token.matters for token in one.tokens) for one in sentences]
-    total = sum(lengths)
-    found = (
-        length * max((echoed(one, message) for message in earlier), default=0.0)
-        for one, length in zip(sentences, lengths, strict=True)
+    return share_of_content(
+        [one.tokens for one in sentences],
+        lambda tokens: max((echoed(tokens, message) for message in earlier), default=0.0),
     )
-    return sum(found) / total if total else 0.0
 
 
-def echoed(sentence: Passage, message: Passage) -> float:
+def echoed(tokens: Sequence[Token], message: Passage) -> float:
     """Return the share of a sentence's content words in a message; 0 if the meaning is reversed.
 
     Words count also as synonyms. An opening such as "On the contrary:" does not count.
     """
-    tokens = sentence.tokens[content_starts(sentence.tokens)[-1] :] or sentence.tokens
+    tokens = tokens[content_starts(tokens)[-1] :] or tokens
     covered = coverage(tokens, message.tokens)
     if covered < 0.5:
         return covered
@@ -322,14 +313,6 @@ def is_reversed(said: Sequence[Token], written: Sequence[Token]) -> bool:
         return False
     clauses = list(_clauses(said))
     return len(clauses) < 2 or any(_reverses(one, written) for one in clauses)
-
-
-def _sentences(passage: Passage) -> list[Passage]:
-    """Split a passage at the ends of its sentences."""
-    return [
-        Passage(tuple(tokens), join_words([token.word for token in tokens]))
-        for tokens in _split(passage.tokens, _STOPS)
-    ]
 
 
 def _senses(token: Token) -> tuple[str, str]:
@@ -348,17 +331,10 @@ def _reverses(said: Sequence[Token], written: Sequence[Token]) -> bool:
 def _clauses(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """Yield the clauses between commas and stronger marks; short ones belong to the one before."""
     held: list[Token] = []
-    for clause in _split(tokens, frozenset((",", ";", ".", "…"))):
+    for clause in split_at(tokens):
         if held and sum(token.matters for token in clause) >= _SHORTEST:
             yield held
             held = []
         held.extend(clause)
     if held:
         yield held
-
-
-def _split(tokens: Sequence[Token], marks: frozenset[str]) -> Iterator[Sequence[Token]]:
-    starts = [at for at, token in enumerate(tokens) if at and token.before in marks]
-    for start, end in zip([0, *starts], [*starts, len(tokens)], strict=True):
-        if end > start:
-            yield tokens[start:end]

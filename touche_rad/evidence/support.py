@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 from touche_rad.evidence.alignment import (
     Alignment,
@@ -63,38 +63,31 @@ NEAR = 0.7
 """Share of common words from which a sentence is a changed quotation."""
 
 
-class Tampering(NamedTuple):
-    """How a sentence changes the meaning of its source."""
-
-    reason: str
-    contrary: bool = False
-    """Whether the sentence says the contrary of the source in its words."""
-
-
 CLOSE = 0.65
 """Share of common words from which a reversed sentence is the contrary of its source."""
 
 
 def find_tampering(
-    alignment: Alignment, said: Sequence[Token], source: Passage
-) -> Tampering | None:
-    """Return how a sentence changes the meaning of its source, or None."""
-    inside = _turned_inside(alignment, said)
+    alignment: Alignment, claim: Sequence[Token], source: Passage
+) -> tuple[str, bool] | None:
+    """Return how a sentence changes its source, and whether it says the contrary; or None."""
+    inside = _turned_inside(alignment, claim)
     turning = inside or _turned_at_an_end(alignment)
     contrary = alignment.share >= CLOSE and bool(inside or _only_negated(alignment))
-    if witness := _invented(said, source, freely=alignment.share < NEAR):
-        return Tampering(witness, contrary)
+    covered = coverage(claim, source.tokens)
+    if invention := _invention(claim, source, freely=alignment.share < NEAR):
+        return invention, contrary
     if turning:
-        return Tampering(turning, contrary)
-    if swap := alignment.swapped() if coverage(said, source.tokens) == 1 else None:
-        change_text = f"swaps '{swap[0].word}' and '{swap[1].word}'"
-        return Tampering(change_text, contrary=not any(lexicon().counts(one.word) for one in swap))
-    if coverage(said, source.tokens) >= NEAR and (verb := exchanged_roles(said, source.tokens)):
-        return Tampering(f"swaps the words before and after '{verb.word}'")
+        return turning, contrary
+    if swap := alignment.swapped() if covered == 1 else None:
+        numbers = any(lexicon().counts(one.word) for one in swap)
+        return f"swaps '{swap[0].word}' and '{swap[1].word}'", not numbers
+    if covered >= NEAR and (verb := exchanged_roles(claim, source.tokens)):
+        return f"swaps the words before and after '{verb.word}'", False
     if alignment.share >= NEAR:
         for change in alignment.changes:
-            if change_text := _distortion(change):
-                return Tampering(change_text, contrary)
+            if distortion := _distortion(change):
+                return distortion, contrary
     return None
 
 
@@ -131,7 +124,7 @@ def _negates(change: Change) -> bool:
     return len(said & known.negators) != len(written & known.negators)
 
 
-def _invented(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
+def _invention(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
     known = lexicon()
     there = {token.stem for token in source.tokens}
     for at, token in enumerate(said):
@@ -184,6 +177,22 @@ class SupportKind(StrEnum):
     NONE = "none"
 
 
+_SCORES = {
+    SupportKind.QUOTED: 0.97,
+    SupportKind.NEAR: 0.85,
+    SupportKind.CHANGED: 0.35,
+    SupportKind.DISTORTED: 0.08,
+    SupportKind.NONE: 0.03,
+}
+_HALF_COVERED, _SLOPE = 0.52, 8.0
+"""The coverage that scores 0.5, and how fast the score rises there."""
+
+
+def logistic(value: float) -> float:
+    """Return the logistic function of a value."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
+
+
 @dataclass(frozen=True)
 class Support:
     """How a sentence is supported, its coverage, and the reason."""
@@ -193,6 +202,19 @@ class Support:
     why: str
     contrary: bool = False
     """Whether the sentence says the contrary in the words of the source."""
+
+    @property
+    def score(self) -> float:
+        """The probability that people say the sentence can be deduced."""
+        if self.kind is SupportKind.COVERED:
+            return logistic(_SLOPE * (self.covered - _HALF_COVERED))
+        worth = _SCORES[self.kind]
+        return worth * self.covered if self.kind is SupportKind.CHANGED else worth
+
+    @property
+    def supported(self) -> bool:
+        """Whether the sentence counts as supported."""
+        return self.score >= 0.5
 
 
 ADDED = 3
@@ -213,7 +235,7 @@ def support(sentence: Passage, source: Passage) -> Support:
     alignment = align(matter, source.tokens)
     covered = strict_coverage(matter, source.tokens)
     if tampering := find_tampering(alignment, matter, source):
-        return Support(SupportKind.DISTORTED, covered, tampering.reason, tampering.contrary)
+        return Support(SupportKind.DISTORTED, covered, *tampering)
     if alignment.share >= NEAR:
         return _near_quotation(alignment, source, covered)
     if new := _addition(matter, source):

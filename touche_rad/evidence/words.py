@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from itertools import takewhile
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from touche_rad.text import NEGATIONS, stopwords, strip_ending
 
@@ -21,8 +25,12 @@ _PIECE = re.compile(
     r"|(?P<gap>\.{2,}|…)|(?P<end>[.!?])|(?P<strong>[;:—–]|\s-+\s|--+)|(?P<weak>[,()\[\]])|(?P<percent>%)"
 )
 _SPELT_OUT = {"can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not"}
-_ENDINGS = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
+_CONTRACTIONS = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 _IS_BEHIND = frozenset("it that there he she what who here where".split())
+_MARKS = {"gap": "…", "end": ".", "strong": ";", "weak": ","}
+ALL_MARKS = (",", ";", ".", "…")
+ENDS = (";", ".", "…")
+"""Marks at the end of a clause that stands alone."""
 _RANK = {"": 0, ",": 1, ";": 2, ".": 3, "…": 4}
 
 
@@ -37,14 +45,18 @@ class Token:
     """Whether it is a content word."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Passage:
-    """The tokens of a text, and its words as one text for searching."""
+    """The tokens of a text."""
 
     tokens: tuple[Token, ...]
-    joined: str
     after: str = ""
     """The mark after the last word."""
+
+    @cached_property
+    def joined(self) -> str:
+        """The words as one text for searching."""
+        return join_words([token.word for token in self.tokens])
 
 
 def read_passage(text: str) -> Passage:
@@ -58,133 +70,126 @@ def _remembered(text: str) -> Passage:
 
 
 def _read(text: str) -> Passage:
-    found: list[Token] = []
+    tokens: list[Token] = []
     before, empty = "", stopwords()
     for match in _PIECE.finditer(unicodedata.normalize("NFKC", text).lower()):
-        mark = _mark(match.lastgroup or "")
-        if mark:
+        written, kind = match.group(), str(match.lastgroup)
+        if mark := _MARKS.get(kind):
             before = max(before, mark, key=_RANK.__getitem__)
             continue
-        for word, stemmed in _spelt(match):
-            found.append(Token(word, stemmed, before, word not in empty))
+        # Very long words stay unchanged, and in no cache.
+        long = len(written) > LONGEST_WORD
+        for word in [written] if long else _spell_out(written, kind):
+            tokens.append(Token(word, word if long else stem(word), before, word not in empty))
             before = ""
-    return Passage(tuple(found), join_words(token.word for token in found), before)
+    return Passage(tuple(tokens), before)
 
 
-def join_words(words: Iterator[str] | Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Join words with a space around each, so that a search finds whole words only."""
     return f" {' '.join(words)} "
 
 
-def _mark(group: str) -> str:
-    return {"gap": "…", "end": ".", "strong": ";", "weak": ","}.get(group, "")
+def split_at(
+    tokens: Sequence[Token], marks: Sequence[str] = ALL_MARKS
+) -> Iterator[Sequence[Token]]:
+    """Yield the parts between some of the marks."""
+    starts = [at for at, token in enumerate(tokens) if at and token.before in marks]
+    for start, end in zip([0, *starts], [*starts, len(tokens)], strict=True):
+        if end > start:
+            yield tokens[start:end]
 
 
-def _spelt(match: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """Yield the words of one written word with their stems; very long ones stay unchanged."""
-    if len(match.group()) > LONGEST_WORD:
-        yield match.group(), match.group()
-        return
-    for word in _meant(match.group(), match.lastgroup):
-        yield word, stem(word)
+def clause_before(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens of the last clause."""
+    return [*split_at(tokens, ENDS)][-1] if tokens else ()
 
 
-@lru_cache(maxsize=2_048)
-def _meant(written: str, group: str | None) -> tuple[str, ...]:
+def clause_behind(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens up to the next clause; none if the first begins one."""
+    return [*takewhile(lambda token: token.before not in ENDS, tokens)]
+
+
+def _spell_out(written: str, kind: str) -> Sequence[str]:
     """Return the words of one written word; contractions are expanded."""
     word = re.sub("[’ʼ]", "'", written)
-    if group == "percent":
-        return ("percent",)
-    if group == "number":
-        return (word.replace(",", ""),)
+    if kind == "percent":
+        return ["percent"]
+    if kind == "number":
+        return [word.replace(",", "")]
     if word in _SPELT_OUT:
-        return tuple(_SPELT_OUT[word].split())
-    for ending, meant in _ENDINGS.items():
+        return _SPELT_OUT[word].split()
+    for ending, meaning in _CONTRACTIONS.items():
         if word.endswith(ending) and len(word) > len(ending):
-            return word.removesuffix(ending), meant
+            return [word.removesuffix(ending), meaning]
     if word.endswith("'s") and word[:-2] in _IS_BEHIND:
-        return word[:-2], "is"
-    return (word.removesuffix("'s").replace("'", "") or word,)
+        return [word[:-2], "is"]
+    return [word.removesuffix("'s").replace("'", "") or word]
+
+
+_ENDINGS_BY_LEAST = {
+    3: "ing ed",
+    4: "isations izations isation ization ations ation ements ement ments ment ingly edly ively "
+    "ness ities ity ising izing ised ized ise ize ions ion ives ive ance ence ant ent able ible "
+    "ally ly er",
+    5: "al or",
+}
+"""Endings by the least number of letters that stand before one."""
+_LONGEST_FIRST = sorted(
+    ((ending, least) for least, endings in _ENDINGS_BY_LEAST.items() for ending in endings.split()),
+    key=lambda one: -len(one[0]),
+)
 
 
 @lru_cache(maxsize=2_048)
 def stem(word: str) -> str:
     """Return a word without common English endings; endings like -less stay."""
-    return strip_ending(word, _SUFFIXES, ("sses", "shes", "ches", "xes", "zes"))
+    return strip_ending(word, _LONGEST_FIRST, ("sses", "shes", "ches", "xes", "zes"))
 
 
-_SUFFIXES = [
-    ("isations", 4),
-    ("izations", 4),
-    ("isation", 4),
-    ("ization", 4),
-    ("ations", 4),
-    ("ation", 4),
-    ("ements", 4),
-    ("ement", 4),
-    ("ments", 4),
-    ("ment", 4),
-    ("ingly", 4),
-    ("edly", 4),
-    ("ively", 4),
-    ("ness", 4),
-    ("ities", 4),
-    ("ity", 4),
-    ("ising", 4),
-    ("izing", 4),
-    ("ised", 4),
-    ("ized", 4),
-    ("ise", 4),
-    ("ize", 4),
-    ("ions", 4),
-    ("ion", 4),
-    ("ives", 4),
-    ("ive", 4),
-    ("ance", 4),
-    ("ence", 4),
-    ("ant", 4),
-    ("ent", 4),
-    ("able", 4),
-    ("ible", 4),
-    ("ally", 4),
-    ("al", 5),
-    ("ing", 3),
-    ("ed", 3),
-    ("ly", 4),
-    ("er", 4),
-    ("or", 5),
-]
+def _any_of(parts: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{part})" for part in parts))
 
 
-@dataclass(frozen=True)
-class Lexicon:
+def _any_words_of(parts: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_any_of(parts).pattern})\b")
+
+
+WordSet = Annotated[frozenset[str], BeforeValidator(str.split)]
+WholeText = Annotated[re.Pattern[str], BeforeValidator(_any_of)]
+WordsInText = Annotated[re.Pattern[str], BeforeValidator(_any_words_of)]
+
+
+class Lexicon(BaseModel):
     """The word lists of `lexicon.toml`, with patterns, synonyms and contraries."""
 
-    negators: frozenset[str]
-    not_negated: frozenset[str]
-    exaggerators: frozenset[str]
-    mild: frozenset[str]
-    hedges: frozenset[str]
-    numbers: frozenset[str]
-    witnesses: frozenset[str]
-    conditions: frozenset[str]
-    attitudes: frozenset[str]
-    harmless: frozenset[str]
-    light: frozenset[str]
-    reversals: frozenset[str]
-    directed: frozenset[str]
+    model_config = ConfigDict(frozen=True)
+
+    negators: WordSet
+    not_negated: WordSet
+    exaggerators: WordSet
+    mild: WordSet
+    hedges: WordSet
+    numbers: WordSet
+    witnesses: WordSet
+    conditions: WordSet
+    attitudes: WordSet
+    harmless: WordSet
+    light: WordSet
+    reversals: WordSet
+    directed: WordSet
     generic: frozenset[str]
     broad: frozenset[str]
-    connectives: frozenset[tuple[str, ...]]
-    stances: re.Pattern[str]
-    surrenders: re.Pattern[str]
-    concessions: re.Pattern[str]
-    retractions: re.Pattern[str]
+    connectives: frozenset[str]
+    stances: WholeText
+    surrenders: WholeText
+    concessions: WordsInText
+    retractions: WholeText
     list_marks: tuple[re.Pattern[str], ...]
-    additions: re.Pattern[str]
-    paddings: re.Pattern[str]
-    vague: re.Pattern[str]
-    senses: dict[str, str]
+    additions: WholeText
+    paddings: WordsInText
+    vague: WordsInText
+    senses: Mapping[str, str]
     contraries: frozenset[tuple[str, str]]
 
     def sense(self, stemmed: str) -> str:
@@ -220,53 +225,21 @@ def _differ_by_prefix(one: str, other: str) -> bool:
 @cache
 def lexicon() -> Lexicon:
     """Load `lexicon.toml`."""
-    read = tomllib.loads(files(__package__).joinpath("lexicon.toml").read_text("utf-8"))
+    table = tomllib.loads(files(__package__).joinpath("lexicon.toml").read_text("utf-8"))
+    senses = _senses(table["synonyms"])
 
-    def words(name: str) -> frozenset[str]:
-        return frozenset(read[name].split())
+    def roots(words: str) -> frozenset[str]:
+        stems = [stem(word) for word in words.split()]
+        return frozenset(root(senses.get(one, one)) for one in stems)
 
-    def pattern(name: str, around: str = "{}") -> re.Pattern[str]:
-        return re.compile(around.format("|".join(f"(?:{part})" for part in read[name])))
-
-    senses = _senses(read["synonyms"])
-
-    def stems(name: str) -> frozenset[str]:
-        found = [stem(word) for word in read[name].split()]
-        return frozenset(root(senses.get(one, one)) for one in found)
-
-    return Lexicon(
-        negators=NEGATIONS | words("negators"),
-        **{name: words(name) for name in _WORD_LISTS},
-        generic=stems("generic") | stems("adverbial"),
-        broad=stems("broad"),
-        connectives=frozenset(tuple(phrase.split()) for phrase in read["connectives"]),
-        stances=pattern("stances"),
-        surrenders=pattern("surrenders"),
-        concessions=pattern("concessions", r"\b(?:{})\b"),
-        retractions=pattern("retractions"),
-        list_marks=tuple(re.compile(part) for part in read["list_marks"]),
-        additions=pattern("additions"),
-        paddings=pattern("paddings", r"\b(?:{})\b"),
-        vague=pattern("vague", r"\b(?:{})\b"),
-        senses=senses,
-        contraries=_contraries(read["antonyms"]),
-    )
-
-
-_WORD_LISTS = (
-    "not_negated",
-    "exaggerators",
-    "mild",
-    "hedges",
-    "numbers",
-    "witnesses",
-    "conditions",
-    "attitudes",
-    "harmless",
-    "light",
-    "reversals",
-    "directed",
-)
+    computed = {
+        "negators": " ".join([table["negators"], *NEGATIONS]),
+        "generic": roots(table["generic"] + table["adverbial"]),
+        "broad": roots(table["broad"]),
+        "senses": senses,
+        "contraries": _contraries(table["antonyms"]),
+    }
+    return Lexicon.model_validate(table | computed)
 
 
 def _senses(lines: str) -> dict[str, str]:
@@ -352,3 +325,13 @@ def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
     matter = [token for token in said if token.matters and token.word not in known.negators]
     found = sum(token.stem in there or known.sense(token.stem) in senses for token in matter)
     return found, len(matter)
+
+
+def share_of_content(
+    parts: Sequence[Sequence[Token]], share: Callable[[Sequence[Token]], float]
+) -> float:
+    """Return the mean of a share over parts of a text, weighted by their content words."""
+    lengths = [sum(token.matters for token in part) for part in parts]
+    total = sum(lengths)
+    weighted = (length * share(part) for length, part in zip(lengths, parts, strict=True))
+    return sum(weighted) / total if total else 0.0

@@ -20,7 +20,7 @@ from typing import Any
 from touche_rad.calls import run_sync
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
-from touche_rad.evidence.highlights import supported_sentences
+from touche_rad.evidence.findings import findings_in
 from touche_rad.exchange.reports import view_of
 from touche_rad.models import Model
 from touche_rad.models.model import open_backend
@@ -92,10 +92,8 @@ class GriceJudge:
             topic = str(report.metadata.topic_id)
             if not response.arguments:
                 grades[topic, doc_id_md5(response.content)] = 0
-            sentences = supported_sentences(
-                response.content, [one.text for one in response.arguments]
-            )
-            used = {one.source for one in sentences if one.supported}
+            sentences = findings_in(response.content, [one.text for one in response.arguments])
+            used = {one.source for one in sentences if one.support.supported}
             for number, argument in enumerate(response.arguments):
                 key = topic, argument.id
                 grades[key] = max(grades.get(key, 0), int(number in used))

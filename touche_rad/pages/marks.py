@@ -7,11 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from touche_rad.debate import Response, path_of
-from touche_rad.evidence.highlights import (
-    SupportedSentence,
-    supported_sentences,
-    supporting_spans,
-)
+from touche_rad.evidence.alignment import supporting_spans
+from touche_rad.evidence.findings import Finding, findings_in
 from touche_rad.text import count_words, sentences
 
 Part = tuple[str, list[int]]
@@ -26,7 +23,7 @@ def marked_answer(response: Response) -> dict[str, Any]:
     `number`, `id`, `parts`, `topic`, `attacks`, `path`, and `uses`, which says what it supports.
     """
     texts = [argument.text for argument in response.arguments]
-    claims = supported_sentences(response.content, texts)
+    claims = findings_in(response.content, texts)
     shown = _sentences(response.content, claims)
     return {
         "content": response.content,
@@ -69,23 +66,23 @@ def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
     return parts
 
 
-def _sentences(content: str, claims: Sequence[SupportedSentence]) -> list[dict[str, Any]]:
+def _sentences(content: str, claims: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the sentences of the whole text; those that claim something have their support."""
     left = list(claims)
     shown = []
     for number, text in enumerate(sentences(content), 1):
-        one = next((claim for claim in left if claim.text.strip() in text), None)
+        one = next((claim for claim in left if claim.sentence.text.strip() in text), None)
         if one is not None:
             left.remove(one)
-        state = "free" if one is None else "supported" if one.supported else "unsupported"
+        state = "free" if one is None else "supported" if one.support.supported else "unsupported"
         shown.append(
             {
                 "number": number,
                 "text": text,
                 "state": state,
-                "why": one.why if one else "",
+                "why": one.support.why if one else "",
                 "source": one.source + 1
-                if one and one.supported and one.source is not None
+                if one and one.support.supported and one.source is not None
                 else None,
             }
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -13,43 +13,39 @@ from judges.grice.grounded.relation import (
     content_senses,
     contrary_share,
     echo_score,
-    judge_relation,
     link_strength,
     relation_features,
     topic_strength,
     total_weight,
 )
-from judges.grice.grounded.scene import (
-    EMPTY,
-    Feature,
-    Scene,
-    quote_short,
-    read_scene,
-    weighted_verdict,
-    weights,
-)
+from judges.grice.grounded.scene import Scene, quote_short, read_scene, weigh, weighted_verdict
 from touche_rad import plugins
-from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.evidence.findings import Finding, Sentence, findings, quality_weights, score
+from touche_rad.debate import Debate, Maxim, Verdict
+from touche_rad.evidence.findings import UNCITED, Finding
 from touche_rad.evidence.support import SupportKind
 from touche_rad.evidence.words import Token, coverage, lexicon
 from touche_rad.plugins import Services
 from touche_rad.text import stopwords
 
+NOTHING_SUPPORTED = UNCITED.score
+EMPTY = Verdict(score=0.02, rationale="the response is empty")
 
-def judge_quality(found: Sequence[Finding], cited: int) -> Verdict:
+
+def judge_quality(scene: Scene) -> Verdict:
     """Score the weakest sentence."""
-    unsupported = quality_weights().kinds[SupportKind.NONE]
-    if not found:
-        return Verdict(score=unsupported, rationale="the response claims nothing")
-    if not cited:
-        rationale = f"no argument is cited for {quote_short(found[0].sentence.text)}"
-        return Verdict(score=unsupported, rationale=rationale)
-    weakest = min(found, key=lambda finding: score(finding.support))
-    return Verdict(
-        score=round(score(weakest.support), 4),
-        rationale=f"{quote_short(weakest.sentence.text)}: {weakest.support.why}",
-    )
+    if not scene.findings:
+        return Verdict(score=NOTHING_SUPPORTED, rationale="the response claims nothing")
+    if not scene.sources:
+        first = quote_short(scene.findings[0].sentence.text)
+        rationale = f"no argument is cited for {first}"
+        return Verdict(score=NOTHING_SUPPORTED, rationale=rationale)
+    weakest = min(scene.findings, key=lambda finding: finding.support.score)
+    return Verdict(score=round(weakest.support.score, 4), rationale=describe(weakest))
+
+
+def describe(finding: Finding) -> str:
+    """Return a sentence with how it is supported."""
+    return f"{quote_short(finding.sentence.text)}: {finding.support.why}"
 
 
 LONGEST = 60
@@ -74,38 +70,31 @@ _HEAVY_ENDINGS = (
 )
 
 
-def judge_manner(scene: Scene, weights: Mapping[str, float]) -> Verdict:
-    """Score how clear and precise the response is."""
-    if not scene.response.tokens:
-        return EMPTY
-    return weighted_verdict(manner_features(scene), weights, "clear and short")
-
-
-def manner_features(scene: Scene) -> list[Feature]:
+def manner_features(scene: Scene) -> dict[str, tuple[float, str]]:
     """Return the features; all are 0 for a clear and precise response."""
     longest = max(scene.sentences, key=lambda one: len(one.passage.tokens))
     opening, heavy = quote_short(scene.sentences[0].text), quote_short(longest.text)
-    text = scene.response.joined[:4000]
-    return [
-        Feature("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words are long"),
-        Feature("short", float(scene.words < SHORTEST), f"{opening} is too short to be precise"),
-        Feature("sentence", _overlong(longest), f"{heavy} has {len(longest.passage.tokens)} words"),
-        Feature("dense", noun_density(scene.response.tokens), f"{heavy} has many long nouns"),
-        Feature("clauses", _clauses(longest), f"{heavy} has many clauses"),
-        Feature(
-            "padding",
-            min(3, len(lexicon().paddings.findall(text))),
-            f"{opening} contains filler phrases",
+    length = len(longest.passage.tokens)
+    marks = sum(token.before in (",", ";") for token in longest.passage.tokens)
+    fillers = lexicon().paddings.findall(scene.response.joined[:4000])
+    return {
+        "long": (max(0, scene.words - LONGEST) / 20, f"{scene.words} words are long"),
+        "short": (float(scene.words < SHORTEST), f"{opening} is too short to be precise"),
+        "sentence": (
+            min(2.0, max(0, length - _EASY_SENTENCE) / 12),
+            f"{heavy} has {length} words",
         ),
-        Feature(
-            "repetition",
+        "dense": (noun_density(scene.response.tokens), f"{heavy} has many long nouns"),
+        "clauses": (min(1.0, max(0, marks - 2) / 4), f"{heavy} has many clauses"),
+        "padding": (min(3, len(fillers)), f"{opening} contains filler phrases"),
+        "repetition": (
             repetition(scene),
             f"{quote_short(scene.sentences[-1].text)} repeats what was said",
         ),
-        Feature("vague", vagueness(scene), f"{opening} is vague"),
-        Feature("restated", restates_user(scene), f"{opening} restates the user"),
-        Feature("jumbled", jumbled(scene), f"{heavy} has its words in no sensible order"),
-    ]
+        "vague": (vagueness(scene), f"{opening} is vague"),
+        "restated": (restates_user(scene), f"{opening} restates the user"),
+        "jumbled": (jumbled(scene), f"{heavy} has its words in no sensible order"),
+    }
 
 
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -201,15 +190,6 @@ def restates_user(scene: Scene) -> float:
     return max(0.0, repeated - 0.6) / 0.4
 
 
-def _overlong(sentence: Sentence) -> float:
-    return min(2.0, max(0, len(sentence.passage.tokens) - _EASY_SENTENCE) / 12)
-
-
-def _clauses(sentence: Sentence) -> float:
-    marks = sum(token.before in (",", ";") for token in sentence.passage.tokens)
-    return min(1.0, max(0, marks - 2) / 4)
-
-
 Thesis = list[Finding]
 """Sentences that make the same claim."""
 ENOUGH = 4.0
@@ -220,40 +200,28 @@ _FOLLOWS_ON = frozenset(
 )
 
 
-def judge_quantity(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
-    """Score whether there is one argument: not none, not too many."""
-    if not scene.response.tokens:
-        return EMPTY
-    return weighted_verdict(quantity_features(scene, found), weights, "one argument")
-
-
-def quantity_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
+def quantity_features(scene: Scene) -> dict[str, tuple[float, str]]:
     """Return the features: shares from 0 to 1, and counts of surplus arguments."""
     opening = quote_short(scene.sentences[0].text)
-    points = group_theses(scene, found)
-    cited, uncited = count_surplus(points, scene)
-    given_in = conceding_sentence(scene, found) or ""
-    last = quote_short(points[-1][0].sentence.text) if points else opening
-    return [
-        Feature("new", _novelty(scene, found), f"{opening} gives a reason"),
-        Feature(
-            "foreign",
-            1 - topic_strength(scene, found),
-            f"no argument: {opening} is off topic",
+    theses = group_theses(scene)
+    cited, uncited = count_surplus(theses, scene)
+    concession = conceding_sentence(scene) or ""
+    last = quote_short(theses[-1][0].sentence.text) if theses else opening
+    return {
+        "new": (_novelty(scene), f"{opening} gives a reason"),
+        "foreign": (1 - topic_strength(scene), f"no argument: {opening} is off topic"),
+        "turned": (contrary_share(scene), f"no argument: {opening} supports the user"),
+        "echo": (echo_score(scene), f"no argument: {opening} repeats the user's words"),
+        "surrender": (
+            float(bool(concession)),
+            f"no argument: {quote_short(concession)} agrees with the user",
         ),
-        Feature("turned", contrary_share(found), f"no argument: {opening} supports the user"),
-        Feature("echo", echo_score(scene), f"no argument: {opening} repeats the user's words"),
-        Feature(
-            "surrender",
-            float(bool(given_in)),
-            f"no argument: {quote_short(given_in)} agrees with the user",
-        ),
-        Feature("attacks", cited, f"{last} is another argument"),
-        Feature("points", uncited, f"{last} is one of {len(points)} points"),
-        Feature("list", min(4, list_marks(scene)), f"{opening} starts a list"),
-        Feature("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words are long"),
-        Feature("vague", vagueness(scene), f"{opening} is vague and gives no reason"),
-    ]
+        "attacks": (cited, f"{last} is another argument"),
+        "points": (uncited, f"{last} is one of {len(theses)} points"),
+        "list": (min(4, list_marks(scene)), f"{opening} starts a list"),
+        "long": (max(0, scene.words - LONGEST) / 20, f"{scene.words} words are long"),
+        "vague": (vagueness(scene), f"{opening} is vague and gives no reason"),
+    }
 
 
 def count_surplus(points: Sequence[Thesis], scene: Scene) -> tuple[int, int]:
@@ -268,7 +236,7 @@ def count_surplus(points: Sequence[Thesis], scene: Scene) -> tuple[int, int]:
     return min(3, cited), min(3, max(0, len(attacks) - 1 - cited))
 
 
-def group_theses(scene: Scene, found: Sequence[Finding]) -> list[Thesis]:
+def group_theses(scene: Scene) -> list[Thesis]:
     """Group the sentences that claim something into theses.
 
     Sentences with the same argument are one thesis. So is a sentence that continues the one before
@@ -276,7 +244,7 @@ def group_theses(scene: Scene, found: Sequence[Finding]) -> list[Thesis]:
     """
     known = all_senses((scene.user, *scene.users_before[:1])) | lexicon().generic
     groups: list[Thesis] = []
-    for finding in found:
+    for finding in scene.findings:
         own = content_senses(finding.sentence.passage) - known
         group = next((group for group in groups if _same_source(finding, group)), None)
         if group is None and groups and (_follows_on(finding) or _shares(own, groups[-1])):
@@ -290,10 +258,10 @@ def group_theses(scene: Scene, found: Sequence[Finding]) -> list[Thesis]:
 
 def is_defence(thesis: Thesis, scene: Scene) -> bool:
     """Whether a thesis is closer to the system's messages than to the user's last one."""
-    said = all_senses(finding.sentence.passage for finding in thesis)
-    own = all_senses(scene.systems_before) - all_senses((scene.user, *scene.users_before))
-    return total_weight(said & own) >= 1 and link_strength(said, own) >= link_strength(
-        said, content_senses(scene.user)
+    senses = all_senses(finding.sentence.passage for finding in thesis)
+    own = all_senses(scene.systems_before) - all_senses(scene.users)
+    return total_weight(senses & own) >= 1 and link_strength(senses, own) >= link_strength(
+        senses, content_senses(scene.user)
     )
 
 
@@ -307,11 +275,10 @@ def list_marks(scene: Scene) -> int:
     return max(0, ordinals - 1) + max(0, numerals - 1) + len(known.additions.findall(text))
 
 
-def _novelty(scene: Scene, found: Sequence[Finding]) -> float:
+def _novelty(scene: Scene) -> float:
     """Return the amount of new content words: 1 from `ENOUGH` words on."""
-    of_user = all_senses((scene.user, *scene.users_before))
-    own = all_senses(finding.sentence.passage for finding in found) - of_user
-    return min(1.0, max(0.0, total_weight(own) - 1) / ENOUGH)
+    own = all_senses(finding.sentence.passage for finding in scene.findings)
+    return min(1.0, max(0.0, total_weight(own - all_senses(scene.users)) - 1) / ENOUGH)
 
 
 def _same_source(finding: Finding, group: Sequence[Finding]) -> bool:
@@ -333,6 +300,16 @@ def _shares(own: frozenset[str], group: Sequence[Finding]) -> bool:
     return bool(own & content_senses(group[-1].sentence.passage))
 
 
+_SUM = "the logistic function of the sum of the features"
+_WEAKEST = "the score of the weakest sentence; 0.5 and more means yes"
+_OTHERWISE = {
+    Maxim.QUANTITY: "one argument",
+    Maxim.RELATION: "it has little to do with the user's last message",
+    Maxim.MANNER: "clear and short",
+}
+"""Rationales if no feature decides."""
+
+
 class GroundedJudge:
     """Checks each sentence against the cited arguments; other maxims use readable features.
 
@@ -351,40 +328,48 @@ class GroundedJudge:
 
     def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
         """Judge the last response."""
-        response = debate.last.response if debate.turns else None
-        if response is None:
+        scene = self._read(debate)
+        if scene is None:
             unanswered = Verdict(score=None, rationale="the last turn has no response")
             return dict.fromkeys(Maxim, unanswered)
-        return self._judge(debate, response)
+        verdicts = {**dict.fromkeys(Maxim, EMPTY), Maxim.QUALITY: judge_quality(scene)}
+        for maxim, features in _features(scene).items():
+            verdicts[maxim] = weighted_verdict(features, _OTHERWISE[maxim])
+        relation = verdicts[Maxim.RELATION]
+        if relation.yes:
+            rationale = f"{relation.rationale}; the side is not checked"
+            verdicts[Maxim.RELATION] = relation.model_copy(update={"rationale": rationale})
+        return verdicts
 
     def explain(self, debate: Debate) -> dict[Maxim, plugins.ExplainedVerdict]:
         """Return the features that decide each verdict on the last response."""
-        from judges.grice.grounded.explaining import explain
+        scene = self._read(debate)
+        if scene is None:
+            return {}
+        quality = {
+            f"sentence {number}": plugins.Feature(round(one.support.score, 4), phrase=describe(one))
+            for number, one in enumerate(scene.findings, 1)
+        }
+        sums = _features(scene)
+        return {
+            Maxim.QUALITY: plugins.ExplainedVerdict(_WEAKEST, quality),
+            **{maxim: plugins.ExplainedVerdict(_SUM, features) for maxim, features in sums.items()},
+        }
 
+    def _read(self, debate: Debate) -> Scene | None:
         response = debate.last.response if debate.turns else None
         if response is None:
-            return {}
-        (seen, found), weigh = self._read(debate, response), weights()
-        if not seen.response.tokens:
-            return explain(found, {})
-        return explain(
-            found,
-            {
-                Maxim.QUANTITY: (quantity_features(seen, found), weigh.quantity),
-                Maxim.RELATION: (relation_features(seen, found), weigh.relation),
-                Maxim.MANNER: (manner_features(seen), weigh.manner),
-            },
-        )
+            return None
+        return read_scene(debate, response, all_arguments=self._all_arguments)
 
-    def _read(self, debate: Debate, response: Response) -> tuple[Scene, list[Finding]]:
-        seen = read_scene(debate, response, all_arguments=self._all_arguments)
-        return seen, findings(seen.sentences, seen.sources)
 
-    def _judge(self, debate: Debate, response: Response) -> dict[Maxim, Verdict]:
-        (seen, found), weigh = self._read(debate, response), weights()
-        return {
-            Maxim.QUANTITY: judge_quantity(seen, found, weigh.quantity),
-            Maxim.QUALITY: judge_quality(found, len(seen.sources)),
-            Maxim.RELATION: judge_relation(seen, found, weigh.relation),
-            Maxim.MANNER: judge_manner(seen, weigh.manner),
-        }
+def _features(scene: Scene) -> dict[Maxim, dict[str, plugins.Feature]]:
+    """Return the features of the maxims that are sums; none for an empty response."""
+    if not scene.response.tokens:
+        return {}
+    values = {
+        Maxim.QUANTITY: quantity_features(scene),
+        Maxim.RELATION: relation_features(scene),
+        Maxim.MANNER: manner_features(scene),
+    }
+    return {maxim: weigh(maxim, of_maxim) for maxim, of_maxim in values.items()}

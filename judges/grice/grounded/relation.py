@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import mul
+from collections.abc import Iterable, Sequence
 
-from judges.grice.grounded.scene import EMPTY, Feature, Scene, quote_short, weighted_verdict
-from touche_rad.debate import Verdict
+from judges.grice.grounded.scene import Scene, quote_short
 from touche_rad.evidence.alignment import align
-from touche_rad.evidence.findings import Finding
 from touche_rad.evidence.repetition import (
     ECHO,
     Quotation,
@@ -22,7 +19,7 @@ from touche_rad.evidence.repetition import (
     without_padding,
 )
 from touche_rad.evidence.support import SupportKind
-from touche_rad.evidence.words import Passage, Token, coverage, join_words, lexicon, root
+from touche_rad.evidence.words import Passage, Token, coverage, lexicon, root, share_of_content
 
 GENERIC = 0.2
 """Weight of a shared word that is in every debate."""
@@ -41,17 +38,12 @@ def all_senses(passages: Iterable[Passage]) -> frozenset[str]:
     return frozenset().union(*map(content_senses, passages))
 
 
-def total_weight(senses: Iterable[str]) -> float:
+def total_weight(senses: frozenset[str]) -> float:
     """Return the weight of a set of shared senses."""
-    return sum(map(sense_weight, senses))
-
-
-def sense_weight(sense: str) -> float:
-    """Return the weight of one shared sense."""
     known = lexicon()
-    if sense in known.generic:
-        return GENERIC
-    return BROAD if sense in known.broad else 1.0
+    return sum(
+        GENERIC if one in known.generic else BROAD if one in known.broad else 1.0 for one in senses
+    )
 
 
 def link_strength(one: frozenset[str], other: frozenset[str]) -> float:
@@ -88,43 +80,27 @@ def asks_to_repeat(user: Passage) -> bool:
 
 def repeated_share(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
     """Return the share of the sentences that one earlier response said with the same meaning."""
-    return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
+    parts = [without_padding(one.tokens[content_starts(one.tokens)[-1] :]) for one in sentences]
+
+    def said_in(answer: Passage) -> float:
+        def share(tokens: Sequence[Token]) -> float:
+            turned = align(tokens, answer.tokens).turned()
+            return 0.0 if turned else coverage(tokens, answer.tokens)
+
+        return share_of_content(parts, share)
+
+    return max(map(said_in, earlier[-LOOKED_BACK:]), default=0.0)
 
 
 def known_share(
     sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]
 ) -> float:
     """Return the share that the system said, or the user with the same meaning."""
-    ours = _words(own)
-    return _shared(
-        sentences,
-        [
-            max(coverage(one.tokens, ours), *(echoed(one, user) for user in users))
-            for one in sentences
-        ],
+    ours = [token for passage in own for token in passage.tokens]
+    return share_of_content(
+        [one.tokens for one in sentences],
+        lambda tokens: max(coverage(tokens, ours), *(echoed(tokens, user) for user in users)),
     )
-
-
-def _words(passages: Sequence[Passage]) -> tuple[Token, ...]:
-    return tuple(token for passage in passages for token in passage.tokens)
-
-
-def _shared(sentences: Sequence[Passage], shares: Sequence[float]) -> float:
-    lengths = [sum(token.matters for token in one.tokens) for one in sentences]
-    total = sum(lengths)
-    return sum(map(mul, lengths, shares)) / total if total else 0.0
-
-
-def _said(sentences: Sequence[Passage], answer: Passage) -> float:
-    matter = [without_padding(one.tokens[content_starts(one.tokens)[-1] :]) for one in sentences]
-    lengths = [sum(token.matters for token in tokens) for tokens in matter]
-    total = sum(lengths)
-    covered = (
-        length * coverage(tokens, answer.tokens)
-        for tokens, length in zip(matter, lengths, strict=True)
-        if not align(tokens, answer.tokens).turned()
-    )
-    return sum(covered) / total if total else 0.0
 
 
 HALF = 0.5
@@ -141,53 +117,36 @@ _OPENING = 14
 _LONGEST = 60
 
 
-def judge_relation(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
-    """Score whether the response answers the user; it cannot see on which side it argues."""
-    if not scene.response.tokens:
-        return EMPTY
-    features = relation_features(scene, found)
-    verdict = weighted_verdict(
-        features, weights, "it has little to do with the user's last message"
-    )
-    if not verdict.yes:
-        return verdict
-    return verdict.model_copy(update={"rationale": f"{verdict.rationale}; the side is not checked"})
-
-
-def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
-    """Return the features, each from 0 to 1."""
-    said, users = _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
-    given_in = conceding_sentence(scene, found)
+def relation_features(scene: Scene) -> dict[str, tuple[float, str]]:
+    """Return the features, each from 0 to 1; on which side it argues cannot be seen."""
+    senses, users = _brought(scene), all_senses((scene.claim, *scene.users))
+    concession = conceding_sentence(scene)
     shared = ", ".join(_shared_words(scene, users)[:4])
     opening = quote_short(scene.sentences[0].text)
-    on_topic = f"on the user's topic: {shared}" if shared else "on the user's topic"
-    return [
-        Feature(
-            "topic",
-            max(overlap(said, users), answers_repeat_request(scene)),
-            f"{opening} is {on_topic}",
+    return {
+        "topic": (
+            max(overlap(senses, users), answers_repeat_request(scene)),
+            f"{opening} is on the user's topic{shared and f': {shared}'}",
         ),
-        Feature(
-            "adrift",
-            ignores_new_topic(scene, said),
+        "adrift": (
+            ignores_new_topic(scene, senses),
             f"{opening} does not follow the user to the new topic",
         ),
-        Feature("echo", echo_score(scene), f"{opening} repeats the user's words"),
-        Feature(
-            "unsourced", lacks_sources(scene), f"{opening} shares no words with the cited arguments"
+        "echo": (echo_score(scene), f"{opening} repeats the user's words"),
+        "unsourced": (
+            lacks_sources(scene),
+            f"{opening} shares no words with the cited arguments",
         ),
-        Feature("again", repeats_earlier(scene), f"{opening} repeats an earlier response"),
-        Feature(
-            "turned",
-            min(1.0, contrary_share(found) / HALF),
+        "again": (repeats_earlier(scene), f"{opening} repeats an earlier response"),
+        "turned": (
+            min(1.0, contrary_share(scene) / HALF),
             f"{opening} says the opposite of a cited argument",
         ),
-        Feature(
-            "surrender",
-            float(given_in is not None),
-            f"{quote_short(given_in or '')} agrees with the user",
+        "surrender": (
+            float(concession is not None),
+            f"{quote_short(concession or '')} agrees with the user",
         ),
-    ]
+    }
 
 
 def _shared_words(scene: Scene, users: frozenset[str]) -> list[str]:
@@ -201,32 +160,24 @@ def _shared_words(scene: Scene, users: frozenset[str]) -> list[str]:
     return sorted(shared.values())
 
 
-def _brought(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
-    """Return the senses of the response and of its sources."""
-    return all_senses((scene.response, *_rested_on(scene, found)))
+def _brought(scene: Scene) -> frozenset[str]:
+    """Return the senses of the response, and of the sources that support half of a sentence."""
+    numbers = {one.source for one in scene.findings if one.support.covered >= HALF}
+    return all_senses([scene.response, *(scene.sources[at] for at in numbers if at is not None)])
 
 
-def ignores_new_topic(scene: Scene, said: frozenset[str]) -> float:
+def ignores_new_topic(scene: Scene, senses: frozenset[str]) -> float:
     """Whether the user changed the topic and the response does not follow."""
     last = content_senses(scene.user)
     before = all_senses((scene.claim, *scene.users_before, *scene.systems_before))
-    turned_away = bool(scene.users_before) and total_weight(last) >= 1 > total_weight(last & before)
-    turned_away = turned_away and not asks_to_repeat(scene.user)
-    return float(turned_away and total_weight(last & said) < 1)
+    leaves = bool(scene.users_before) and total_weight(last) >= 1 > total_weight(last & before)
+    leaves = leaves and not asks_to_repeat(scene.user)
+    return float(leaves and total_weight(last & senses) < 1)
 
 
-def topic_strength(scene: Scene, found: Sequence[Finding]) -> float:
+def topic_strength(scene: Scene) -> float:
     """Return how strongly the response and its sources relate to the user's messages."""
-    return link_strength(
-        _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
-    )
-
-
-def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
-    """Yield the sources that support at least half of a sentence."""
-    for at in {one.source for one in found if one.support.covered >= HALF}:
-        if at is not None:
-            yield scene.sources[at]
+    return link_strength(_brought(scene), all_senses((scene.claim, *scene.users)))
 
 
 def repeats_earlier(scene: Scene) -> float:
@@ -236,10 +187,10 @@ def repeats_earlier(scene: Scene) -> float:
     """
     if asks_to_repeat(scene.user):
         return 0.0
-    said = on_topic_sentences(scene)
+    sentences = on_topic_sentences(scene)
     own = (*scene.systems_before[-LOOKED_BACK:], *scene.cited_before[-LOOKED_BACK:])
     users = (scene.user, *scene.users_before[-LOOKED_BACK:])
-    share = max(repeated_share(said, scene.systems_before), known_share(said, own, users))
+    share = max(repeated_share(sentences, scene.systems_before), known_share(sentences, own, users))
     return min(1.0, max(0.0, share - HEARD) / _STEP)
 
 
@@ -248,30 +199,30 @@ def on_topic_sentences(scene: Scene) -> list[Passage]:
 
     If there are none, return all sentences. Other talk does not make a repetition new.
     """
-    said = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
-    spoken = all_senses((scene.claim, scene.user, *scene.users_before, *scene.sources))
-    return [one for one in said if total_weight(content_senses(one) & spoken) >= 1] or said
+    sentences = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
+    topic = all_senses((scene.claim, *scene.users, *scene.sources))
+    return [one for one in sentences if total_weight(content_senses(one) & topic) >= 1] or sentences
 
 
 def answers_repeat_request(scene: Scene) -> float:
     """Return how far the response repeats what the user asks to hear again."""
-    said = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
-    return repeated_share(said, scene.systems_before) if asks_to_repeat(scene.user) else 0.0
+    sentences = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
+    return repeated_share(sentences, scene.systems_before) if asks_to_repeat(scene.user) else 0.0
 
 
-def contrary_share(found: Sequence[Finding]) -> float:
+def contrary_share(scene: Scene) -> float:
     """Return the share of the claims that are the contrary of the cited argument.
 
     The argument was cited against the user, so its contrary is on the user's side.
     """
-    total = sum(len(one.sentence.passage.tokens) for one in found)
-    contrary = sum(len(one.sentence.passage.tokens) for one in found if one.support.contrary)
-    return contrary / total if total else 0.0
+    lengths = [(len(one.sentence.passage.tokens), one.support.contrary) for one in scene.findings]
+    total = sum(length for length, _ in lengths)
+    return sum(length for length, contrary in lengths if contrary) / total if total else 0.0
 
 
 def echo_score(scene: Scene) -> float:
     """Return how far the response repeats the user: 0 below `ECHO`, else 0.5 to 1."""
-    echo = echo_share(on_topic_sentences(scene), (scene.user, *scene.users_before))
+    echo = echo_share(on_topic_sentences(scene), scene.users)
     return 0.0 if echo < ECHO else 0.5 + 0.5 * (echo - ECHO) / (1 - ECHO)
 
 
@@ -280,25 +231,25 @@ def lacks_sources(scene: Scene) -> float:
 
     Examples are concessions in the user's words, wordplay and small talk.
     """
-    said, sources = all_senses(on_topic_sentences(scene)), all_senses(scene.sources)
-    users = all_senses((scene.claim, scene.user, *scene.users_before))
-    theirs, cited = total_weight(said & users - sources), total_weight(said & sources)
-    mirrored = theirs - cited > MIRRORED * total_weight(said)
-    return float(bool(scene.sources) and (mirrored or (not cited and len(said) <= BRIEF)))
+    own, sources = all_senses(on_topic_sentences(scene)), all_senses(scene.sources)
+    users = all_senses((scene.claim, *scene.users))
+    theirs, cited = total_weight(own & users - sources), total_weight(own & sources)
+    mirrored = theirs - cited > MIRRORED * total_weight(own)
+    return float(bool(scene.sources) and (mirrored or (not cited and len(own) <= BRIEF)))
 
 
-def conceding_sentence(scene: Scene, found: Sequence[Finding]) -> str | None:
+def conceding_sentence(scene: Scene) -> str | None:
     """Return the first sentence that concedes the user's point, or None."""
     quoted = {
-        id(finding.sentence): finding.source
-        for finding in found
+        id(finding.sentence): scene.sources[finding.source]
+        for finding in scene.findings
         if finding.support.kind is SupportKind.QUOTED and finding.source is not None
     }
     for at, sentence in enumerate(scene.sentences):
         own, following = sentence.passage.tokens, scene.sentences[at + 1 : at + 2]
         behind = [token.word for one in following for token in one.passage.tokens[:2]]
-        if id(sentence) in quoted:  # only the words in front of the quotation are its own
-            start = quotation_start(sentence.passage, scene.sources[quoted[id(sentence)]])
+        if source := quoted.get(id(sentence)):  # only the words before the quotation are its own
+            start = quotation_start(sentence.passage, source)
             own, behind = own[:start], [token.word for token in own[start : start + 2]]
         end = _concession_end([token.word for token in own])
         rest = own[end:]
@@ -310,14 +261,15 @@ def conceding_sentence(scene: Scene, found: Sequence[Finding]) -> str | None:
 
 def _quotes(tokens: Sequence[Token], sources: Sequence[Passage]) -> bool:
     """Whether the words behind a concession are a cited text: its "but" takes nothing back."""
-    said = tokens[1:] if tokens and tokens[0].word == "that" else tokens
-    read = Passage(tuple(said), join_words([token.word for token in said]))
-    return bool(said) and any(find_quotation(read, one) is Quotation.KEPT for one in sources)
+    quotation = Passage(tuple(tokens[1:] if tokens and tokens[0].word == "that" else tokens))
+    return bool(quotation.tokens) and any(
+        find_quotation(quotation, one) is Quotation.KEPT for one in sources
+    )
 
 
 def _concession_end(words: Sequence[str]) -> int:
     """Return the number of words up to the end of a concession; 0 if there is none."""
     known = lexicon()
-    given = known.surrenders.match(" ".join(words[:_OPENING]))
-    given = given or known.concessions.search(" ".join(words[:_LONGEST]))
-    return len(given.string[: given.end()].split()) if given else 0
+    concession = known.surrenders.match(" ".join(words[:_OPENING]))
+    concession = concession or known.concessions.search(" ".join(words[:_LONGEST]))
+    return len(concession.string[: concession.end()].split()) if concession else 0

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from touche_rad.debate import Debate, Response, Verdict
-from touche_rad.evidence.findings import Sentence, logistic, read_sentences
+from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.evidence.findings import Finding, Sentence, findings, read_sentences
+from touche_rad.evidence.support import logistic
 from touche_rad.evidence.words import Passage, read_passage
+from touche_rad.plugins import Feature
 from touche_rad.text import clean, count_words
 
 _SPEAKER = re.compile(
@@ -42,47 +44,43 @@ class Scene:
     """Texts of the arguments that earlier responses cited."""
     sources: tuple[Passage, ...]
     """Texts of the cited arguments."""
+    findings: list[Finding]
+    """What the sources support of each sentence."""
+
+    @property
+    def users(self) -> tuple[Passage, ...]:
+        """The user's messages, the last one first."""
+        return (self.user, *self.users_before)
 
 
 def read_scene(debate: Debate, response: Response, *, all_arguments: bool = False) -> Scene:
     """Read a debate that ends with the turn to judge."""
-    cited = response.arguments if all_arguments else response.arguments[:SEEN]
+    most = None if all_arguments else SEEN
     before = debate.turns[:-1]
-    user = read_passage(debate.last.utterance)
-    users_before = tuple(read_passage(turn.utterance) for turn in before)
-    sources = tuple(read_passage(argument.text) for argument in cited)
     answers = [turn.response for turn in before if turn.response]
-    counted = None if all_arguments else SEEN
-    used = [one.text for answer in answers for one in answer.arguments[:counted]]
-    said = response.content[_label_end(response.content) :]
+    cited = [one.text for answer in answers for one in answer.arguments[:most]]
+    label = _SPEAKER.match(response.content)
+    content = response.content[label.end() if label else 0 :]
+    sentences = tuple(read_sentences(content))
+    sources = tuple(read_passage(argument.text) for argument in response.arguments[:most])
     return Scene(
-        words=count_words(said),
-        response=read_passage(said),
-        sentences=tuple(read_sentences(said)),
+        words=count_words(content),
+        response=read_passage(content),
+        sentences=sentences,
         claim=read_passage(debate.claim),
-        user=user,
-        users_before=users_before,
+        user=read_passage(debate.last.utterance),
+        users_before=tuple(read_passage(turn.utterance) for turn in before),
         systems_before=tuple(read_passage(answer.content) for answer in answers),
-        cited_before=tuple(map(read_passage, dict.fromkeys(used))),
+        cited_before=tuple(map(read_passage, dict.fromkeys(cited))),
         sources=sources,
+        findings=findings(sentences, sources),
     )
 
 
-def _label_end(content: str) -> int:
-    """Return where the label of a speaker ends, 0 if there is none."""
-    label = _SPEAKER.match(content)
-    return label.end() if label else 0
-
-
-EMPTY = Verdict(score=0.02, rationale="the response is empty")
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Weights(_Record):
+class Weights(BaseModel):
     """The contents of `weights.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     how: str
     relation: Mapping[str, float]
@@ -99,27 +97,23 @@ def weights() -> Weights:
 BIAS = "bias"
 
 
-@dataclass(frozen=True)
-class Feature:
-    """A feature: its name, its value, and its text for the rationale."""
-
-    name: str
-    value: float
-    rationale: str
+def weigh(maxim: Maxim, values: Mapping[str, tuple[float, str]]) -> dict[str, Feature]:
+    """Return the weighted features of a maxim from their values and texts for the rationale."""
+    weight: Mapping[str, float] = getattr(weights(), maxim)
+    features = {name: Feature(value, weight[name], text) for name, (value, text) in values.items()}
+    return {**features, BIAS: Feature(1.0, weight[BIAS], "this is the constant of the sum")}
 
 
-def weighted_verdict(
-    features: Sequence[Feature], weights: Mapping[str, float], otherwise: str
-) -> Verdict:
+def weighted_verdict(features: Mapping[str, Feature], otherwise: str) -> Verdict:
     """Return the logistic of the weighted sum, with the strongest feature as rationale.
 
     `otherwise` is the rationale if no feature but only the bias decided.
     """
-    pulls = [(weights[feature.name] * feature.value, feature) for feature in features]
-    total = weights[BIAS] + sum(pull for pull, _ in pulls)
+    others = [feature for name, feature in features.items() if name != BIAS]
+    total = features[BIAS].weight + sum(feature.adds for feature in others)
     side = 1 if total >= 0 else -1
-    pull, feature = max(pulls, key=lambda item: side * item[0])
-    rationale = feature.rationale if side * pull > 0 else otherwise
+    strongest = max(others, key=lambda feature: side * feature.adds)
+    rationale = strongest.phrase if side * strongest.adds > 0 else otherwise
     return Verdict(score=round(logistic(total), 4), rationale=rationale)
 
 

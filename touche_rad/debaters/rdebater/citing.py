@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import findings, read_sentences
+from touche_rad.evidence.findings import findings_in, read_sentences
 from touche_rad.evidence.guard import Found, Guard, read
 from touche_rad.evidence.support import SupportKind, support
 from touche_rad.evidence.words import read_passage
@@ -92,12 +92,12 @@ def criticises(sentence: str, opponent: str) -> bool:
 
 def distortions(content: str, arguments: Sequence[Argument], opponent: str) -> Iterator[str]:
     """Yield a line on each sentence that changes the meaning of the arguments."""
-    sources = [read_passage(clean(one.text)) for one in arguments]
+    texts = [clean(one.text) for one in arguments]
     for sentence in sentences(clean(content)):
         if criticises(sentence, opponent):
             continue
         if read(sentence, tuple(arguments)) is Found.DISTORTED:
-            why = [one.support.why for one in findings(list(read_sentences(sentence)), sources)]
+            why = [one.support.why for one in findings_in(sentence, texts)]
             reason = why[0] if why else "it is too long"
             yield f'No argument says this: "{sentence}" Reason: {reason}.'
 
