@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli.console import terminal_width
-from touche_rad.cli.tables import Column, render_table, wrap
+from touche_rad.cli.tables import Column, print_text, render_table
 from touche_rad.errors import ToucheRadError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Plugin
 
 HEADINGS: Final = {"index": "Index backends"}
+_print: Final = partial(print_text, limit=100)
 MARKS: Final = {"model": "M", "index": "I", "extra": "E", "module": "P"}
 """The marks of needs, by the first part of a need; the legend explains them."""
 
@@ -127,7 +128,8 @@ def print_plugin(row: dict[str, Any]) -> None:
     """Print one plugin with its options and profiles."""
     click.secho(f"{row['kind']} {row['name']}", bold=True, nl=False)
     click.echo(f" (package {row['source']})")
-    _print(row["purpose"], "  ", "  ")
+    if row["purpose"]:
+        _print(row["purpose"], "  ", "  ")
     _print(f"needs: {', '.join(row['needs']) or 'nothing'}", "  ", "    ")
     if row["missing"]:
         _print(f"missing here: {'; '.join(row['missing'])}", "  ", "    ")
@@ -136,7 +138,8 @@ def print_plugin(row: dict[str, Any]) -> None:
     for option in row.get("options", []):
         name = click.style(f"-O {option['name']}={option['default']}", fg="cyan")
         _print(f"{name}  ({option['type']})", "  ", "      ")
-        _print(option["description"], "      ", "      ")
+        if option["description"]:
+            _print(option["description"], "      ", "      ")
     profiles = row.get("profiles", [])
     if profiles:
         click.secho("Profiles (-O profile=NAME, or -O profile=FILE.toml)", bold=True)
@@ -146,9 +149,3 @@ def print_plugin(row: dict[str, Any]) -> None:
         for key, value in profile["settings"].items():
             if key not in base or base[key] != value:
                 _print(f"{key} = {json.dumps(value, default=str)}", "      ", "        ")
-
-
-def _print(text: str, first: str = "", rest: str = "") -> None:
-    if text:
-        lines = wrap(text, terminal_width(100) - len(rest))
-        click.echo("\n".join([first + lines[0], *(rest + line for line in lines[1:])]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import math
@@ -12,18 +11,24 @@ import signal
 import sys
 import threading
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
+from touche_rad.cli.prepare import Selected
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from fastapi import FastAPI
 
+    from touche_rad.plugins import Judge, Services
+    from touche_rad.runs.answering import Answerer
     from touche_rad.serve.limits import Access
+    from touche_rad.serve.offer import Offer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,19 +160,19 @@ def _end_with_parent() -> None:
 
 
 def _make_app(options: ServeOptions, access: Access) -> FastAPI:
-    from touche_rad.cli import page_offer
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits
 
     debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
     judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
-    also = page_offer.Also(options, debater, judge, options.also_debater, options.also_judge)
+    debaters, judges = _select_further(options, debater, judge)
+    further = [one.plugin for one in (*debaters, *judges)]
     services = prepare.open_services(
         options,
         debater.plugin,
         judge.plugin,
-        *also.plugins,
-        index=debater.opens_index(options) or any("index" in one.needs for one in also.plugins),
+        *further,
+        index=debater.opens_index(options) or any("index" in one.needs for one in further),
         must_answer=False,
     )
     if options.processes > 1 and services.model is not None:
@@ -175,10 +180,17 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
             "--processes works only without a model, whose limits and cache belong to one process: "
             "leave out --processes or the model"
         )
-    make = partial(prepare.make_answerer, max_words=options.max_words, deadline=options.deadline)
-    answerer = make(debater, services)
+    make = partial(
+        prepare.make_answerer,
+        services=services,
+        max_words=options.max_words,
+        deadline=options.deadline,
+    )
+    answerer, made = make(debater), judge.make(services)
     answerer.within = _CLIENT_SECONDS
-    made = judge.make(services)
+    # The page's further plugins are made when it first uses them.
+    answerers = {one.tag: cache(partial(make, one)) for one in debaters}
+    further_judges = {one.tag: cache(partial(one.make, services)) for one in judges}
     app = create_app(
         answerer,
         made,
@@ -188,23 +200,59 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
         model=services.model,
         limits=Limits(body=options.max_body * 2**20, requests=options.max_requests),
         access=access,
-        offer=also.offer(answerer, made, services, make),
+        offer=_offer(
+            {debater.tag: lambda: answerer, **answerers},
+            {judge.tag: lambda: made, **further_judges},
+            services,
+        ),
     )
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=options.quiet)
     prepare.check_demo(options, services.index)
     _raise_open_files_limit()
-    _collect_garbage_rarely()
     return app
 
 
-def _collect_garbage_rarely() -> None:
-    """Collect garbage less often, and only what is made from now on.
+def _select_further(
+    options: ServeOptions, debater: Selected, judge: Selected
+) -> tuple[list[Selected], list[Selected]]:
+    """Return further debaters and judges of the page; by default, all debaters that work here."""
+    from touche_rad.plugins import registered
 
-    At Python's own rate, it takes a seventh of the time of an answer that compares many arguments.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000)
+    def missing(one: Selected) -> list[str]:
+        return one.plugin.missing(index=True, model=prepare.names_model(options))
+
+    debaters = [prepare.select("debater", spec) for spec in options.also_debater]
+    judges = [prepare.select("judge", spec) for spec in options.also_judge]
+    for one in (*debaters, *judges):
+        if missing(one):
+            raise UserError(f"{one.plugin.kind} {one.name} needs {missing(one)[0]}")
+    if not debaters:
+        names = [name for name in registered("debater") if name != debater.name]
+        debaters = [prepare.select("debater", opt.PluginSpec(name)) for name in names]
+        debaters = [one for one in debaters if not missing(one)]
+    return (
+        [one for one in debaters if one.tag != debater.tag],
+        [one for one in judges if one.tag != judge.tag],
+    )
+
+
+def _offer(
+    debaters: Mapping[str, Callable[[], Answerer]],
+    judges: Mapping[str, Callable[[], Judge]],
+    services: Services,
+) -> Offer:
+    """Return what the page offers, with notices about the index and the model."""
+    from touche_rad.demo import demo_file, is_demo
+    from touche_rad.serve.offer import Offer
+
+    notices, examples = [], []
+    if services.index is not None and is_demo(services.index):
+        notices.append("The arguments are the demo collection, on 18 topics only.")
+        lines = demo_file("claims.tsv").read_text("utf-8").splitlines()
+        examples = [line.partition("\t")[0] for line in lines[1:4]]
+    if services.model is None:
+        notices.append(f"{prepare.SIDE_UNKNOWN[0].upper()}{prepare.SIDE_UNKNOWN[1:]}.")
+    return Offer(debaters, judges, notices, examples)
 
 
 _COMMAND: Final = "TOUCHE_RAD_SERVE_WORKER"
@@ -235,7 +283,6 @@ def _access(options: ServeOptions) -> Access:
 
 def _check_port(host: str, port: int) -> None:
     """Raise an error before any work if the address cannot be listened on."""
-    import errno
     import socket
 
     try:
@@ -246,16 +293,10 @@ def _check_port(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise UserError(
-                f"port {port} is in use by another program: choose another with --port N"
-            ) from None
-        if error.errno == errno.EACCES:
-            raise UserError(
-                f"port {port} is not permitted: choose one above 1023 with --port N"
-            ) from None
+        reason = error.strerror or error
         raise UserError(
-            f"--host {host}: cannot be listened on: {error.strerror or error}"
+            f"--host {host} --port {port}: cannot be listened on: {reason}: choose another port "
+            "with --port N, or another address"
         ) from None
 
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import textwrap
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import terminal_width
+from touche_rad.cli.tables import print_text
 from touche_rad.cli.trial import SubmitOptions, Trial
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import clean, printable
 
 if TYPE_CHECKING:
     from touche_rad.tira.submission import Software, Submission
-
-MARKS: Final = {True: ("ok", "green"), False: ("failed", "red")}
 
 
 @opt.command(
@@ -62,23 +60,15 @@ def submit_command(options: SubmitOptions) -> int:
             f"collection: submit {name} --upload --collection {submission.COLLECTIONS}/FILE"
         )
     entries = entries.add(name, entry)
-    if options.as_json:
-        click.echo(json.dumps(_words(entries, name, options), indent=2))
-    else:
-        click.echo(_line(entries, name, options, upload=options.upload))
+    words = _words(entries, name, options, upload=options.upload)
+    click.echo(json.dumps(words, indent=2) if options.as_json else shlex.join(words))
     return 0
 
 
-def _words(entries: Submission, name: str, options: SubmitOptions) -> list[str]:
+def _words(entries: Submission, name: str, options: SubmitOptions, *, upload: bool) -> list[str]:
     """Return the words of the command line of TIRA's client for an entry."""
     path = str(options.file.parent)
-    return entries.words(name, path=path, dataset=options.dataset, upload=options.upload)
-
-
-def _line(entries: Submission, name: str, options: SubmitOptions, *, upload: bool) -> str:
-    """Return the command line of TIRA's client for an entry."""
-    path = str(options.file.parent)
-    return entries.command_line(name, path=path, dataset=options.dataset, upload=upload)
+    return entries.words(name, path=path, dataset=options.dataset, upload=upload)
 
 
 def _with_collection(entry: Software, collection: Path, repository: Path) -> Software:
@@ -97,14 +87,16 @@ def _with_collection(entry: Software, collection: Path, repository: Path) -> Sof
 
 def _list(entries: Submission, options: SubmitOptions) -> int:
     if options.as_json:
-        lines = {one: _words(entries, one, options) for one in entries.software}
+        lines = {
+            one: _words(entries, one, options, upload=options.upload) for one in entries.software
+        }
         click.echo(json.dumps(lines, indent=2))
         return 0
     width = max(map(len, entries.software)) + 2
     click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
     for name, one in entries.software.items():
         first = f"{name:{width}}{one.sub_task:<10}{one.user or '':10}"
-        _print_wrapped(first, one.command)
+        print_text(one.command, first, " " * len(first))
     return 0
 
 
@@ -118,11 +110,15 @@ def _try(options: SubmitOptions, collection: Path) -> int:
     for step in trial.steps():
         steps.append(step)
         if not options.as_json:
-            _print_step(step.name, step.ok, step.found, step.fix)
+            mark, colour = ("ok", "green") if step.ok else ("failed", "red")
+            first, rest = f"{click.style(f'{mark:7}', fg=colour)}{step.name:11} ", " " * 19
+            print_text(clean(printable(step.found)), first, rest)
+            if step.fix and not step.ok:
+                print_text(f"fix: {step.fix}", rest, rest)
     ok = all(step.ok for step in steps)
     upload = options.upload and not trial.demo
     following = trial.next_commands(
-        lambda name, one: _line(entries.add(name, one), name, options, upload=upload)
+        lambda name, one: _words(entries.add(name, one), name, options, upload=upload)
     )
     if options.as_json:
         rows = [vars(step) for step in steps]
@@ -136,23 +132,3 @@ def _try(options: SubmitOptions, collection: Path) -> int:
         elif not upload:
             click.echo("\nThis builds the image and tries it; without --dry-run it submits.")
     return 0 if ok else 1
-
-
-def _print_step(name: str, ok: bool, found: str, fix: str) -> None:
-    mark, colour = MARKS[ok]
-    click.secho(f"{mark:7}", fg=colour, nl=False)
-    _print_wrapped(f"{name:11} ", found, len(mark.ljust(7)))
-    if fix:
-        _print_wrapped(" " * 19, f"fix: {fix}")
-
-
-def _print_wrapped(first: str, text: str, used: int = 0) -> None:
-    """Print a text in a column behind its first words; `used` columns are printed already."""
-    indent = used + len(first)
-    lines = textwrap.wrap(
-        clean(printable(text)),
-        max(20, terminal_width() - indent),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    click.echo(first + f"\n{' ' * indent}".join(lines))

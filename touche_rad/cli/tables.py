@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 
+import click
+
 from touche_rad.cli.console import terminal_width
 
 
@@ -51,8 +53,15 @@ def render_table(
     return [f"{indent}{line.rstrip()}" for line in printed.get().splitlines()]
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """Return the lines of a text; words such as paths and addresses are never cut."""
-    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False) or [
-        ""
-    ]
+def print_text(text: str, first: str = "", rest: str = "", *, limit: int = 120) -> None:
+    """Print a wrapped text; its first line begins with `first`, the others with `rest`.
+
+    Words such as paths and addresses are never cut.
+    """
+    lines = textwrap.wrap(
+        text,
+        max(terminal_width(limit) - len(rest), 1),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
+    click.echo("\n".join([first + lines[0], *(rest + line for line in lines[1:])]))

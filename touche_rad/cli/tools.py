@@ -12,8 +12,8 @@ import click
 
 from touche_rad.cli import complete, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say, terminal_width
-from touche_rad.cli.tables import wrap
+from touche_rad.cli.console import say
+from touche_rad.cli.tables import print_text
 from touche_rad.errors import OptionError, nearest
 from touche_rad.text import printable
 
@@ -46,10 +46,9 @@ def list_command(options: ListOptions) -> None:
         names = {plugin.name for plugin in plugins}
         plugins = [plugin for plugin in plugins if plugin.name == name]
         if not plugins:
-            known = [*names, *(listing.plural_of(kind)[0] for kind in KINDS)]
-            hint = nearest(str(name), known)
-            if not hint.startswith(" (did"):
-                hint = " (touche-rad list shows all)"
+            names |= {listing.plural_of(kind)[0] for kind in KINDS}
+            hint = nearest(str(name), names)
+            hint = hint if "did you mean" in hint else " (touche-rad list shows all)"
             raise OptionError(f"there is no plugin {name!r}{hint}")
     rows = [listing.describe(plugin, detailed=detailed) for plugin in plugins]
     if options.as_json:
@@ -111,15 +110,13 @@ def doctor_command(options: DoctorOptions) -> int:
     if options.as_json:
         click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
     else:
-        width = terminal_width()
         for check in _grouped(checks):
             mark = "ok" if check["ok"] else "optional" if check["optional"] else "missing"
             colour = {"ok": "green", "missing": "red"}.get(mark)
-            click.secho(mark.ljust(9), fg=colour, nl=False)
-            lines = wrap(printable(f"{check['what']}: {check['found']}"), width - 9)
+            first, rest = click.style(mark.ljust(9), fg=colour), " " * 9
+            print_text(printable(f"{check['what']}: {check['found']}"), first, rest)
             if mark == "missing":
-                lines += wrap(printable(f"fix: {check['fix']}"), width - 9)
-            click.echo(("\n" + " " * 9).join(lines))
+                print_text(printable(f"fix: {check['fix']}"), rest, rest)
     return 0 if all(check["ok"] or check["optional"] for check in checks) else 1
 
 

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from touche_rad.errors import ToucheRadError, UserError, WorkError
 
 if TYPE_CHECKING:
     from touche_rad.cli.options import PluginSpec
-    from touche_rad.score.validation import Validation
+    from touche_rad.plugins import Kind
     from touche_rad.tira.submission import Software
 
 LIMIT: Final = 300
@@ -76,16 +76,16 @@ class Step:
     """How to mend a failed step."""
 
 
-Do = Callable[[], str]
-
-
 class Trial:
     """Tries a debater and a judge on a collection, one step after the other."""
 
     def __init__(self, options: SubmitOptions, collection: Path) -> None:
         """Prepare the trial; nothing is read or written yet."""
         self.options, self.collection = options, collection
-        self.debater, self.judge = options.debater, options.judge
+        self.specs: dict[Kind, PluginSpec | None] = {
+            "debater": options.debater,
+            "judge": options.judge,
+        }
         # The folder with tira.yml and the Dockerfile.
         self.repository = options.file.parent
         self.folder = options.output
@@ -101,51 +101,35 @@ class Trial:
         """Yield each step when it is done; the first failed step is the last one."""
         for name, do, fix in self._plan():
             try:
-                found = do()
-            except click.ClickException as error:
-                yield Step(name, False, error.format_message(), fix)
-                return
-            except (ToucheRadError, OSError) as error:
+                result = do()
+            except (click.ClickException, ToucheRadError, OSError) as error:
                 yield Step(name, False, " ".join(str(error).split()), fix)
                 return
-            if found:
-                yield Step(name, True, found)
+            if result:
+                yield Step(name, True, result)
 
-    def _plan(self) -> Iterator[tuple[str, Do, str]]:
-        yield (
-            "collection",
-            self._read_collection,
-            "give a file of arguments: JSON Lines with `id` and `text`",
-        )
-        for kind, spec in (("debater", self.debater), ("judge", self.judge)):
+    def _plan(self) -> Iterator[tuple[str, Callable[[], str], str]]:
+        """Yield the name of each step, what it does, and how to mend it."""
+        fix = "give a file of arguments: JSON Lines with `id` and `text`"
+        yield "collection", self._read_collection, fix
+        for kind, spec in self.specs.items():
             if spec is not None:
                 fix = f"touche-rad list {spec.name} shows what it needs and its options"
                 yield kind, partial(self._find_plugin, kind, spec), fix
-        yield ("model", self._ask_model, "start the server, or name another one with -m URL#MODEL")
-        yield (
-            "index",
-            self._build_index,
-            f"remove {self.folder} and try again, or choose another folder with -o",
-        )
-        fix = "touche-rad doctor checks the plugin, the index and the model"
-        yield "play", self._play, fix
-        yield (
-            "answers",
-            partial(self._check, self.simulations, self.claims),
-            f"touche-rad check {self.simulations} -i {self.index} --all",
-        )
-        if self.judge is not None:
-            yield "judge", self._judge, fix
-            yield (
-                "verdicts",
-                partial(self._check, self.evaluations, self.simulations),
-                f"touche-rad check {self.evaluations} --all",
-            )
-        yield (
-            "entry",
-            self._describe,
-            "hand in with -m URL#MODEL, -m vllm:MODEL, or without a model",
-        )
+        fix = "start the server, or name another one with -m URL#MODEL"
+        yield "model", self._ask_model, fix
+        fix = f"remove {self.folder} and try again, or choose another folder with -o"
+        yield "index", self._build_index, fix
+        play = "touche-rad doctor checks the plugin, the index and the model"
+        yield "play", self._play, play
+        fix = f"touche-rad check {self.simulations} -i {self.index} --all"
+        yield "answers", partial(self._check, self.simulations, self.claims), fix
+        if self.options.judge is not None:
+            yield "judge", self._judge, play
+            fix = f"touche-rad check {self.evaluations} --all"
+            yield "verdicts", partial(self._check, self.evaluations, self.simulations), fix
+        fix = "hand in with -m URL#MODEL, -m vllm:MODEL, or without a model"
+        yield "entry", self._describe, fix
         if self.options.build:
             fix = "start docker, or install podman or buildah; see build.log"
             yield "image", self._build_image, fix
@@ -161,7 +145,7 @@ class Trial:
         count = sum(1 for _ in files.read_arguments(self.collection))
         return f"{self.collection}: {count:,} arguments"
 
-    def _find_plugin(self, kind: Any, spec: PluginSpec) -> str:
+    def _find_plugin(self, kind: Kind, spec: PluginSpec) -> str:
         selected = prepare.select(kind, spec)
         named = prepare.names_model(self.options)
         missing = selected.plugin.missing(index=True, model=named)
@@ -170,11 +154,7 @@ class Trial:
         return f"{selected.tag}: installed, and its options are valid"
 
     def _uses_model(self) -> bool:
-        plugins = []
-        if self.debater is not None:
-            plugins.append(prepare.select("debater", self.debater).plugin)
-        if self.judge is not None:
-            plugins.append(prepare.select("judge", self.judge).plugin)
+        plugins = [prepare.select(kind, one).plugin for kind, one in self.specs.items() if one]
         return prepare.names_model(self.options) and any(one.uses_model for one in plugins)
 
     def _ask_model(self) -> str:
@@ -220,17 +200,8 @@ class Trial:
         claims = list(islice(files.read_claims(source), self.options.first))
         with files.atomic_write(self.claims) as stream:
             stream.write(files.claims_text(claims))
-        seconds = self._call(
-            "simulate",
-            self.claims,
-            self.simulations,
-            "-d",
-            self.debater or "grounded",
-            "--turns",
-            self.options.turns,
-            "-i",
-            self.index,
-        )
+        more = ("-d", self.options.debater or "grounded", "--turns", self.options.turns)
+        seconds = self._call("simulate", self.claims, self.simulations, *more)
         turns = len(claims) * self.options.turns
         pace = seconds / turns
         if pace > LIMIT:
@@ -239,9 +210,7 @@ class Trial:
         return f"{text}: {pace:.2f} s per turn (the organisers' client waits {LIMIT} s)"
 
     def _judge(self) -> str:
-        seconds = self._call(
-            "judge", self.simulations, self.evaluations, "-j", self.judge, "-i", self.index
-        )
+        seconds = self._call("judge", self.simulations, self.evaluations, "-j", self.options.judge)
         turns = sum(
             len(json.loads(line)["userTurnsEvaluations"])
             for line in self.evaluations.open(encoding="utf-8")
@@ -251,13 +220,13 @@ class Trial:
     def _call(self, verb: str, source: Path, out: Path, *words: Any) -> float:
         """Run a command with one debate at a time, and return its seconds."""
         from touche_rad.cli import touche_rad
+        from touche_rad.files.outputs import read_status
 
         for old in out.parent.glob(f"{out.name}*"):
             old.unlink()
-        from touche_rad.files.outputs import read_status
-
-        line = [verb, str(source), "-o", str(out), *map(str, words), "--workers", "1", "--quiet"]
-        if self.model and (verb == "judge" or self.debater is not None):
+        words = (verb, source, "-o", out, *words, "-i", self.index, "--workers", 1, "--quiet")
+        line = [str(word) for word in words]
+        if self.model and (verb == "judge" or self.options.debater is not None):
             line += ["-m", self.model]
         begun = time.monotonic()
         code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
@@ -266,6 +235,7 @@ class Trial:
         return float(read_status(out).get("seconds") or time.monotonic() - begun)
 
     def _check(self, run: Path, source: Path) -> str:
+        from touche_rad.files.outputs import read_status
         from touche_rad.plugins import open_index
         from touche_rad.score.validation import check
 
@@ -276,8 +246,13 @@ class Trial:
             raise WorkError(f"{len(faults)} faults; the first: {faults[0].message}")
         others = [reason for reason in made.unfit if reason != "demo index"]
         if others:
-            raise WorkError(f"{others[0]}{_why(run)}")
-        return f"{run}: valid{_warnings(made)}"
+            examples = (read_status(run).get("examples") or {}).items()
+            first = [f": {kind}: {few[0]}" for kind, few in examples if few][:1]
+            raise WorkError("".join([others[0], *first]))
+        warnings = "; ".join(
+            f"{group[0].kind}: {len(group)}" for group in made.groups if group[0].level == "warning"
+        )
+        return f"{run}: valid{warnings and f' ({warnings})'}"
 
     def _describe(self) -> str:
         """Make the entries that hand in the plugins."""
@@ -287,20 +262,19 @@ class Trial:
         if self.model.startswith(_LOCAL):
             raise UserError(f"-m {self.model}: this model exists on this machine only")
         model = self.model or ("environment" if self._uses_model() else "")
-        name = self.options.save or ""
-        if self.debater is not None:
-            one = describe(1, str(self.debater), model=model, official=self.options.official)
-            self.entries[name or self.debater.name] = self._with_collection(one)
-        if self.judge is not None:
-            one = describe(2, str(self.judge), model=model, official=self.options.official)
-            if "index" in find("judge", self.judge.name).needs:
+        options, name = self.options, self.options.save or ""
+        if options.debater is not None:
+            one = describe(1, str(options.debater), model=model, official=options.official)
+            self.entries[name or options.debater.name] = self._with_collection(one)
+        if options.judge is not None:
+            one = describe(2, str(options.judge), model=model, official=options.official)
+            if "index" in find("judge", options.judge.name).needs:
                 one = self._with_collection(one)
-            both = f"{name}-judge" if self.debater is not None else name
-            self.entries[both if name else f"judge-{self.judge.name}"] = one
+            both = f"{name}-judge" if options.debater is not None else name
+            self.entries[both if name else f"judge-{options.judge.name}"] = one
         users = {one.user for one in self.entries.values()} - {None}
-        whose = {"own": "own user", "official": "official user"}
-        said = ", ".join(whose[str(user)] for user in users)
-        return "; ".join(self.entries) + (f" ({said})" if said else "")
+        whose = ", ".join(f"{user} user" for user in users)
+        return "; ".join(self.entries) + (f" ({whose})" if whose else "")
 
     def _with_collection(self, one: Software) -> Software:
         return one if self.demo else one.with_collection(self.collection.name)
@@ -342,12 +316,8 @@ class Trial:
             names.append(tag)
         return f"{', '.join(names)} built with {engine}"
 
-    def next_commands(self, client: Callable[[str, Software], str]) -> list[str]:
-        """Return what to run next.
-
-        Args:
-            client: Returns the command line of TIRA's client for an entry.
-        """
+    def next_commands(self, client: Callable[[str, Software], list[str]]) -> list[str]:
+        """Return what to run next; `client` returns the words of TIRA's client for an entry."""
         lines = [shlex.join(words) for words in self.copy_commands()]
         if self.options.save:
             lines.append(shlex.join(["git", "commit", "-m", "Submission", str(self.options.file)]))
@@ -359,39 +329,19 @@ class Trial:
             lines.append(f"export {values}")
         if shutil.which("tira-cli") is None:
             lines += ["pip install tira", "tira-cli login --token TOKEN"]
-        return lines + [client(name, one) for name, one in self.entries.items()]
+        return lines + [shlex.join(client(name, one)) for name, one in self.entries.items()]
 
 
 def _find_engine() -> str:
     """Return the first container engine that works: a client without its server does not."""
-    broken = {}
+    broken = []
     for engine in filter(shutil.which, ENGINES):
-        info = subprocess.run(
-            [engine, "info"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=60,
-        )
+        words = [engine, "info"]
+        info = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=60)
         if info.returncode == 0:
             return engine
-        broken[engine] = (info.stderr.strip().splitlines() or [f"exit code {info.returncode}"])[-1]
+        reason = (info.stderr.strip().splitlines() or [f"exit code {info.returncode}"])[-1]
+        broken.append(f"{engine} info: {reason}")
     if broken:
-        raise WorkError("; ".join(f"{engine} info: {what}" for engine, what in broken.items()))
+        raise WorkError("; ".join(broken))
     raise UserError(f"there is none of {', '.join(ENGINES)} here")
-
-
-def _why(run: Path) -> str:
-    """Return the first reason why answers were replaced."""
-    from touche_rad.files.outputs import read_status
-
-    examples: Sequence[Any] = [
-        f"{kind}: {few[0]}" for kind, few in (read_status(run).get("examples") or {}).items() if few
-    ]
-    return f": {examples[0]}" if examples else ""
-
-
-def _warnings(result: Validation) -> str:
-    kinds = [group for group in result.groups if group[0].level == "warning"]
-    return f" ({'; '.join(f'{group[0].kind}: {len(group)}' for group in kinds)})" if kinds else ""

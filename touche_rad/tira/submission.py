@@ -128,10 +128,6 @@ class Submission(_Strict):
             words += ["--cache-behaviour", "deterministic"]
         return words if upload else [*words, "--dry-run"]
 
-    def command_line(self, name: str, **how: str | bool | None) -> str:
-        """Return the command line, quoted for a shell."""
-        return shlex.join(self.words(name, **how))  # type: ignore[arg-type]
-
 
 def load(path: Path) -> Submission:
     """Read tira.yml.
