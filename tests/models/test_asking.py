@@ -54,7 +54,7 @@ def _with_model(server: Scripted, work: Callable[[Model], Awaitable[T]], **setti
 
 
 def _ask(server: Scripted, *, deadline: float = 20.0, **settings: Any) -> Fine:
-    return _with_model(server, lambda model: model.ask(ASKED, Fine, deadline=deadline), **settings)
+    return _with_model(server, lambda model: model.ask(ASKED, Fine), deadline=deadline, **settings)
 
 
 def _asks(model: Model, count: int) -> list[Callable[[], Awaitable[Fine]]]:

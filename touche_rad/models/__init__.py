@@ -1,8 +1,8 @@
 """Ask a language model: `Model.ask(prompt, schema)` returns a valid object."""
 
 from touche_rad.models.errors import ModelError
-from touche_rad.models.model import Model
-from touche_rad.models.prompts import Message, Prompt, ask_in_parts, drop_oldest
+from touche_rad.models.model import Model, ask_in_parts
+from touche_rad.models.prompts import Message, Prompt, drop_oldest
 
 __all__ = [
     "Message",

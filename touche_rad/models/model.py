@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
@@ -22,7 +23,7 @@ from touche_rad.errors import OptionError, UserError
 from touche_rad.models.cache import VERSION, Cache, Row
 from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, parse_address
 from touche_rad.models.endpoints import Endpoints
-from touche_rad.models.errors import ModelError, PromptTooLong
+from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import (
     LIKELY,
     Chances,
@@ -34,7 +35,7 @@ from touche_rad.models.output import (
     one_of,
     parse_object,
 )
-from touche_rad.models.prompts import Message, all_of
+from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Sender
 from touche_rad.models.usage import Call, Trace, Usage
 
@@ -49,7 +50,7 @@ class Settings:
 
 
 def open_backend(
-    given: str | None,
+    text: str | None,
     *,
     vllm: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -57,7 +58,7 @@ def open_backend(
     log_file: Path | None = None,
 ) -> Address | Backend:
     """Return the address or backend that `-m` names, without starting anything."""
-    kind, _, name = (given or "").partition(":")
+    kind, _, name = (text or "").partition(":")
     if vllm and kind != "vllm":
         raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
     if kind == "vllm":
@@ -72,30 +73,30 @@ def open_backend(
         from touche_rad.models.scripted import Scripted
 
         return Scripted(Path(name))
-    return _server(given)
+    return _server(text or "")
 
 
-def _server(given: str | None) -> Address | Backend:
+def _server(text: str) -> Address | Backend:
     """Return one address, or several servers with the same model.
 
     The model's name may follow the last address only, or each of them.
     """
-    parts = [one.strip() for one in (given or "").split(",")]
+    parts = [part.strip() for part in text.split(",")]
     if len(parts) == 1 and not parts[0].partition("#")[0]:
         parts = [f"{url.strip()}{parts[0]}" for url in os.environ.get(URL, "").split(",")]
     if len(parts) == 1:
         return parse_address(parts[0])
-    if not all(one.partition("#")[0] for one in parts):
+    if not all(part.partition("#")[0] for part in parts):
         raise UserError("-m: expected addresses separated by single commas")
     last = parts[-1].partition("#")[2]
-    found = [parse_address(one if "#" in one else f"{one}#{last}") for one in parts]
-    models = dict.fromkeys(address.model for address in found)
+    addresses = [parse_address(part if "#" in part else f"{part}#{last}") for part in parts]
+    models = dict.fromkeys(address.model for address in addresses)
     if len(models) > 1:
         raise UserError(
             f"-m: all addresses must have the same model, got {' and '.join(models)}; "
             "pass -m URL1,URL2#MODEL"
         )
-    return Endpoints([Endpoint(address) for address in dict.fromkeys(found)])  # each address once
+    return Endpoints([Endpoint(address) for address in dict.fromkeys(addresses)])
 
 
 T = TypeVar("T")
@@ -139,18 +140,15 @@ class Model:
             shared: Whether others use the backend too, so that `close` leaves it open.
         """
         self.backend: Backend | None
-        if isinstance(at, Address):
-            self.backend = Endpoint(at) if at.real else None
-        else:
-            self.backend = at
+        self.backend = (Endpoint(at) if at.real else None) if isinstance(at, Address) else at
         self.name = at.model
         self.settings = settings or Settings()
         self._deadline = deadline
         self._shared = shared
         self._sender = Sender(self.backend, usage or Usage(), Trace(trace), at_once)
         self._cache = Cache(cache, behind=behind) if cache is not None else None
-        self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]]
-        self._asked = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]]
+        self._locks = WeakKeyDictionary()
         self._format = JsonFormat(self.name)
         self.warnings = self.backend.warnings if isinstance(self.backend, Endpoints) else []
         """What a user must know about the endpoints."""
@@ -160,16 +158,11 @@ class Model:
         if self._sender.trace.path is not None:
             self._sender.trace.path.unlink(missing_ok=True)
 
-    def with_settings(self, **changed: Any) -> Model:
+    def with_settings(self, **changes: Any) -> Model:
         """Return the same model with other settings; backend, cache and budget are shared."""
         other = copy.copy(self)
-        other.settings = replace(self.settings, **changed)
+        other.settings = replace(self.settings, **changes)
         return other
-
-    @property
-    def place(self) -> str:
-        """Where the model is, to show to a user."""
-        return self._sender.place
 
     @property
     def usage(self) -> Usage:
@@ -224,9 +217,9 @@ class Model:
         """
         if self.backend is None or self._sender.health.error is None:
             return
-        asked = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
+        probe = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
         try:
-            await self.backend.complete(asked, _PROBE)
+            await self.backend.complete(probe, _PROBE)
         except ModelError as error:
             if error.is_down:
                 raise
@@ -243,7 +236,6 @@ class Model:
         schema: type[S],
         *,
         step: str = "ask",
-        deadline: float | None = None,
         shorten: Shorten | None = None,
         max_tokens: int | None = None,
     ) -> S:
@@ -253,7 +245,6 @@ class Model:
             messages: The prompt.
             schema: Schema of the answer.
             step: Name of the call in costs and traces.
-            deadline: Time limit in seconds; by default the model's.
             shorten: Shortens a prompt that is too long for the model.
             max_tokens: Token limit of the answer if this step needs more than the setting.
 
@@ -261,13 +252,7 @@ class Model:
             ModelError: There is no valid answer; the class says why.
         """
         value, _ = await self.ask_scored(
-            messages,
-            schema,
-            (),
-            step=step,
-            deadline=deadline,
-            shorten=shorten,
-            max_tokens=max_tokens,
+            messages, schema, (), step=step, shorten=shorten, max_tokens=max_tokens
         )
         return value
 
@@ -278,7 +263,6 @@ class Model:
         choices: Sequence[str] = ("yes", "no"),
         *,
         step: str = "ask",
-        deadline: float | None = None,
         shorten: Shorten | None = None,
         max_tokens: int | None = None,
     ) -> tuple[S, Chances]:
@@ -286,10 +270,10 @@ class Model:
 
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
-        call = Call.now(step, deadline or self._deadline)
+        call = Call.now(step, self._deadline)
         limit = max(max_tokens or 0, self.settings.max_tokens)
-        asked = self.with_settings(max_tokens=limit)
-        work = asked._object(call, list(messages), schema, shorten, tuple(choices))
+        model = self.with_settings(max_tokens=limit)
+        work = model._object(call, list(messages), schema, shorten, tuple(choices))
         return await self._counted(call, work)
 
     async def ask_choice(
@@ -298,7 +282,6 @@ class Model:
         choices: Sequence[str],
         *,
         step: str = "choice",
-        deadline: float | None = None,
         shorten: Shorten | None = None,
     ) -> dict[str, float]:
         """Return the probability of each choice, from the log probabilities of the first token.
@@ -306,17 +289,30 @@ class Model:
         Without log probabilities the answer has probability 1 and the others 0. The model gets one
         chance to correct an answer that is none of the choices.
         """
-        call = Call.now(step, deadline or self._deadline)
+        call = Call.now(step, self._deadline)
         work = self._choice(call, list(messages), shorten, tuple(choices))
         return await self._counted(call, work)
 
+    @staticmethod
     async def ask_all(
-        self,
-        asked: Sequence[Callable[[], Awaitable[T]]],
+        calls: Sequence[Callable[[], Awaitable[T]]],
         report: Callable[[int, int], None] | None = None,
     ) -> list[T | ModelError]:
         """Make calls in parallel; a failed call gives its exception as its result."""
-        return await all_of(asked, report)
+        results: dict[int, T | ModelError] = {}
+
+        async def one(place: int) -> None:
+            try:
+                results[place] = await calls[place]()
+            except ModelError as error:
+                results[place] = error
+            if report is not None:
+                report(len(results), len(calls))
+
+        async with anyio.create_task_group() as group:
+            for place in range(len(calls)):
+                group.start_soon(one, place)
+        return [results[place] for place in range(len(calls))]
 
     async def _counted(self, call: Call, work: Awaitable[T]) -> T:
         begun, use = time.monotonic(), call.context.model_use
@@ -414,20 +410,21 @@ class Model:
         if self._cache is None:
             yield
             return
-        asked = self._asked.setdefault(asyncio.get_running_loop(), {})
-        lock = asked.setdefault(key, anyio.Lock())
+        locks = self._locks.setdefault(asyncio.get_running_loop(), {})
+        lock = locks.setdefault(key, anyio.Lock())
         try:
             async with lock:
                 yield
         finally:
             if not lock.locked() and not lock.statistics().tasks_waiting:
-                asked.pop(key, None)
+                locks.pop(key, None)
 
     def _note_scores(self, scored: bool) -> None:
         """Warn once if a server gives no log probabilities."""
-        server = isinstance(self.backend, Endpoint | Endpoints)
-        line = f"{self.place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
-        if server and not scored and line not in self.warnings:
+        if scored or not isinstance(self.backend, Endpoint | Endpoints):
+            return
+        line = f"{self.backend.place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
+        if line not in self.warnings:
             self.warnings.append(line)
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
@@ -440,6 +437,35 @@ class Model:
 
 def _key(body: dict[str, Any], name: str, schema: Any) -> str:
     """Return the key of a request: a hash of all that decides its answer, in a fixed order."""
-    asked = [VERSION, {"body": body, "name": name, "schema": schema}]
-    canonical = json.dumps(asked, sort_keys=True, ensure_ascii=True)
+    request = [VERSION, {"body": body, "name": name, "schema": schema}]
+    canonical = json.dumps(request, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+Item = TypeVar("Item")
+
+
+async def ask_in_parts(
+    items: Sequence[Item],
+    size: int,
+    ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]],
+    failed: Callable[[Item, str], T],
+) -> list[T]:
+    """Ask about all items, `size` in a call, and return one result per item.
+
+    A part whose prompt or answer does not fit is asked again in halves, down to single items: n
+    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
+    """
+
+    async def whole_or_halves(part: Sequence[Item]) -> list[T]:
+        try:
+            return list(await ask(part))
+        except ModelError as error:
+            if len(part) == 1 or not isinstance(error, Truncated | PromptTooLong | InvalidAnswer):
+                return [failed(item, str(error)) for item in part]
+        half = len(part) // 2
+        return [*await whole_or_halves(part[:half]), *await whole_or_halves(part[half:])]
+
+    parts = [items[at : at + size] for at in range(0, len(items), size)]
+    results = await Model.ask_all([partial(whole_or_halves, part) for part in parts])
+    return [one for part in results if not isinstance(part, ModelError) for one in part]

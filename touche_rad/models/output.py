@@ -6,8 +6,9 @@ import bisect
 import functools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -37,9 +38,6 @@ def numbers_to(highest: int) -> Any:
     return list[Annotated[int, Field(json_schema_extra=limits)]]
 
 
-_NUMBERS: Final = {"integer", "number"}
-_LOWEST: Final = ("minimum", "exclusiveMinimum")
-_HIGHEST: Final = ("maximum", "exclusiveMaximum")
 _LIMIT: Final = 999_999
 """Larger than every number that a prompt asks for."""
 
@@ -56,8 +54,7 @@ def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
     Each number has a minimum and a maximum. Each object requires all its keys and allows no others,
     because servers with strict schemas accept nothing else.
     """
-    bounded: dict[str, Any] = _strict(_schema_of(schema))
-    return bounded
+    return dict(_strict(_schema_of(schema)))
 
 
 def _strict(part: Any) -> Any:
@@ -70,11 +67,10 @@ def _strict(part: Any) -> Any:
         whole["properties"] = {key: _strict(item) for key, item in part["properties"].items()}
         whole["required"] = list(part["properties"])
         whole["additionalProperties"] = False
-    kind = whole.get("type")
-    if isinstance(kind, str) and kind in _NUMBERS:
-        if not any(name in whole for name in _LOWEST):
+    if whole.get("type") in ("integer", "number"):
+        if not {"minimum", "exclusiveMinimum"} & whole.keys():
             whole["minimum"] = -_LIMIT
-        if not any(name in whole for name in _HIGHEST):
+        if not {"maximum", "exclusiveMaximum"} & whole.keys():
             whole["maximum"] = _LIMIT
     return whole
 
@@ -102,9 +98,9 @@ def parse_object(text: str, schema: type[S]) -> S:
     Raises:
         NoObject: There is none; the message says what was wrong.
     """
-    said = _THOUGHT.sub("", text[:_LONGEST]).strip()
+    answer = _THOUGHT.sub("", text[:_LONGEST]).strip()
     problem = "no JSON object was found"
-    for piece in _pieces(said):
+    for piece in _pieces(answer):
         try:
             value = load_json(piece, parse_constant=_no_constant)
         except ValueError as error:
@@ -116,9 +112,12 @@ def parse_object(text: str, schema: type[S]) -> S:
         try:
             return _validated(value, schema)
         except ValidationError as error:
-            problem = describe_errors(error)
-    lines = {match["key"]: match["value"] for match in _KEY_AND_VALUE.finditer(said)}
-    if lines and "{" not in said:
+            problem = "; ".join(
+                f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
+                for one in error.errors()[:8]
+            )
+    lines = {match["key"]: match["value"] for match in _KEY_AND_VALUE.finditer(answer)}
+    if lines and "{" not in answer:
         with suppress(ValidationError):
             return _validated(lines, schema)
     raise NoObject(problem)
@@ -142,21 +141,13 @@ def _validated(value: Any, schema: type[S]) -> S:
     return schema.model_validate(forgiving(value, form))
 
 
-def describe_errors(error: ValidationError) -> str:
-    """Describe the errors of a validation, field by field."""
-    return "; ".join(
-        f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
-        for one in error.errors()[:8]
-    )
-
-
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not valid JSON")
 
 
 def _pieces(text: str) -> Iterator[str]:
     yield text
-    yield from (found.strip() for found in _FENCE.findall(text))
+    yield from (fenced.strip() for fenced in _FENCE.findall(text))
     yield from _objects(text)
 
 
@@ -179,11 +170,9 @@ def _objects(text: str) -> Iterator[str]:
 
 
 def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | None:
-    """Return the probability of each choice from the first token, or None if it is unknown.
+    """Return the probability of each choice by the first token's `top_logprobs`; None: unknown.
 
-    Args:
-        tops: The protocol's `top_logprobs` of the first token.
-        choices: The possible answers; no choice may begin like another.
+    No choice may begin like another.
     """
     weight = dict.fromkeys(choices, 0.0)
     for one in tops if isinstance(tops, list) else ():
@@ -213,16 +202,16 @@ def chances(reply: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
         text += str(one.get("token", "")) if isinstance(one, dict) else ""
     either = "|".join(map(re.escape, choices))
     value = re.compile(rf'"(\w+)"\s*:\s*(")(?:{either})"')
-    found = []
+    by_field = []
     for match in value.finditer(text):
         quote = match.start(2)
         place = bisect.bisect_right(starts, quote + 1) - 1
         for at in {place, bisect.bisect_right(starts, quote) - 1}:
             likely = probabilities(tokens[at].get("top_logprobs"), choices)
             if likely is not None:
-                found.append((match.group(1), likely))
+                by_field.append((match.group(1), likely))
                 break
-    return tuple(found)
+    return tuple(by_field)
 
 
 _BLANKS: Final = 20
@@ -245,14 +234,14 @@ def answer_text(reply: Mapping[str, Any], model: str) -> str:
     """Return the text of the answer; raise an error if it is missing or cut off."""
     first = _first(reply, model)
     message = first.get("message")
-    said = message.get("content") if isinstance(message, dict) else None
+    text = message.get("content") if isinstance(message, dict) else None
     if first.get("finish_reason") == "length":
         cut = Truncated(f"{model}: the answer was cut off; raise -O model.max_tokens")
-        cut.blank = isinstance(said, str) and len(said) - len(said.rstrip()) >= _BLANKS
+        cut.blank = isinstance(text, str) and len(text) - len(text.rstrip()) >= _BLANKS
         raise cut
-    if not isinstance(said, str) or not said.strip():
+    if not isinstance(text, str) or not text.strip():
         raise EmptyReply(f"{model}: the reply has no text")
-    return said
+    return text
 
 
 def is_scored(reply: Mapping[str, Any]) -> bool:
@@ -308,42 +297,37 @@ class JsonFormat:
         Raises:
             InvalidAnswer: The second answer does not fit the schema either.
         """
-        again = False
-        while True:
-            reply = await self._said(sender, call, body, schema, choices)
-            said = answer_text(reply, self._model)
-            try:
-                parse_object(said, schema)
-            except NoObject as error:
-                if again:
-                    raise InvalidAnswer(
-                        f"{self._model}: the answer does not fit {schema.__name__}: {error}"
-                    ) from None
-                how = "Answer again with nothing but the corrected JSON object"
-                body, again = _sent_back(call, body, said, error, how), True
-            else:
-                return reply
 
-    async def _said(
+        def read(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+            parse_object(answer_text(reply, self._model), schema)
+            return reply
+
+        send = partial(self._send, sender, call, schema, choices)
+        how = "Answer again with nothing but the corrected JSON object"
+        try:
+            return await _corrected(call, body, send, read, how)
+        except NoObject as error:
+            raise InvalidAnswer(
+                f"{self._model}: the answer does not fit {schema.__name__}: {error}"
+            ) from None
+
+    async def _send(
         self,
         sender: Sender,
         call: Call,
-        body: Mapping[str, Any],
         schema: type[BaseModel],
         choices: Sequence[str],
+        body: Mapping[str, Any],
     ) -> Mapping[str, Any]:
+        """Send a request in the strictest format that works; return a reply with a text."""
         freely = False
         while True:
             mode = "text" if freely else _MODES[self._mode]
-            wanted = {**body, **_format(mode, schema)}
-            bodies = [{**wanted, **LIKELY}, wanted] if choices else [wanted]
+            request = {**body, **_format(mode, schema)}
+            bodies = [{**request, **LIKELY}, request] if choices else [request]
+            check, kind = partial(answer_text, model=self._model), "scored" if choices else "object"
             try:
-                return await sender.first_accepted(
-                    call,
-                    bodies,
-                    lambda reply: answer_text(reply, self._model),
-                    "scored" if choices else "object",
-                )
+                return await sender.first_accepted(call, bodies, check, kind)
             except BadRequest as error:
                 if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
                     raise
@@ -362,39 +346,53 @@ async def one_of(
     Without log probabilities the answer has probability 1. The second value is whether the server
     gave log probabilities. One token is enough with them; otherwise a few are asked for.
     """
-    held = {"structured_outputs": {"choice": list(choices)}}
+    limits = {"structured_outputs": {"choice": list(choices)}, "max_tokens": 1}
 
     def check(reply: Mapping[str, Any]) -> None:
         is_choice = _choice_text(reply) in map(bare, choices)
         if _first_token(reply, choices) is None and not is_choice:
             answer_text(reply, str(body["model"]))
 
-    again = False
-    while True:
-        bodies = [{**body, **LIKELY, **held, "max_tokens": 1}, {**body, **LIKELY}, body]
-        reply = await sender.first_accepted(call, bodies, check, "choice")
-        likely, said = _first_token(reply, choices), _choice_text(reply)
+    async def send(body: Mapping[str, Any]) -> Mapping[str, Any]:
+        bodies = [{**body, **LIKELY, **limits}, {**body, **LIKELY}, body]
+        return await sender.first_accepted(call, bodies, check, "choice")
+
+    def read(reply: Mapping[str, Any]) -> tuple[dict[str, float], bool]:
+        likely, text = _first_token(reply, choices), _choice_text(reply)
         if likely is not None:
             return likely, is_scored(reply)
-        fitting = [choice for choice in choices if said.startswith(bare(choice))]
-        if len(fitting) == 1:
-            return {choice: float(choice == fitting[0]) for choice in choices}, is_scored(reply)
-        problem = InvalidAnswer(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
-        if again:
-            raise problem
-        how = f"Answer with one word: {' or '.join(choices)}"
-        text = answer_text(reply, str(body["model"]))
-        body, again = _sent_back(call, body, text, problem, how), True
+        fitting = [choice for choice in choices if text.startswith(bare(choice))]
+        if len(fitting) != 1:
+            raise NoObject(f"the answer is none of {', '.join(choices)}: {text[:80]!r}")
+        return {choice: float(choice == fitting[0]) for choice in choices}, is_scored(reply)
+
+    how = f"Answer with one word: {' or '.join(choices)}"
+    try:
+        return await _corrected(call, body, send, read, how)
+    except NoObject as error:
+        raise InvalidAnswer(str(error)) from None
 
 
-def _sent_back(
-    call: Call, body: Mapping[str, Any], said: str, problem: Exception, how: str
-) -> Mapping[str, Any]:
-    """Return a request for another answer, which says what was wrong with the first one."""
+T = TypeVar("T")
+
+
+async def _corrected(
+    call: Call,
+    body: Mapping[str, Any],
+    send: Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
+    read: Callable[[Mapping[str, Any]], T],
+    how: str,
+) -> T:
+    """Return what `read` makes of a reply; the model is told once what was wrong with it."""
+    reply = await send(body)
+    try:
+        return read(reply)
+    except NoObject as error:
+        request = Message("user", f"That is not valid: {error}. {how}.")
     call.cost.repairs += 1
-    asked = Message("user", f"That is not valid: {problem}. {how}.")
-    more = [Message("assistant", said).wire(), asked.wire()]
-    return {**body, "messages": [*body["messages"], *more]}
+    more = [Message("assistant", answer_text(reply, str(body["model"]))), request]
+    messages = [*body["messages"], *(message.wire() for message in more)]
+    return read(await send({**body, "messages": messages}))
 
 
 def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:

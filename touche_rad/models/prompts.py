@@ -11,20 +11,16 @@ it inserts a file of the folder `partials`.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
-
-import anyio
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.text import clean, is_negation, words
 
 if TYPE_CHECKING:
@@ -62,10 +58,10 @@ class Prompt:
         folder = current_context().prompts
         if folder is not None and (folder / f"{name}.jinja").is_file():
             return _load(folder / f"{name}.jinja", f"{folder}/{name}")
-        return _load(_folder(package) / f"{name}.jinja", f"{package}/{name}")
+        return _load(Path(str(files(package))) / f"{name}.jinja", f"{package}/{name}")
 
     @classmethod
-    def read(cls, place: Traversable, name: str) -> Prompt:
+    def read(cls, place: Path, name: str) -> Prompt:
         """Read a prompt from a file; raise UserError if it is not usable."""
         import jinja2
 
@@ -112,11 +108,6 @@ class Prompt:
 
 
 @cache
-def _folder(package: str) -> Path:
-    return Path(str(files(package)))
-
-
-@cache
 def _load(place: Path, name: str) -> Prompt:
     return Prompt.read(place, name)
 
@@ -155,62 +146,6 @@ def drop_oldest(
         return prompt.messages(**{**values, name: left})
 
     return shorter
-
-
-T = TypeVar("T")
-
-
-async def all_of(
-    asked: Sequence[Callable[[], Awaitable[T]]],
-    report: Callable[[int, int], None] | None = None,
-) -> list[T | ModelError]:
-    """Make all calls in parallel; a failed call gives its exception as its result."""
-    found: list[T | ModelError | None] = [None] * len(asked)
-    done = 0
-
-    async def one(place: int) -> None:
-        nonlocal done
-        try:
-            found[place] = await asked[place]()
-        except ModelError as error:
-            found[place] = error
-        done += 1
-        if report is not None:
-            report(done, len(asked))
-
-    async with anyio.create_task_group() as group:
-        for place in range(len(asked)):
-            group.start_soon(one, place)
-    return [one for one in found if one is not None]
-
-
-Item = TypeVar("Item")
-
-
-async def ask_in_parts(
-    items: Sequence[Item],
-    size: int,
-    ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]],
-    failed: Callable[[Item, str], T],
-) -> list[T]:
-    """Ask about all items, `size` in a call, and return one result per item.
-
-    A part whose prompt or answer does not fit is asked again in halves, down to single items: n
-    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
-    """
-
-    async def whole_or_halves(part: Sequence[Item]) -> list[T]:
-        try:
-            return list(await ask(part))
-        except ModelError as error:
-            if len(part) == 1 or not isinstance(error, Truncated | PromptTooLong | InvalidAnswer):
-                return [failed(item, str(error)) for item in part]
-        half = len(part) // 2
-        return [*await whole_or_halves(part[:half]), *await whole_or_halves(part[half:])]
-
-    parts = [items[at : at + size] for at in range(0, len(items), size)]
-    results = await all_of([partial(whole_or_halves, part) for part in parts])
-    return [one for part in results if not isinstance(part, ModelError) for one in part]
 
 
 @cache

@@ -13,15 +13,21 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
-from touche_rad.models.endpoint import NONE, Backend
+from touche_rad.models.endpoint import Backend
 from touche_rad.models.errors import (
     BadRequest,
     ModelError,
     NotCached,
+    PromptTooLong,
     Timeout,
     Truncated,
 )
-from touche_rad.models.usage import Call, Trace, Usage, check_room, cost_of
+from touche_rad.models.usage import Call, Trace, Usage, cost_of
+
+TRIES: Final = 6
+_RETRY_AFTER: Final = 15.0
+"""Seconds after which one call of a server that is down is retried again."""
+FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
 
 
 @dataclass
@@ -46,12 +52,6 @@ class Health:
         return TRIES
 
 
-TRIES: Final = 6
-_RETRY_AFTER: Final = 15.0
-"""Seconds after which one call of a server that is down is retried again."""
-FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
-
-
 @dataclass(frozen=True)
 class Sender:
     """Sends requests to one backend and counts their costs."""
@@ -61,17 +61,12 @@ class Sender:
     trace: Trace
     at_once: int
     """Maximum calls that are open at a time."""
+    health: Health = field(default_factory=Health)
     _places: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.Semaphore] = field(
         default_factory=WeakKeyDictionary
     )
     _accepted: dict[str, int] = field(default_factory=dict)
     """For each kind of request, how many of its bodies the server refused before one."""
-    health: Health = field(default_factory=Health)
-
-    @property
-    def place(self) -> str:
-        """Where the model is, to show to a user."""
-        return self.backend.place if self.backend else NONE
 
     async def first_accepted(
         self,
@@ -82,18 +77,14 @@ class Sender:
     ) -> Mapping[str, Any]:
         """Send the first body that the server accepts; retry retryable errors.
 
-        Args:
-            call: The call that the request belongs to.
-            bodies: The possible requests, the best first.
-            check: Raises a ModelError if the reply is not usable.
-            kind: The next request of this kind begins with the body that was accepted.
+        `bodies` has the best request first. `check` raises a ModelError if the reply is not usable.
+        The next request of this `kind` begins with the body that was accepted.
         """
         wait, tries, most = FIRST_WAIT, 0, self.health.tries()
         at = self._accepted.get(kind, 0)
         while True:
             try:
                 reply = await self._send(call, bodies[at])
-                check_room(reply, bodies[at])
                 check(reply)
             except (BadRequest, Truncated) as error:
                 if isinstance(error, Truncated) and bodies[at]["max_tokens"] > 1:
@@ -119,15 +110,17 @@ class Sender:
         if self.backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
         started = await self.backend.ready()
-        async with self._place(call, started):
+        async with self._place(call, started, self.backend.place):
             if call.left <= 0:
-                raise Timeout(f"{self.place}: no time is left before the deadline")
+                raise Timeout(f"{self.backend.place}: no time is left before the deadline")
             self.usage.reserve()
             call.cost.calls += 1
-            call.report_sent()
+            if call.context.observe is not None:
+                sent = call.cost.calls
+                call.context.observe({"event": "asking", "step": call.step, "sent": sent})
             begun = time.monotonic()
             try:
-                reply = await self._complete(self.backend, body, call.left)
+                reply = await self.backend.complete(body, call.left)
             except ModelError as error:
                 self.trace.write(call, body, None, fault=str(error), begun=begun)
                 raise
@@ -136,19 +129,11 @@ class Sender:
         self.usage.spend(used)
         call.cost.add(used)
         self.trace.write(call, body, reply, begun=begun)
+        _check_room(reply, used.completion_tokens, body)
         return reply
 
-    async def _complete(
-        self, backend: Backend, body: Mapping[str, Any], left: float
-    ) -> Mapping[str, Any]:
-        try:
-            with anyio.fail_after(left):
-                return await backend.complete(body, left)
-        except TimeoutError:
-            raise Timeout(f"{self.place}: no answer before the deadline") from None
-
     @asynccontextmanager
-    async def _place(self, call: Call, started: float) -> AsyncIterator[None]:
+    async def _place(self, call: Call, started: float, where: str) -> AsyncIterator[None]:
         """Wait until one more call may be open.
 
         Without a deadline of the plugin, the call's time limit counts neither this time nor the
@@ -161,10 +146,19 @@ class Sender:
             with anyio.fail_after(None if waits else call.left):
                 await places.acquire()
         except TimeoutError:
-            raise Timeout(f"{self.place}: too many calls; no place before the deadline") from None
+            raise Timeout(f"{where}: too many calls; no place before the deadline") from None
         try:
             if waits:
                 call.end += started + time.monotonic() - begun
             yield
         finally:
             places.release()
+
+
+def _check_room(reply: Mapping[str, Any], written: int, body: Mapping[str, Any]) -> None:
+    """Raise PromptTooLong if the answer was cut off before its own limit."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    is_cut = isinstance(first, dict) and first.get("finish_reason") == "length"
+    if is_cut and 0 < written < body["max_tokens"]:
+        raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")

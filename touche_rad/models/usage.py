@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.calls import CallContext, current_context
-from touche_rad.models.errors import ModelError, OverBudget, PromptTooLong
+from touche_rad.models.errors import ModelError, OverBudget
 from touche_rad.text import redact
 
 
@@ -97,11 +97,6 @@ class Usage:
             self.faults[kind] = self.faults.get(kind, 0) + 1
             self.first_fault = self.first_fault or redact(f"{kind}: {error}")
 
-    @property
-    def used(self) -> bool:
-        """Whether any call was made."""
-        return bool(self.steps)
-
     def record(self) -> Mapping[str, Any]:
         """Return the counts for a run's record."""
         with self._lock:
@@ -150,11 +145,6 @@ class Call:
         """Seconds until the deadline."""
         return self.end - time.monotonic()
 
-    def report_sent(self) -> None:
-        """Report to the observer that this call waits for the model; retries report again."""
-        if self.context.observe is not None:
-            self.context.observe({"event": "asking", "step": self.step, "sent": self.cost.calls})
-
 
 log = logging.getLogger("touche_rad")
 
@@ -202,30 +192,17 @@ class Trace:
                 self._warned = True
 
 
-def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """Raise PromptTooLong if the answer was cut off before its own limit."""
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(first, dict) or first.get("finish_reason") != "length":
-        return
-    written = cost_of(reply).completion_tokens
-    if 0 < written < body["max_tokens"]:
-        raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
-
-
 def cost_of(reply: Mapping[str, Any]) -> Cost:
     """Return the token counts of the reply."""
     usage = reply.get("usage")
     if not isinstance(usage, dict):
         return Cost()
-    cost = Cost(
+    details = usage.get("prompt_tokens_details")
+    return Cost(
         prompt_tokens=_whole(usage.get("prompt_tokens")),
         completion_tokens=_whole(usage.get("completion_tokens")),
+        cached_tokens=_whole(details.get("cached_tokens")) if isinstance(details, dict) else 0,
     )
-    details = usage.get("prompt_tokens_details")
-    if isinstance(details, dict):
-        cost.cached_tokens = _whole(details.get("cached_tokens"))
-    return cost
 
 
 def _whole(value: Any) -> int:

@@ -117,7 +117,7 @@ def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
         demo=statuses[0].demo,
         errors=str(errors) if errors.is_file() else "",
         identity=parts[0].identity,
-        usage=usage.record() if usage.used else {},
+        usage=usage.record() if usage.steps else {},
         started=started,
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),

@@ -271,7 +271,7 @@ class _StatusWriter:
             demo=self.options.demo,
             errors=self._errors(),
             identity=self.identity,
-            usage=model.usage.record() if model is not None and model.usage.used else {},
+            usage=model.usage.record() if model is not None and model.usage.steps else {},
             started=self.started,
             finished=datetime.now().astimezone(),
             seconds=round(time.monotonic() - self.clock, 3),
