@@ -20,6 +20,7 @@ from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.models import Model
+from touche_rad.models.endpoint import Backend
 from touche_rad.models.examples import Request
 from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import Answerer
@@ -32,7 +33,7 @@ JUDGES: Final = ("zsl", "fsl1", "fsl2", "analysis1")
 DEBATERS: Final = ("grounded", "composed", "sinai", "inspiredebate", "rdebater")
 
 
-class Obedient:
+class Obedient(Backend):
     """A model that does what the text wants if its prompt contains the text."""
 
     model = place = "scripted"
@@ -50,17 +51,6 @@ class Obedient:
             content = ("yes" if obeys else "no") if request.choices else "Nothing."
         message = {"role": "assistant", "content": content}
         return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-
-    async def ready(self) -> float:
-        """Always ready."""
-        return 0.0
-
-    async def context(self) -> int | None:
-        """No limit."""
-        return None
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 def fill(schema: Mapping[str, Any], obeys: bool) -> Any:

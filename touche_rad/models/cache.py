@@ -56,7 +56,7 @@ class Cache:
     """The valid answers in a folder."""
 
     def __init__(self, folder: Path, *, make: bool = True, behind: Path | None = None) -> None:
-        """Open the cache."""
+        """Open the cache; answers that it does not have are looked up in the cache `behind`."""
         self.folder = folder
         # SQLite's locks and shared memory do not work between machines: `immutable` uses neither.
         options = "?mode=ro&immutable=1"
@@ -67,16 +67,16 @@ class Cache:
             raise UserError(f"{folder}: no cache here (expected {CACHE_FILE} in the folder)")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (found,) = self._database.execute("PRAGMA user_version").fetchone()
-            refuse_newer(f"--cache {folder}", {"format": found}, VERSION)
+            (version,) = self._database.execute("PRAGMA user_version").fetchone()
+            refuse_newer(f"--cache {folder}", {"format": version}, VERSION)
             if not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 self._database.execute(f"PRAGMA user_version={VERSION}")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
-            have = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
+            columns = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
-        if have != set(_COLUMNS):
+        if columns != set(_COLUMNS):
             raise UserError(f"--cache {folder}: cache of another version; use another folder")
 
     @property
@@ -93,8 +93,8 @@ class Cache:
 
     def rows(self) -> Iterator[Row]:
         """Yield all rows in the order of their keys."""
-        found = self._database.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key")
-        return (Row(*row) for row in found)
+        rows = self._database.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key")
+        return (Row(*row) for row in rows)
 
     def add(self, rows: Iterable[Row]) -> int:
         """Add undamaged rows of another cache that are not here yet; return how many."""
@@ -132,26 +132,24 @@ class Cache:
             return None
         try:
             if not hasattr(self._local, "behind"):
-                self._local.behind = sqlite3.connect(self._behind, timeout=WAIT, uri=True)
+                self._local.behind = sqlite3.connect(self._behind, uri=True)
             row = self._local.behind.execute(_SELECT, (key,)).fetchone()
-        except sqlite3.Error as error:
-            log.debug("%s cannot be read", self._behind, exc_info=error)
+        except sqlite3.Error:  # no run has made it yet
             return None
         return _answer(*row) if row is not None else None
 
     def put(
         self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Store an answer; a write error is only logged.
+        """Store an answer, and return it or that of another process that stored one first.
 
-        Returns:
-            The answer, or that of another process that stored one first. Both processes go on with
-            the same answer, so that a replay gives the results of both.
+        Both processes go on with the same answer, so that a replay gives the results of both. A
+        write error is only logged.
         """
         text = redact_line(json.dumps(answer, ensure_ascii=True))
-        asked = redact(json.dumps(body, ensure_ascii=True))
+        request = redact(json.dumps(body, ensure_ascii=True))
         model = str(body.get("model", ""))
-        row = (key, model, asked, text, _digest(text), VERSION, time.time())
+        row = (key, model, request, text, _digest(text), VERSION, time.time())
         try:
             with self._database as database:
                 if not database.execute(f"INSERT OR IGNORE {_VALUES}", row).rowcount:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import anyio
@@ -29,34 +29,28 @@ from touche_rad.models.errors import (
 from touche_rad.text import KEY, load_json, redact
 
 
-class Backend(Protocol):
+class Backend:
     """Something that runs a model; replies have the format of OpenAI's chat completions."""
 
-    @property
-    def model(self) -> str:
-        """Name of the model; part of the cache key."""
-        ...
-
-    @property
-    def place(self) -> str:
-        """Where it is, to show to a user: an address without a key."""
-        ...
+    model: str
+    """Name of the model; part of the cache key."""
+    place: str
+    """Where it is, to show to a user: an address without a key."""
 
     async def ready(self) -> float:
         """Wait until it is ready, and return the seconds that the start took."""
-        ...
+        return 0.0
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Return the reply to a request within a time limit, or raise a ModelError."""
-        ...
+        raise NotImplementedError
 
     async def context(self) -> int | None:
         """Return the context length in tokens, or None if it is unknown."""
-        ...
+        return None
 
     async def close(self) -> None:
         """Close connections and stop a server that was started."""
-        ...
 
 
 URL: Final = "OPENAI_BASE_URL"
@@ -93,9 +87,9 @@ class Address:
         return self.url != NONE
 
 
-def parse_address(given: str | None = None) -> Address:
+def parse_address(text: str | None = None) -> Address:
     """Parse `URL#MODEL`; missing parts come from the environment."""
-    url, _, model = (given or "").partition("#")
+    url, _, model = (text or "").partition("#")
     url = url or os.environ.get(URL, "")
     model = model or os.environ.get(MODEL, "")
     if url == NONE:
@@ -119,12 +113,11 @@ def parse_address(given: str | None = None) -> Address:
     return Address(url.rstrip("/"), model)
 
 
-class Endpoint:
+class Endpoint(Backend):
     """A server with the OpenAI chat completions API."""
 
     def __init__(self, at: Address) -> None:
-        self.at = at
-        self.model = at.model
+        self._url, self.model = at.url, at.model
         self.place = at.url.partition("?")[0]  # the query may contain a key
         self._client = Client()
 
@@ -139,15 +132,11 @@ class Endpoint:
         await self._client.close()
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Send a request and return the reply.
-
-        Raises:
-            ModelError: The class says what happened.
-        """
-        sent = json.dumps(body).encode("ascii")
+        """Send a request and return the reply, or raise a ModelError that says what happened."""
+        content = json.dumps(body).encode("ascii")
         try:
             with anyio.fail_after(seconds):
-                reply = await self._send("POST", "/chat/completions", sent)
+                reply = await self._send("POST", "/chat/completions", content)
         except TimeoutError:
             raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
         except NoReply as error:
@@ -162,12 +151,12 @@ class Endpoint:
         """Return the context length in tokens, if the server reports it."""
         try:
             with anyio.fail_after(10.0):
-                listed = _models(await self._send("GET", "/models"))
+                models = _models(await self._send("GET", "/models"))
         except (TimeoutError, NoReply, TooLarge) as error:
             raise Unreachable(f"{self.place}: {error}") from None
-        for one in listed:
-            if one.get("id") == self.at.model and isinstance(one.get("max_model_len"), int):
-                return int(one["max_model_len"])
+        for model in models:
+            if model.get("id") == self.model and isinstance(model.get("max_model_len"), int):
+                return int(model["max_model_len"])
         return None
 
     async def check(self) -> None:
@@ -182,31 +171,27 @@ class Endpoint:
         """
         try:
             with anyio.fail_after(CHECK):
-                await self._check_list()
+                reply = await self._send("GET", "/models", connect=_CONNECT)
+                names = [str(model.get("id")) for model in _models(reply)]
+                if reply.status == HTTPStatus.UNAUTHORIZED:
+                    raise self._error(reply)
+                if reply.status == HTTPStatus.NOT_FOUND:
+                    if _models(await self._send("GET", "/v1/models", connect=_CONNECT)):
+                        right = f"{self.place}/v1#{self.model}"
+                        raise WrongModel(f"{self.place}: no API there; did you mean -m '{right}'?")
+                elif names and self.model not in names:
+                    await self._check_name(names)
         except (TimeoutError, TooLarge):  # connected, and slow
             return
         except NoReply as error:
             raise Unreachable(unreachable(self.place, error)) from None
 
-    async def _check_list(self) -> None:
-        reply = await self._send("GET", "/models", connect=_CONNECT)
-        if reply.status == HTTPStatus.UNAUTHORIZED:
-            raise self._error(reply)
-        names = [str(one.get("id")) for one in _models(reply)]
-        if not names and reply.status == HTTPStatus.NOT_FOUND:
-            if _models(await self._send("GET", "/v1/models", connect=_CONNECT)):
-                better = f"{self.place}/v1#{self.at.model}"
-                raise WrongModel(f"{self.place}: no API there; did you mean -m '{better}'?")
-        elif names and self.at.model not in names:
-            await self._check_name(names)
-
     async def _check_name(self, names: Sequence[str]) -> None:
         """Ask for one token: some servers accept names that they do not list."""
         message = {"role": "user", "content": "Hello"}
+        probe = {"model": self.model, "messages": [message], "max_tokens": 1}
         try:
-            await self.complete(
-                {"model": self.at.model, "messages": [message], "max_tokens": 1}, CHECK
-            )
+            await self.complete(probe, CHECK)
         except WrongModel as error:
             offers = ", ".join(names[:_MOST_NAMES])
             raise WrongModel(f"{error}; it offers {offers}") from None
@@ -222,7 +207,7 @@ class Endpoint:
             if not (key.isascii() and key.isprintable()) or key != key.strip():
                 raise NoReply(f"{KEY} contains a character that HTTP does not allow")
             headers["Authorization"] = f"Bearer {key}"
-        url = f"{self.at.url}{path}"
+        url = f"{self._url}{path}"
         return await self._client.send(method, url, content, headers=headers, connect=connect)
 
     def _read(self, content: bytes) -> Mapping[str, Any]:
@@ -247,7 +232,7 @@ class Endpoint:
         if status in (401, 403):
             return Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
         if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
-            return WrongModel(f"{self.place}: there is no model {self.at.model!r}")
+            return WrongModel(f"{self.place}: there is no model {self.model!r}")
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
             return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:
@@ -263,8 +248,8 @@ def unreachable(place: str, error: NoReply, usage: str = "-m http://HOST:PORT/v1
 def _models(reply: Reply) -> list[Mapping[str, Any]]:
     """Return a list of models; empty if the reply is something else."""
     try:
-        listed = reply.json()["data"] if reply.status == HTTPStatus.OK else []
-        return [one for one in listed if isinstance(one, dict)]
+        models = reply.json()["data"] if reply.status == HTTPStatus.OK else []
+        return [model for model in models if isinstance(model, dict)]
     except (ValueError, LookupError, TypeError):
         return []
 

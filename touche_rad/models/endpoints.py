@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import anyio
 
-from touche_rad.models.endpoint import Endpoint
+from touche_rad.models.endpoint import Backend, Endpoint
 from touche_rad.models.errors import (
     BadReply,
     Busy,
@@ -45,12 +45,8 @@ class _Server:
             self.pause = min(max(FIRST_PAUSE, 2 * self.pause), LONGEST_PAUSE)
             self.until = now + self.pause
 
-    def use(self) -> None:
-        """Use it again."""
-        self.until = self.pause = 0.0
 
-
-class Endpoints:
+class Endpoints(Backend):
     """Several servers with the same model, used in turn; one that fails is skipped for a while."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
@@ -81,7 +77,7 @@ class Endpoints:
                 server.skip(error.after)
                 problem = error
             else:
-                server.use()
+                server.until = server.pause = 0.0
                 return reply
         raise problem
 
@@ -113,8 +109,8 @@ class Endpoints:
         count = len(self._servers)
         if len(problems) == count:
             raise problems[0]
-        others = count - len(problems)
-        self.warnings += [f"{error}; {others} of {count} endpoints work" for error in problems]
+        work = f"{count - len(problems)} of {count} endpoints work"
+        self.warnings += [f"{error}; {work}" for error in problems]
 
     async def context(self) -> int | None:
         """Return the shortest context length of the servers that answer."""

@@ -15,12 +15,10 @@ class ModelError(WorkError):
     def __init__(
         self, message: str, *, after: float | None = None, is_down: bool | None = None
     ) -> None:
-        """Set the message, the seconds after which the server allows a new request, and its state.
+        """Make an error; its message has the address.
 
-        Args:
-            message: What happened, with the address.
-            after: Seconds after which the server allows a new request.
-            is_down: Whether the server does not work at all. Default: by the class.
+        `after` is when the server allows a new request, in seconds; `is_down`, whether it does not
+        work at all.
         """
         super().__init__(message)
         self.after = after

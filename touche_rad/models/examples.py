@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
 
+from touche_rad.models.endpoint import Backend
+
 TEXT: Final = "A short example of some words."
 _LENGTH: Final = 0.25
 """Share of the maximum length that varied texts and lists have."""
@@ -62,7 +64,7 @@ class Request:
         return estimate_tokens(self.prompt)
 
 
-class Examples:
+class Examples(Backend):
     """A backend whose answers are examples of the schemas."""
 
     model = place = "examples"
@@ -74,22 +76,14 @@ class Examples:
         *,
         varied: bool = False,
     ) -> None:
-        """Make a backend.
+        """Make a backend; `answers` has functions of the prompt by the names of schemas.
 
-        Args:
-            answers: For the name of a schema, a function from the prompt to the answer.
-            count_tokens: Counts the tokens of a text.
-            varied: Whether the answers vary with the prompt, have usual lengths, and are cut off
-                at the token limit. The same prompts get the same answers.
+        Varied answers depend on the prompt, have usual lengths, and are cut off at the token limit.
         """
         self.requests: list[Request] = []
         self._answers = answers or {}
         self._count = count_tokens
         self._varied = varied
-
-    async def ready(self) -> float:
-        """Always ready."""
-        return 0.0
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Keep the request and answer it."""
@@ -117,13 +111,6 @@ class Examples:
             value = writer.value(request.schema, request.schema)
             return dumps(value, ensure_ascii=not self._varied)
         return str(writer.one_of(request.choices)) if request.choices else writer.text({})
-
-    async def context(self) -> int | None:
-        """No limit."""
-        return None
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 def example(schema: Mapping[str, Any]) -> Any:

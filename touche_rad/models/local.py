@@ -11,6 +11,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.errors import UserError
+from touche_rad.models.endpoint import Backend
 from touche_rad.models.errors import BadReply, BadRequest, PromptTooLong, Timeout
 
 log = logging.getLogger("touche_rad")
@@ -18,7 +19,7 @@ log = logging.getLogger("touche_rad")
 _TOPS: Final = 20
 
 
-class Local:
+class Local(Backend):
     """A causal language model that generates one answer at a time."""
 
     def __init__(self, model: str) -> None:

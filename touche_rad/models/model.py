@@ -126,14 +126,14 @@ class Model:
         at_once: int = AT_ONCE,
         shared: bool = False,
     ) -> None:
-        """Make a model without sending anything.
+        """Make a model without sending anything; with the address EMPTY only the cache answers.
 
         Args:
-            at: Address or backend; with the address EMPTY only the cache answers.
-            cache: Folder of the cache; None for no cache.
+            at: Address or backend.
+            cache: Folder of the cache.
             behind: Folder of another cache, of which answers are only read.
             usage: Budget and costs.
-            trace: File with one line per call; None for no trace.
+            trace: File with one line per call.
             settings: Sampling settings.
             deadline: Time limit of an answer in seconds, with all retries.
             at_once: Maximum calls that are open at a time.

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from touche_rad.errors import InputError
 from touche_rad.files.records import numbered_lines
+from touche_rad.models.endpoint import Backend
 from touche_rad.models.errors import BadRequest
 
 
@@ -27,7 +28,7 @@ class _Line(BaseModel):
     when: str = ""
 
 
-class Scripted:
+class Scripted(Backend):
     """A backend that answers from a file."""
 
     def __init__(self, path: Path) -> None:
@@ -37,29 +38,17 @@ class Scripted:
         self._lines: dict[str, list[str]] = {}
         self._lock = threading.Lock()
         for line in _read(path):
-            said = line.answer if isinstance(line.answer, str) else json.dumps(line.answer)
-            self._lines.setdefault(line.when, []).append(said)
-
-    async def ready(self) -> float:
-        """A file is always ready."""
-        return 0.0
+            text = line.answer if isinstance(line.answer, str) else json.dumps(line.answer)
+            self._lines.setdefault(line.when, []).append(text)
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Answer with the first matching line."""
-        asked = "\n".join(str(message["content"]) for message in body["messages"])
+        prompt = "\n".join(str(message["content"]) for message in body["messages"])
         with self._lock:
             for when, answers in self._lines.items():
-                if when in asked:
-                    said = answers.pop(0) if len(answers) > 1 else answers[0]
-                    return _reply(said, asked)
-        raise BadRequest(f"{self.path}: no line matches the prompt: {asked[-60:]!r}")
-
-    async def context(self) -> int | None:
-        """A file has no context length."""
-        return None
-
-    async def close(self) -> None:
-        """Nothing to close."""
+                if when in prompt:
+                    return _reply(answers.pop(0) if len(answers) > 1 else answers[0], prompt)
+        raise BadRequest(f"{self.path}: no line matches the prompt: {prompt[-60:]!r}")
 
 
 def _read(path: Path) -> list[_Line]:
@@ -76,12 +65,12 @@ def _read(path: Path) -> list[_Line]:
     return lines
 
 
-def _reply(said: str, asked: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": said}
+def _reply(text: str, prompt: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
     return {
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {
-            "prompt_tokens": len(asked.split()),
-            "completion_tokens": len(said.split()),
+            "prompt_tokens": len(prompt.split()),
+            "completion_tokens": len(text.split()),
         },
     }

@@ -27,7 +27,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.models.endpoint import Address, Endpoint
+from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import BadReply, Busy, ModelError, Timeout, Unreachable
 
 log = logging.getLogger("touche_rad")
@@ -60,7 +60,7 @@ exec "$@" 3<&- </dev/null
 """
 
 
-class Vllm:
+class Vllm(Backend):
     """A vLLM server on this machine."""
 
     def __init__(
