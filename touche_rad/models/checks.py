@@ -38,26 +38,26 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         yield Check("model", True, "EMPTY: answers come from the cache only")
         return
     message = {"role": "user", "content": "Is water wet? Answer yes or no."}
-    asked: dict[str, Any] = {"model": model.name, "max_tokens": 1, "messages": [message]}
+    request: dict[str, Any] = {"model": model.name, "max_tokens": 1, "messages": [message]}
     try:
         await backend.ready()
-        await backend.complete(asked, _SECONDS)
+        await backend.complete(request, _SECONDS)
     except ModelError as error:
         fix = "start the server or pass another one with -m URL#MODEL; check address and key"
         yield Check("model", False, str(error), fix)
         return
     yield Check("model", True, f"{model.name} answers at {backend.place}")
 
-    async def finds(read: Callable[[Any], object], **more: Any) -> bool:
-        """Whether `read` finds something in the answer to a request with more fields."""
+    async def has(read: Callable[[Any], object], **more: Any) -> bool:
+        """Whether `read` gives something for the answer to a request with more fields."""
         try:
-            reply = await backend.complete(asked | more, _SECONDS)
+            reply = await backend.complete(request | more, _SECONDS)
             return bool(read(reply["choices"][0]))
         except (ModelError, ValueError, LookupError, TypeError):
             return False
 
     inner = {"name": "Answer", "schema": _Answer.model_json_schema(), "strict": True}
-    follows = await finds(
+    follows = await has(
         lambda choice: _Answer.model_validate_json(str(choice["message"]["content"])),
         max_tokens=40,
         response_format={"type": "json_schema", "json_schema": inner},
@@ -65,7 +65,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     found = f"the server {'follows' if follows else 'ignores'} JSON schemas"
     fix = "answers are parsed and repaired instead; vLLM supports schemas"
     yield Check("model schemas", follows, found, fix)
-    likely = await finds(
+    likely = await has(
         lambda choice: choice["logprobs"]["content"][0]["top_logprobs"],
         logprobs=True,
         top_logprobs=5,

@@ -52,16 +52,15 @@ def _choice(value: Any, choices: list[Any]) -> Any:
 
     A part of a choice such as `Assertive/Critical` stands for it if no other choice has this part.
     """
-    said = f"_{bare(str(value))}_"
-    named = {choice: f"_{bare(str(choice))}_" for choice in choices}
-    for choice, text in named.items():
-        if text == said:
+    words = f"_{bare(str(value))}_"
+    texts = {choice: f"_{bare(str(choice))}_" for choice in choices}
+    for choice, text in texts.items():
+        if text == words:
             return choice
-    contained = [choice for choice, text in named.items() if text in re.sub(r"\W", "_", said)]
-    begins = contained and said.startswith(named[contained[0]][:-1])
-    if len(contained) == 1 and begins:
+    contained = [choice for choice, text in texts.items() if text in re.sub(r"\W", "_", words)]
+    if len(contained) == 1 and words.startswith(texts[contained[0]][:-1]):
         return contained[0]
-    halves = [one for one in choices if said.strip("_") in map(bare, str(one).split("/"))]
+    halves = [one for one in choices if words.strip("_") in map(bare, str(one).split("/"))]
     return halves[0] if len(halves) == 1 else value
 
 
@@ -76,16 +75,16 @@ def _object(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any])
         (inner,) = value.values()  # such as {"answer": {...}}
         value = inner if isinstance(inner, dict) else value
     return {
-        key: _read(value[said], properties[key], definitions)
-        for key, said in _keys(value, properties).items()
-        if value[said] is not None or _allows_null(properties[key])
+        key: _read(value[name], properties[key], definitions)
+        for key, name in _keys(value, properties).items()
+        if value[name] is not None or _allows_null(properties[key])
     }
 
 
 def _keys(value: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, str]:
     """Return the key in the value for each property that the value has."""
-    said = {bare(key): key for key in value}
-    return {key: said[bare(key)] for key in properties if bare(key) in said}
+    names = {bare(name): name for name in value}
+    return {key: names[bare(key)] for key in properties if bare(key) in names}
 
 
 def _allows_null(part: Mapping[str, Any]) -> bool:

@@ -74,29 +74,29 @@ class Local(Backend):
 
     def _longest(self) -> int | None:
         _, _, model = self._loaded
-        found = getattr(model.config, "max_position_embeddings", None)
-        return int(found) if found else None
+        longest = getattr(model.config, "max_position_embeddings", None)
+        return int(longest) if longest else None
 
     def _answer(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         if not self._lock.acquire(timeout=seconds):
             raise Timeout(f"{self.place}: too many calls; no place within {seconds:.3g} s")
         try:
             choices = (body.get("structured_outputs") or {}).get("choice")
-            return self._chosen(body, choices) if choices else self._generated(body, seconds)
+            return self._choose(body, choices) if choices else self._generate(body, seconds)
         finally:
             self._lock.release()
 
-    def _chosen(self, body: Mapping[str, Any], choices: list[str]) -> Mapping[str, Any]:
+    def _choose(self, body: Mapping[str, Any], choices: list[str]) -> Mapping[str, Any]:
         """Return the choice whose tokens are most likely, with the probability of each."""
         torch, tokenizer, model = self._loaded
         ids = self._ids(body)
         tops: list[dict[str, Any]] = []
         for one in choices:
-            said = tokenizer(one, return_tensors="pt", add_special_tokens=False).input_ids
-            whole = torch.cat([ids, said.to(ids.device)], dim=1)
+            tokens = tokenizer(one, return_tensors="pt", add_special_tokens=False).input_ids
+            whole = torch.cat([ids, tokens.to(ids.device)], dim=1)
             with torch.inference_mode():
                 rows = model(whole).logits[0, ids.shape[1] - 1 : -1].float()
-            likely = torch.log_softmax(rows, -1).gather(1, said.to(rows.device)[0, :, None])
+            likely = torch.log_softmax(rows, -1).gather(1, tokens.to(rows.device)[0, :, None])
             tops.append({"token": one, "logprob": float(likely.sum())})
         best = max(tops, key=lambda top: float(top["logprob"]))
         choice = {
@@ -117,7 +117,7 @@ class Local(Backend):
             raise PromptTooLong(f"{self.place}: {size} tokens, its context length is {longest}")
         return ids
 
-    def _generated(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+    def _generate(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         torch, tokenizer, model = self._loaded
         ids = self._ids(body)
         size, most = ids.shape[1], int(body.get("max_tokens") or 256)
@@ -141,10 +141,10 @@ class Local(Backend):
         ended = bool(new) and new[-1] == tokenizer.eos_token_id
         if not ended and len(new) < most:
             raise Timeout(f"{self.place}: no answer within {seconds:.3g} s")
-        said = tokenizer.decode(new, skip_special_tokens=True)
+        text = tokenizer.decode(new, skip_special_tokens=True)
         choice: dict[str, Any] = {
             "index": 0,
-            "message": {"role": "assistant", "content": said},
+            "message": {"role": "assistant", "content": text},
             "finish_reason": "stop" if ended else "length",
         }
         if body.get("logprobs"):
@@ -168,7 +168,7 @@ def _prompt(tokenizer: Any, messages: list[dict[str, str]]) -> Any:
 
 
 def _likely(torch: Any, tokenizer: Any, scores: Any, new: list[int]) -> list[dict[str, Any]]:
-    found = []
+    likely = []
     for token, row in zip(new, scores, strict=False):
         chances = torch.log_softmax(row[0].float(), -1)
         best = torch.topk(chances, min(_TOPS, chances.shape[-1]))
@@ -176,5 +176,5 @@ def _likely(torch: Any, tokenizer: Any, scores: Any, new: list[int]) -> list[dic
             {"token": tokenizer.decode([int(one)]), "logprob": float(chance)}
             for one, chance in zip(best.indices, best.values, strict=True)
         ]
-        found.append({"token": tokenizer.decode([token]), "top_logprobs": tops})
-    return found
+        likely.append({"token": tokenizer.decode([token]), "top_logprobs": tops})
+    return likely

@@ -62,7 +62,7 @@ class Prompt:
 
     @classmethod
     def read(cls, place: Path, name: str) -> Prompt:
-        """Read a prompt from a file; raise UserError if it is not usable."""
+        """Read a prompt file, or raise UserError."""
         import jinja2
 
         try:
@@ -91,11 +91,7 @@ class Prompt:
         return _variables(self.source)
 
     def messages(self, **values: Any) -> tuple[Message, ...]:
-        """Render the messages.
-
-        Raises:
-            TypeError: A variable is missing.
-        """
+        """Render the messages; a missing variable is a TypeError."""
         use = current_context().model_use
         if use is not None:
             use.prompts.add(self.source)

@@ -58,11 +58,7 @@ class Usage:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def reserve(self) -> None:
-        """Count one call before it is made.
-
-        Raises:
-            OverBudget: The budget is used up.
-        """
+        """Count one call before it is made; raise OverBudget if the budget is used up."""
         with self._lock:
             spent = self.total.prompt_tokens + self.total.completion_tokens
             if self.max_calls is not None and self.total.calls >= self.max_calls:

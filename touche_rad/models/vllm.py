@@ -100,11 +100,7 @@ class Vllm(Backend):
         return time.monotonic() - begun
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Send a request.
-
-        Raises:
-            Unreachable: The server died; it is started again, and the call can be repeated.
-        """
+        """Send a request; if the server died, it is started again, and Unreachable is raised."""
         started = self._start()
         endpoint = await asyncio.shield(asyncio.wrap_future(started))
         try:
@@ -136,10 +132,9 @@ class Vllm(Backend):
         await anyio.to_thread.run_sync(self._end, started)
 
     def _end(self, started: Future[Endpoint]) -> None:
-        self._stop()
         while not started.done():  # it fails as soon as its server has ended
-            time.sleep(0.05)
             self._stop()
+            time.sleep(0.05)
         self._stop()
 
     def _start(self) -> Future[Endpoint]:
@@ -221,10 +216,8 @@ class Vllm(Backend):
             return True
         try:
             await endpoint.complete(_probe(self.model), _PROBE)
-        except (Unreachable, Busy, BadReply):
-            return False
-        except ModelError:  # slow, overloaded, or it refuses the request
-            return True
+        except ModelError as failure:  # others: slow, overloaded, or it refuses the request
+            return not isinstance(failure, Unreachable | Busy | BadReply)
         return True
 
     def _stop(self) -> None:
@@ -242,11 +235,7 @@ class Vllm(Backend):
 
 
 def _check_installed(model: str) -> None:
-    """Check that a model is named, and that vLLM is installed.
-
-    Raises:
-        UserError: No model, no such folder, or no vLLM.
-    """
+    """Check that a model is named, and that vLLM is installed."""
     if not model:
         raise UserError("vllm: no model is named; use -m vllm:FOLDER or -m vllm:OWNER/NAME")
     if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
@@ -265,16 +254,12 @@ def _probe(model: str) -> dict[str, Any]:
 
 def _last_error(path: Path | None) -> str:
     """Return the last error of a log, or its last line, to show to a user."""
-    lines = _last_lines(path)
+    lines: list[str] = []
+    if path is not None and path.is_file():
+        with path.open("rb") as output:
+            output.seek(max(0, path.stat().st_size - 20_000))
+            text = output.read().decode("utf-8", "replace")
+        lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or "error:" in line]
-    found = (errors or lines or ["no output"])[-1]
-    return f"last output: {' '.join(found.split())[-300:]} (log: {path})"
-
-
-def _last_lines(path: Path | None) -> list[str]:
-    """Return the last lines of a log that are not empty."""
-    if path is None or not path.is_file():
-        return []
-    with path.open("rb") as output:
-        output.seek(max(0, path.stat().st_size - 20_000))
-        return [line for line in output.read().decode("utf-8", "replace").splitlines() if line]
+    last = (errors or lines or ["no output"])[-1]
+    return f"last output: {' '.join(last.split())[-300:]} (log: {path})"
