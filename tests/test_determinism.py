@@ -36,7 +36,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Kind, Plugin, Services, find, registered
 from touche_rad.plugins.indexes import open_index
 from touche_rad.runs.answering import Answerer, make_chain
-from touche_rad.runs.judging import verdicts_for
+from touche_rad.runs.judging import judge_view
 from touche_rad.runs.panels import judge_contest
 from touche_rad.serve import create_app
 
@@ -210,7 +210,7 @@ async def _check_judge(world: World, name: str, lines: Sequence[bytes], at_once:
     ]  # a file may have more fields
 
     async def by_python(view: Any) -> Any:
-        verdicts = await verdicts_for(judge, view)
+        verdicts = (await judge_view(judge, view)).verdicts
         return {maxim: _official(verdicts[maxim]) for maxim in Maxim}
 
     async with _client(Answerer([]), judge) as client:

@@ -23,7 +23,7 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find, registered
 from touche_rad.runs.answering import Answerer
-from touche_rad.runs.judging import verdicts_for
+from touche_rad.runs.judging import judge_view
 from touche_rad.serve import create_app
 
 DEMO = Path(str(resources("touche_rad.demo") / "debates.jsonl"))
@@ -127,7 +127,7 @@ def assert_same(name: str, rows: list[dict[str, Any]], server: Scripted, folder:
         async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             for row, (_, views) in zip(rows, files.read_views(source), strict=True):
                 for view in views:
-                    verdicts = await verdicts_for(judge, view)
+                    verdicts = (await judge_view(judge, view)).verdicts
                     for maxim in Maxim:
                         body = {**row, "userTurnIndex": len(view.turns) - 1}
                         answer = (

@@ -40,7 +40,7 @@ def evaluated(
         )
         verdicts = {
             Maxim.RELATION: Verdict(score=relation),
-            Maxim.QUALITY: Verdict(score=1.0, rationale=f"{NO_VERDICT} (x); 1 stands in for it")
+            Maxim.QUALITY: Verdict(score=1.0, rationale=f"{NO_VERDICT} (x); fallback score 1")
             if quality is None
             else Verdict(score=quality),
         }

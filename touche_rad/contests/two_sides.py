@@ -93,7 +93,7 @@ class Stage:
             for speaker, answerer in ((FIRST, pro), (SECOND, con)):
                 view = task_view(contest, speaker)
                 answer = await answerer.answer(view, sided_view(contest, speaker))
-                is_fallback = answer.by != answerer.chosen
+                is_fallback = answer.by != answerer.name
                 speech = _speech(speaker, answer, is_fallback)
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
                 notes.extend(at_turn(note, view, turn) for note in answer.notes)

@@ -26,6 +26,7 @@ from touche_rad.debate import (
     writable,
 )
 from touche_rad.errors import ToucheRadError, WorkError
+from touche_rad.files.simulations import drop_keys
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, words
@@ -34,13 +35,6 @@ LAST_RESORT: Final = "last-resort"
 
 _FALLBACK_SECONDS = 2.0
 """Least time limit of a fallback."""
-
-
-@cache
-def fallback_names() -> tuple[str, ...]:
-    """Return the names of the fallback debaters, from `fallbacks.toml`."""
-    settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
-    return tuple(settings["debaters"])
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,7 @@ class Answerer:
         self.failures = FailureLog()
 
     @property
-    def chosen(self) -> str:
+    def name(self) -> str:
         """The name of the selected debater."""
         return self.chain[0][0] if self.chain else LAST_RESORT
 
@@ -121,12 +115,11 @@ class Answerer:
                 seconds = self.deadline
                 if seconds is not None and place:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
-                turn = len(debate.turns) - 1
                 view = sided if sided and getattr(debater, "takes_sides", False) else debate
+                turn = len(debate.turns) - 1
                 with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
-                    response, done = await self._ask(debater, view, seconds, first=place > 0)
-                _check_prompts(response, use.prompts)
-                _check_echo(response, debate, use.prompts)
+                    response, changes = await self._ask(debater, view, seconds, first=place > 0)
+                _check_words(response, debate, use.prompts)
             except Exception as error:
                 notes.append(f"fallback from {name}: {_describe(error)}")
                 cause = cause or error
@@ -135,7 +128,7 @@ class Answerer:
             if not place and use.failure is not None:
                 cause, by = use.failure, f"{name} without its model"
                 notes.append(f"without model: {name}: {_describe(cause)}")
-            return Answer(response, name, (*notes, *done), self._fallback(by, cause, debate))
+            return Answer(response, name, (*notes, *changes), self._fallback(by, cause, debate))
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
         notes.append(f"{LAST_RESORT}: no debater answered")
         cause = cause or Refused("there is no debater")
@@ -147,7 +140,7 @@ class Answerer:
             return None
         debater = self.chain[0][1] if self.chain else None
         return fallback_for(
-            f"debater {self.chosen}",
+            f"debater {self.name}",
             debater,
             cause,
             by=by,
@@ -163,6 +156,7 @@ class Answerer:
         within = None if first else self.within
         try:
             answer = await call(debater.answer, debate, seconds=seconds, within=within)
+            # In a thread: an index may be on another machine.
             return await self._call_first(
                 guard, answer, self.index, self.max_words, seconds=seconds
             )
@@ -176,7 +170,7 @@ def _describe(error: BaseException) -> str:
 
 
 def make_chain(
-    name: str, given: Mapping[str, str], services: Services
+    name: str, options: Mapping[str, str], services: Services
 ) -> tuple[tuple[str, Debater], ...]:
     """Make the selected debater and its fallbacks.
 
@@ -186,23 +180,24 @@ def make_chain(
     """
     plugin = find("debater", name)
     try:
-        chosen: Debater = plugin.make(services, given)
+        debater: Debater = plugin.make(services, options)
     except ToucheRadError:
         raise
     except Exception as error:
         raise WorkError(f"debater {name} cannot be made: {_describe(error)}") from error
-    known = registered("debater")
+    plugins = registered("debater")
     # A fallback must not wait for the model that just failed.
-    alone = replace(services, model=None)
+    without_model = replace(services, model=None)
     if services.model is None or "model" not in plugin.uses:
-        known.pop(name)
-    return (name, chosen), *(
+        plugins.pop(name)
+    settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
+    return (name, debater), *(
         (
             f"{other} without a model" if other == name else other,
-            FallbackDebater(known[other], alone),
+            FallbackDebater(plugins[other], without_model),
         )
-        for other in fallback_names()
-        if other in known and (services.index is not None or "index" not in known[other].needs)
+        for other in settings["debaters"]
+        if other in plugins and not plugins[other].missing(index=services.index is not None)
     )
 
 
@@ -215,8 +210,8 @@ class FallbackDebater:
     @cached_property
     def debater(self) -> Debater:
         """The debater."""
-        made: Debater = self._plugin.make(self._services)
-        return made
+        debater: Debater = self._plugin.make(self._services)
+        return debater
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Answer the user's last message."""
@@ -248,39 +243,29 @@ def guard(
     if len(response.content) > MOST_CHARACTERS:
         notes.append(f"cut: {len(response.content)} characters to {MOST_CHARACTERS}")
     content = cut_to_words(whole, max_words) if max_words else whole
-    arguments = list(_cited(response.arguments, index, notes))
+    arguments = list(_check_citations(response.arguments, index, notes))
     if content != whole:
         notes.append(f"cut: {count_words(whole)} words to {count_words(content)}")
-        arguments = list(_still_used(arguments, whole, content, notes))
-    extra = _noted(response.extra, "response", notes)
+        arguments = list(_drop_unused(arguments, whole, content, notes))
+    extra = _writable(response.extra, "response", notes)
     valid = Response(content=content, arguments=tuple(arguments), extra=extra)
     return valid, tuple(notes)
 
 
-def _check_prompts(response: Response, prompts: Set[str]) -> None:
-    """Refuse an answer that repeats the text of a prompt.
+def _check_words(response: Response, debate: Debate, prompts: Set[str]) -> None:
+    """Check that the answer of a model is no text of a prompt and no part of a user's message.
 
     Raises:
-        Refused: A run of words of the answer is in a prompt file.
+        Refused: It contains a run of words of a prompt, or all its words are a run of a message.
     """
     if not prompts:
         return
-    said = _runs(response.content)
-    if any(not said.isdisjoint(_prompt_runs(one)) for one in prompts):
+    runs = _runs(response.content)
+    if any(not runs.isdisjoint(_prompt_runs(one)) for one in prompts):
         raise Refused("the answer repeats the instructions of a prompt")
-
-
-def _check_echo(response: Response, debate: Debate, prompts: Set[str]) -> None:
-    """Refuse an answer of a model that is a part of a message of the user.
-
-    Raises:
-        Refused: Its words stand in one message, in this order and without others between them.
-    """
-    said = words(response.content)
-    if not prompts or len(said) < 2:
-        return
-    asked = (f" {' '.join(words(turn.utterance))} " for turn in debate.turns)
-    if any(f" {' '.join(said)} " in one for one in asked):
+    answer = words(response.content)
+    messages = (f" {' '.join(words(turn.utterance))} " for turn in debate.turns)
+    if len(answer) > 1 and any(f" {' '.join(answer)} " in one for one in messages):
         raise Refused("the answer only repeats words of the user")
 
 
@@ -289,8 +274,8 @@ _RUN: Final = 8
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    found = words(text)
-    return frozenset(tuple(found[at : at + _RUN]) for at in range(len(found) - _RUN + 1))
+    all_words = words(text)
+    return frozenset(tuple(all_words[at : at + _RUN]) for at in range(len(all_words) - _RUN + 1))
 
 
 @cache
@@ -300,62 +285,56 @@ def _prompt_runs(template: str) -> frozenset[tuple[str, ...]]:
     return frozenset().union(*map(_runs, parts))
 
 
-def _as_response(given: object) -> Response:
+def _as_response(answer: object) -> Response:
     """Validate what a debater returned, which may be a dict or an unvalidated record."""
-    if isinstance(given, Response):
-        given = dict(given.__dict__)
     try:
-        return Response.model_validate(given)
+        return Response.model_validate(vars(answer) if isinstance(answer, Response) else answer)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(step) for step in first["loc"]) or "response"
         raise Refused(f"the answer is not a response: {place}: {first['msg']}") from None
 
 
-def _cited(
+def _check_citations(
     arguments: Iterable[Argument], index: ArgumentIndex | None, notes: list[str]
 ) -> Iterable[Argument]:
     """Yield each argument once, as the index has it and with writable fields only."""
     seen: set[str] = set()
-    for given in arguments:
-        argument = given if index is None else _recorded(given, index)
-        if given.id in seen:
-            notes.append(f"repeated argument: {given.id!r}")
+    for citation in arguments:
+        argument = citation if index is None else _from_index(citation, index)
+        if citation.id in seen:
+            notes.append(f"repeated argument: {citation.id!r}")
         elif argument is None:
-            notes.append(f"unknown argument: {given.id!r} is not in the index")
+            notes.append(f"unknown argument: {citation.id!r} is not in the index")
         else:
             fields = dict(argument)
-            kept = _noted(fields, f"argument {argument.id!r}", notes)
-            if len(kept) < len(fields):
-                kept |= {name: clean(fields[name]) for name in ("id", "text") if name not in kept}
-                argument = Argument(**kept)
+            valid = _writable(fields, f"argument {argument.id!r}", notes)
+            if len(valid) < len(fields):
+                texts = {name: clean(fields[name]) for name in ("id", "text")}
+                argument = Argument(**{**texts, **valid})
             yield argument
-        seen.add(given.id)
+        seen.add(citation.id)
 
 
-def _recorded(given: Argument, index: ArgumentIndex) -> Argument | None:
+def _from_index(citation: Argument, index: ArgumentIndex) -> Argument | None:
     """Return the record of the index, so that a debater cannot change what it cites.
 
     Fields that the record does not have, such as the official `key` and `score`, are kept.
     """
-    own = index.get(given.id)
-    if own is None:
+    record = index.get(citation.id)
+    if record is None:
         return None
-    added = {
-        key: value
-        for key, value in (given.model_extra or {}).items()
-        if key not in (own.model_extra or {})
-    }
-    return own.model_copy(update=added) if added else own
+    more = drop_keys(citation.model_extra or {}, record.model_extra or {})
+    return record.model_copy(update=more) if more else record
 
 
-def _noted(fields: Mapping[str, Any], whose: str, notes: list[str]) -> dict[str, Any]:
-    kept = writable(fields)
-    notes.extend(f"unwritable field: {key!r} of the {whose}" for key in fields if key not in kept)
-    return kept
+def _writable(fields: Mapping[str, Any], whose: str, notes: list[str]) -> dict[str, Any]:
+    valid = writable(fields)
+    notes.extend(f"unwritable field: {key!r} of the {whose}" for key in fields if key not in valid)
+    return valid
 
 
-def _still_used(
+def _drop_unused(
     arguments: list[Argument], whole: str, content: str, notes: list[str]
 ) -> Iterable[Argument]:
     """Drop each argument that the complete answer used and the cut answer does not use.

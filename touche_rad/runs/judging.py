@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from touche_rad.calls import (
     current_context,
     name_of,
 )
+from touche_rad.contest import Contest
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.plugins import Judge, JudgesAll
@@ -72,9 +73,66 @@ class ViewVerdicts:
     fallbacks: tuple[Fallback, ...] = ()
 
 
-async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = None) -> Verdicts:
-    """Return valid verdicts on the last response of a view; never raises."""
-    return (await judge_view(judge, view, deadline=deadline)).verdicts
+class NoVerdict(InvalidResult):
+    """A judge or a panel gave no valid verdict."""
+
+
+async def call_judge(
+    plugin: object,
+    method: Callable[[Any], Any],
+    item: Debate | Contest,
+    deadline: float | None,
+    **context: Any,
+) -> Any:
+    """Call a judge or a panel, with the context of its model calls.
+
+    Raises:
+        CallTimeout: The time limit is reached.
+    """
+    with call_context(plugin=name_of(plugin), **context):
+        return await CALLS(method, item, seconds=deadline)
+
+
+def fallbacks_of(
+    kind: str,
+    plugin: object,
+    failure: Exception | None,
+    use: ModelUse,
+    *,
+    by: str,
+    count: int = 1,
+    turn: int = 0,
+) -> tuple[Fallback, ...]:
+    """Report the fallback of a judge or a panel, if there is one.
+
+    Args:
+        kind: `judge` or `panel`.
+        plugin: The judge or the panel.
+        failure: Why `by` gave verdicts instead; None if the plugin gave all of them, perhaps
+            without its model.
+        use: Its model calls, which also count for the plugin that called it.
+        by: The fallback of the plugin.
+        count: The number of its verdicts that are fallbacks.
+        turn: The turn, counted from 1; 0 for a whole debate.
+    """
+    outer = current_context().model_use
+    if outer is not None:
+        outer.add(use)
+    cause = failure or use.failure
+    if cause is None:
+        return ()
+    name = name_of(plugin)
+    one = fallback_for(
+        f"{kind} {name}",
+        plugin,
+        cause,
+        by=by if failure else f"{name} without its model",
+        what=VERDICTS,
+        count=count,
+        turn=turn,
+        default=FAILURES,
+    )
+    return (one,)
 
 
 async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = None) -> ViewVerdicts:
@@ -83,11 +141,10 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
     good: dict[Maxim, Verdict] = {}
     reasons: dict[Maxim, str] = {}
     use = ModelUse()
-    raised: list[Exception] = []
-    for _ in range(_tries(judge)):
-        given = await _ask(judge, view, deadline, use, raised)
-        for maxim in Maxim:
-            verdict = given if isinstance(given, str) else _verdict(given, maxim)
+    errors: list[Exception] = []
+    # Calls of a model have retries and corrections already.
+    for _ in range(1 if "model" in getattr(judge, "needs", ()) else _TRIES):
+        for maxim, verdict in (await _try(judge, view, deadline, use, errors)).items():
             if isinstance(verdict, str):
                 reasons[maxim] = verdict
             else:
@@ -95,90 +152,52 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         if len(good) == len(Maxim):
             break
     unscored = {maxim: reasons[maxim] for maxim in Maxim if maxim not in good}
+    failure: Exception | None = None
     for maxim, reason in unscored.items():
         log.info("%s on %s: %s", NO_VERDICT, maxim, reason)
-    filled = {
-        maxim: Verdict(score=PRIOR, rationale=f"{NO_VERDICT} ({why}); {PRIOR} stands in for it")
-        for maxim, why in unscored.items()
-    }
-    fallbacks = _fallbacks(judge, view, unscored, use, raised)
-    return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored, fallbacks)
-
-
-def _fallbacks(
-    judge: Judge,
-    view: Debate,
-    unscored: Mapping[Maxim, str],
-    use: ModelUse,
-    raised: Sequence[Exception],
-) -> tuple[Fallback, ...]:
-    """Return the fallbacks among the verdicts on a response.
-
-    They are the missing verdicts; if none is missing and the judge worked without its model, all.
-    """
-    outer = current_context().model_use
-    if outer is not None:
-        outer.add(use)
-    name = f"judge {name_of(judge)}"
-    if unscored:
-        count, by = len(unscored), f"the fixed score {PRIOR:g}"
+        rationale = f"{NO_VERDICT} ({reason}); fallback score {PRIOR}"
+        good[maxim] = Verdict(score=PRIOR, rationale=rationale)
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
-        cause = next(iter(raised), None) or use.failure or missing
-    elif use.failure is not None:
-        count, by, cause = len(Maxim), f"{name_of(judge)} without its model", use.failure
-    else:
-        return ()
-    one = fallback_for(
-        name,
+        failure = next(iter(errors), None) or use.failure or missing
+    fallbacks = fallbacks_of(
+        "judge",
         judge,
-        cause,
-        by=by,
-        what=VERDICTS,
-        count=count,
+        failure,
+        use,
+        by=f"the fixed score {PRIOR:g}",
+        count=len(unscored or Maxim),
         turn=len(view.turns),
-        default=FAILURES,
     )
-    return (one,)
+    return ViewVerdicts({maxim: good[maxim] for maxim in Maxim}, unscored, fallbacks)
 
 
-class NoVerdict(InvalidResult):
-    """The judge gave no valid verdict."""
-
-
-def _tries(judge: Judge) -> int:
-    """Return how often a judge is called: calls of a model have retries and corrections already."""
-    return 1 if "model" in getattr(judge, "needs", ()) else _TRIES
-
-
-async def _ask(
-    judge: Judge, view: Debate, deadline: float | None, use: ModelUse, raised: list[Exception]
-) -> Mapping[Any, Any] | str:
-    """Return the judge's verdicts, or the reason of its failure; add what it raised to `raised`."""
+async def _try(
+    judge: Judge, view: Debate, deadline: float | None, use: ModelUse, errors: list[Exception]
+) -> Mapping[Maxim, Verdict | str]:
+    """Return the judge's verdicts or what is wrong with them; add what it raised to `errors`."""
+    where = {"debate": view.key, "turn": len(view.turns) - 1, "model_use": use}
     try:
-        with call_context(
-            plugin=name_of(judge), debate=view.key, turn=len(view.turns) - 1, model_use=use
-        ):
-            given: Any = await CALLS(judge.judge, view, seconds=deadline)
-        if isinstance(given, Mapping):
-            return given
-        return f"the judge gave {type(given).__name__}, not verdicts"
+        result = await call_judge(judge, judge.judge, view, deadline, **where)
     except CallTimeout:
-        return f"the judge gave nothing within {deadline:g} seconds"
+        reason = f"the judge gave nothing within {deadline:g} seconds"
     except Exception as error:
         log.debug("the judge failed", exc_info=error)
-        raised.append(error)
-        return f"{type(error).__name__}: {error}"[:300]
+        errors.append(error)
+        reason = f"{type(error).__name__}: {error}"[:300]
+    else:
+        if isinstance(result, Mapping):
+            return {maxim: _verdict(result, maxim) for maxim in Maxim}
+        reason = f"the judge gave {type(result).__name__}, not verdicts"
+    return dict.fromkeys(Maxim, reason)
 
 
-def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
+def _verdict(verdicts: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
     """Return the valid verdict on a maxim, or what is wrong with it."""
-    found = given.get(maxim, given.get(maxim.key))
-    if found is None:
+    value = verdicts.get(maxim, verdicts.get(maxim.key))
+    if value is None:
         return "the judge left it out"
     try:
-        verdict = Verdict.model_validate(
-            dict(found.__dict__) if isinstance(found, Verdict) else found
-        )
+        verdict = Verdict.model_validate(vars(value) if isinstance(value, Verdict) else value)
     except TypeError as error:
         return str(error)
     except ValidationError as error:
@@ -247,7 +266,7 @@ def _lost(turns: int) -> Done:
     verdicts = dict.fromkeys(Maxim, Verdict(score=0.0, rationale=LOST))
     line = files.evaluation_line(files.Evaluation(Debate(), (verdicts,) * turns, {}))
     note = f"lost debate: {turns} turns, all verdicts no" if turns else "lost debate: no verdicts"
-    return Done((line,), {"verdicts": len(Maxim) * turns}, (note,))
+    return Done((line,), {VERDICTS: len(Maxim) * turns}, (note,))
 
 
 class CachedJudge:
@@ -264,7 +283,8 @@ class CachedJudge:
 
     async def judge(self, view: Debate) -> ViewVerdicts:
         """Return the verdicts on the last response of a view."""
-        key = view_key(view)
+        seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
+        key = hashlib.sha256(seen.encode()).digest()
         if key not in self._tasks:
             task = self._tasks[key] = asyncio.ensure_future(self._ask(view))
             # If the run stops, nobody waits for it, and asyncio would print its error.
@@ -273,12 +293,6 @@ class CachedJudge:
                 self._tasks.popitem(last=False)
         # Shielded: a client that closes its connection must not cancel it for the others.
         return await asyncio.shield(self._tasks[key])
-
-
-def view_key(view: Debate) -> bytes:
-    """Return a digest of all that a judge sees."""
-    seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
-    return hashlib.sha256(seen.encode()).digest()
 
 
 async def judge_turns(
@@ -306,24 +320,17 @@ async def _judge_whole(
         return []
     use = ModelUse()
     try:
-        with call_context(plugin=name_of(judge), debate=whole.key, model_use=use):
-            verdicts: Any = await CALLS(judge.judge_all, whole, seconds=deadline)
-        turns = _all_good(verdicts, len(views))
-        return [] if use.failure is not None else turns
+        result = await call_judge(
+            judge, judge.judge_all, whole, deadline, debate=whole.key, model_use=use
+        )
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)
-    return []
-
-
-def _all_good(given: Any, count: int) -> list[ViewVerdicts]:
-    """Return the verdicts of a whole debate, or an empty list if any is invalid."""
-    if not isinstance(given, Sequence) or len(given) != count:
         return []
-    found = []
-    for of_turn in given:
-        verdicts = {maxim: _verdict(of_turn, maxim) for maxim in Maxim}
-        good = {maxim: one for maxim, one in verdicts.items() if isinstance(one, Verdict)}
-        if len(good) != len(Maxim):
-            return []
-        found.append(ViewVerdicts(good))
-    return found
+    if use.failure or not isinstance(result, Sequence) or len(result) != len(views):
+        return []
+    turns = [{maxim: _verdict(of_turn, maxim) for maxim in Maxim} for of_turn in result]
+    good = [
+        ViewVerdicts({maxim: one for maxim, one in of_turn.items() if isinstance(one, Verdict)})
+        for of_turn in turns
+    ]
+    return good if all(len(one.verdicts) == len(Maxim) for one in good) else []

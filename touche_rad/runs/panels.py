@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.calls import CallTimeout, ModelUse, call_context, current_context, name_of
+from touche_rad.calls import CallTimeout, ModelUse
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.evidence.instructions import KIND, flagged_sentences
 from touche_rad.files.contests import Judgement
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
-from touche_rad.runs.fallbacks import Fallback, InvalidResult, fallback_for
+from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.journal import Done
-from touche_rad.runs.judging import CALLS, FAILURES, VERDICTS
+from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
 from touche_rad.runs.recorded import Recorded
 from touche_rad.runs.work import Work
 
@@ -34,81 +34,37 @@ async def judge_contest(
 
 async def _judge_contest(
     panel: Panel, contest: Contest, deadline: float | None
-) -> tuple[Outcome, Fallback | None]:
+) -> tuple[Outcome, tuple[Fallback, ...]]:
     """Return the panel's verdict, and why it is missing or made without the panel's model."""
     use = ModelUse()
-    cause: Exception | None = None
+    failure: Exception | None = None
     try:
-        with call_context(plugin=name_of(panel), debate=contest.id, model_use=use):
-            given: Any = await CALLS(panel.judge, contest, seconds=deadline)
-        outcome, cause = _checked(given, contest), use.failure
-    except (CallTimeout, NoOutcome) as error:
-        outcome, cause = Outcome(winner=None, reason=str(error)), NoOutcome(str(error))
+        result = await call_judge(
+            panel, panel.judge, contest, deadline, debate=contest.id, model_use=use
+        )
+        outcome = _checked(result, contest)
+        failure = None if outcome.winner else use.failure
+    except (CallTimeout, NoVerdict) as error:
+        outcome, failure = Outcome(winner=None, reason=str(error)), NoVerdict(str(error))
     except Exception as error:
         log.debug("the panel failed", exc_info=error)
         reason = f"{type(error).__name__}: {error}"[:300]
-        outcome, cause = Outcome(winner=None, reason=reason), error
-    outer = current_context().model_use
-    if outer is not None:
-        outer.add(use)
-    return outcome, None if cause is None else _fallback(panel, outcome, cause)
+        outcome, failure = Outcome(winner=None, reason=reason), error
+    return outcome, fallbacks_of("panel", panel, failure, use, by="nobody")
 
 
-def _fallback(panel: Panel, outcome: Outcome, cause: Exception) -> Fallback:
-    name = name_of(panel)
-    by = "nobody" if outcome.winner is None else f"{name} without its model"
-    return fallback_for(f"panel {name}", panel, cause, by=by, what=VERDICTS, default=FAILURES)
-
-
-class NoOutcome(InvalidResult):
-    """The panel gave no valid verdict."""
-
-
-def _checked(given: Any, contest: Contest) -> Outcome:
+def _checked(given: object, contest: Contest) -> Outcome:
     if not isinstance(given, Outcome):
-        raise NoOutcome(f"the panel gave {type(given).__name__}, no outcome")
+        raise NoVerdict(f"the panel gave {type(given).__name__}, no outcome")
     if given.winner not in (None, TIE, *contest.sides):
-        raise NoOutcome("the panel named a winner who did not speak")
+        raise NoVerdict("the panel named a winner who did not speak")
     try:
         Outcome.model_validate(parse(dump(given.model_dump(mode="json"))))
     except (ValueError, TypeError) as error:
-        raise NoOutcome(f"the outcome cannot be written: {error}"[:300]) from error
+        raise NoVerdict(f"the outcome cannot be written: {error}"[:300]) from error
     if given.winner is None and not given.reason:
         return given.model_copy(update={"reason": "the panel named no winner"})
     return given
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A panel with the settings of its verdicts."""
-
-    panel: Panel
-    judge: str
-    swap: bool
-    deadline: float | None
-
-    async def sit(self, contest: Contest) -> Done:
-        """Judge one debate."""
-        both = [contest, contest.swapped()] if self.swap else [contest]
-        given = await asyncio.gather(
-            *(_judge_contest(self.panel, one, self.deadline) for one in both)
-        )
-        found = [outcome for outcome, _ in given]
-        lost = [one.reason for one in found if one.winner is None]
-        line = files.judgement_line(Judgement(contest.id, self.judge, *found))
-        counts = {VERDICTS: len(found), "without a winner": len(lost)}
-        notes = tuple(
-            f"{'unjudged' if one.winner is None else 'judged in part'}: {one.reason} ({contest.id})"
-            for one in found
-            if one.reason
-        )
-        notes += tuple(
-            f"{KIND}: debate {contest.id}, speech {number}: {sentence}"
-            for number, speech in enumerate(contest.speeches, 1)
-            for sentence in flagged_sentences(speech.text)
-        )
-        fallbacks = tuple(fallback for _, fallback in given if fallback is not None)
-        return Done((line,), counts, notes, fallbacks)
 
 
 def work(
@@ -121,7 +77,6 @@ def work(
     recorded: Recorded | None = None,
 ) -> Work[Contest]:
     """Return the work of judging every debate in a file as a whole: one verdict per line."""
-    bench = Bench(panel, str(identity["judge"]), swap, deadline)
 
     def read(bad: files.BadLines) -> Iterator[Contest]:
         return (
@@ -129,11 +84,40 @@ def work(
             for number, one in enumerate(files.read_contests(source, bad), 1)
         )
 
-    async def sit(contest: Contest) -> Done:
+    async def judge(contest: Contest) -> Done:
+        both = [contest, contest.swapped()] if swap else [contest]
+        results = await asyncio.gather(*(_judge_contest(panel, one, deadline) for one in both))
+        return _done(contest, str(identity["judge"]), *zip(*results, strict=True))
+
+    async def do(contest: Contest) -> Done:
         """Judge one debate, or return the recorded verdict on the same words by the same panel."""
         if recorded is None:
-            return await bench.sit(contest)
+            return await judge(contest)
         key = {"judging": identity, "swap": swap, "contest": contest.model_dump(mode="json")}
-        return await recorded(key, bench.sit, contest)
+        return await recorded(key, judge, contest)
 
-    return Work("judge", source, read, sit, {**identity, "swap": swap})
+    return Work("judge", source, read, do, {**identity, "swap": swap})
+
+
+def _done(
+    contest: Contest,
+    judge: str,
+    outcomes: Sequence[Outcome],
+    fallbacks: Sequence[tuple[Fallback, ...]],
+) -> Done:
+    line = files.judgement_line(Judgement(contest.id, judge, *outcomes))
+    counts = {
+        VERDICTS: len(outcomes),
+        "without a winner": sum(one.winner is None for one in outcomes),
+    }
+    notes = [
+        f"{'unjudged' if one.winner is None else 'judged in part'}: {one.reason} ({contest.id})"
+        for one in outcomes
+        if one.reason
+    ]
+    notes += [
+        f"{KIND}: debate {contest.id}, speech {number}: {sentence}"
+        for number, speech in enumerate(contest.speeches, 1)
+        for sentence in flagged_sentences(speech.text)
+    ]
+    return Done((line,), counts, tuple(notes), tuple(chain.from_iterable(fallbacks)))

@@ -38,7 +38,7 @@ def work(
         shape: One response a line, or whole debates in the official shape, with each response
             replaced by ours.
     """
-    write = _writer(shape, str(identity.get("debater", answerer.chosen)))
+    write = _writer(shape, str(identity.get("debater", answerer.name)))
 
     async def do(debate: Debate) -> Done:
         count = len(debate.turns)

@@ -38,7 +38,7 @@ def work(
         turns: User turns per debate.
     """
     speaker = user if isinstance(user, Speaker) else Speaker(user)
-    stage = _Simulation(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
+    stage = _Simulation(answerer, speaker, turns, str(identity.get("debater", answerer.name)))
     whole = {"user": speaker.name, **identity, "turns": turns}
     return Work("simulate", source, partial(files.read_claims, source), stage.play, whole)
 

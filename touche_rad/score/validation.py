@@ -22,7 +22,7 @@ from touche_rad.text import clean, count_words, printable
 
 WORDS: Final = 60
 NO_VERDICT: Final = "no verdict"
-"""How the explanation of a score begins that stands in for a verdict."""
+"""How the explanation of a fallback score begins."""
 OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
 """The kinds of files that can be handed in."""
 _UTTERANCES: Final = "utterances"
@@ -257,8 +257,8 @@ def _verdict_problems(debate: Debate, evaluation: Evaluation) -> Iterator[Proble
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"
                 yield Problem("a score is not 0 to 1", message)
             elif verdict.rationale.startswith(NO_VERDICT):
-                message = f"{place} stands in for a verdict"
-                yield Problem("a score stands in for a verdict", message, "warning")
+                message = f"{place} has a fallback score"
+                yield Problem("a verdict is a fallback score", message, "warning")
 
 
 def _compare_with_input(

@@ -23,7 +23,7 @@ from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
 from touche_rad.runs.answering import Answer, Answerer
-from touche_rad.runs.judging import CachedJudge, verdicts_for
+from touche_rad.runs.judging import CachedJudge, judge_view
 from touche_rad.serve.bodies import (
     MAX_TURNS,
     AnswerBody,
@@ -181,7 +181,7 @@ async def _warm_up(
         await model.backend.ready()
     asked = Debate().with_utterance("Is it worth while to argue about anything at all?")
     answer = await answerer.answer(asked)
-    await verdicts_for(judge, asked.with_response(answer.response), deadline=deadline)
+    await judge_view(judge, asked.with_response(answer.response), deadline=deadline)
     try:
         yield
     finally:
