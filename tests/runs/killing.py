@@ -22,7 +22,7 @@ from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Debate, Response
 from touche_rad.runs import simulate
 from touche_rad.runs.answering import Answerer
-from touche_rad.runs.journal import Journal
+from touche_rad.runs.output import Output
 from touche_rad.runs.runner import run
 from touche_rad.users import RuleUser
 
@@ -58,16 +58,16 @@ def play(claims: Path, out: Path) -> None:
 
 def tear_at(write: int, share: float) -> None:
     """Let this process kill itself in the middle of its so-manieth write to the journal."""
-    true_write, left = Journal._write, [write]
+    true_write, left = Output._write, [write]
 
-    def torn(journal: Journal, line: bytes) -> None:
+    def torn(output: Output, line: bytes) -> int:
         left[0] -= 1
         if left[0] < 0:
-            true_write(journal, line[: int(len(line) * share)])
+            true_write(output, line[: int(len(line) * share)])
             os.kill(os.getpid(), signal.SIGKILL)
-        true_write(journal, line)
+        return true_write(output, line)
 
-    Journal._write = torn  # type: ignore[method-assign]
+    Output._write = torn  # type: ignore[method-assign]
 
 
 def child(claims: Path, out: Path, tear: tuple[int, float] | None) -> int:

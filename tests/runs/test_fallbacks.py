@@ -16,9 +16,8 @@ from tests.models.scripted import Scripted, content, fails
 from tests.terminal import touche_rad
 from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
-from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import process_units
-from touche_rad.runs.work import RunOptions
+from touche_rad.runs.work import Done, RunOptions
 
 DEAD = "http://127.0.0.1:9/v1#tiny"
 BUGGY = """import os

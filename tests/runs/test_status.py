@@ -10,8 +10,8 @@ import pytest
 from touche_rad.debate import Debate
 from touche_rad.files.outputs import Status, sha256_of, write_status
 from touche_rad.runs.fallbacks import Fallback
-from touche_rad.runs.journal import MOST_EXAMPLES, Done, Tally
-from touche_rad.runs.runner import at_turn
+from touche_rad.runs.output import MOST_EXAMPLES, Done, Tally
+from touche_rad.runs.work import at_turn
 
 
 def status(**fields: Any) -> Status:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from touche_rad import __version__, files
+from touche_rad import files
 from touche_rad.bench.cells import Cell, cells_of
 from touche_rad.bench.figures import Computed, compute
 from touche_rad.bench.page import page_files, write_pages
@@ -22,13 +22,13 @@ from touche_rad.bench.record import begin_record, is_ours, status_of, write_reco
 from touche_rad.demo import is_demo
 from touche_rad.errors import InputError
 from touche_rad.files import outputs
-from touche_rad.files.outputs import check_output, is_output_of, sha256_of, status_beside
+from touche_rad.files.outputs import check_output, is_output_of, status_beside
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs import judging, simulate
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.journal import SUFFIX, as_written
+from touche_rad.runs.output import SUFFIX, whole_identity
 from touche_rad.runs.runner import identity_of, run_work
 from touche_rad.runs.work import Progress, RunOptions
 
@@ -123,13 +123,9 @@ class Bench:
         source = cell.source(self.loaded, self.results)
         if not source.is_file() or out.with_name(f"{out.name}{SUFFIX}").exists():
             return False
-        identity = {
-            "verb": "simulate" if cell.plays else "judge",
-            **self._settings(cell, *self._services(cell)),
-            "input": sha256_of(source),
-            "version": __version__,
-        }
-        return is_output_of(out, as_written(identity))
+        verb = "simulate" if cell.plays else "judge"
+        settings = self._settings(cell, *self._services(cell))
+        return is_output_of(out, whole_identity(verb, settings, source))
 
     def _settings(self, cell: Cell, ours: Services, of_user: Services) -> dict[str, Any]:
         """Return what decides the results of a cell, besides its input."""

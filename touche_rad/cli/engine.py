@@ -37,7 +37,7 @@ def ray_engine(
     from touche_rad.cli.console import say
     from touche_rad.files.traces import TRACE
     from touche_rad.plugins.registry import IMPORTED
-    from touche_rad.runs.journal import as_written
+    from touche_rad.runs.output import as_written
     from touche_rad.runs.ray import INSTALL, RayEngine
     from touche_rad.runs.ray_task import Task
 

@@ -139,10 +139,9 @@ def run_on_files(
             strict=options.strict,
             hand_in=is_tira(places.out),
             errors=beside(places.out, ERRORS),
-            part=part,
             engine=engine,
         )
-        status = run(work, places.out, run_options)
+        status = run(work, places.out, run_options, part)
     if part is not None and status.finished < begun:
         say(
             f"shard {part.shard} is finished already; --restart makes it again", quiet=options.quiet

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from touche_rad.contests.two_sides import Entrant, Game
     from touche_rad.models import Model
     from touche_rad.plugins import Plugin, Services
-    from touche_rad.runs.journal import Done
-    from touche_rad.runs.work import Work
+    from touche_rad.runs.work import Done, Work
 
 JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""

@@ -16,9 +16,7 @@ from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.fallbacks import Fallback
-from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn
-from touche_rad.runs.work import Work
+from touche_rad.runs.work import Done, Work, at_turn
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
 SPEECHES: Final = "speeches"

@@ -35,9 +35,7 @@ from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts,
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
-from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn
-from touche_rad.runs.work import Work
+from touche_rad.runs.work import Done, Work, at_turn
 from touche_rad.text import clean
 
 log = logging.getLogger("touche_rad")

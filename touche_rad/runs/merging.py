@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -14,10 +14,9 @@ from touche_rad.files.traces import TRACE
 from touche_rad.models.cache import CACHE_FILE, Cache
 from touche_rad.models.usage import Usage
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.journal import Facts, Tally
+from touche_rad.runs.output import Facts, Tally
 from touche_rad.runs.parts import CACHE, FinishedPart
-
-Progress = Callable[[int, int | None], None]
+from touche_rad.runs.work import Progress
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def merge_parts(
     *,
     replace: bool = False,
     cache: Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Merged:
     """Write the output of a whole run, its status, trace and tracebacks.
 
@@ -52,20 +51,18 @@ def merge_parts(
         UserError: The output exists already.
         WorkError: A part is damaged.
     """
-    first = parts[0]
-    if not replace and not is_output_of(out, first.identity):
-        files.check_output(out, replace=False)
-    report = progress or (lambda done, total: None)
+    if not is_output_of(out, parts[0].identity):
+        files.check_output(out, replace=replace)
     tally = Tally()
     with files.atomic_write(out) as stream:
         for part in parts:
             for done in part.units():
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
-                report(tally.units, first.total)
+                progress(tally.units, part.record.total)
     _join(parts, out, TRACE)
-    _join(parts, out, ERRORS)
-    status = _status(parts, out, tally)
+    errors = _join(parts, out, ERRORS)
+    status = _status(parts, out, errors, tally)
     write_status(status, status_beside(out))
     caches = [part.folder / CACHE for part in parts if (part.folder / CACHE / CACHE_FILE).is_file()]
     added = 0
@@ -75,64 +72,52 @@ def merge_parts(
     return Merged(status, len(caches), added)
 
 
-def _join(parts: Sequence[FinishedPart], out: Path, suffix: str) -> None:
+def _join(parts: Sequence[FinishedPart], out: Path, suffix: str) -> Path:
     """Join the files beside the parts' outputs in the order of the parts."""
     target = out.with_name(f"{out.name}{suffix}")
     sources = [part.output.with_name(f"{part.output.name}{suffix}") for part in parts]
-    found = [path for path in sources if path.is_file()]
-    if not found:
+    paths = [path for path in sources if path.is_file()]
+    if not paths:
         target.unlink(missing_ok=True)  # of the run that is replaced
-        return
+        return target
     with files.atomic_write(target) as stream:
-        for path in found:
+        for path in paths:
             with path.open(encoding="utf-8", errors="backslashreplace", newline="") as source:
                 shutil.copyfileobj(source, stream)
+    return target
 
 
-def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
+def _status(parts: Sequence[FinishedPart], out: Path, errors: Path, tally: Tally) -> Status:
     """Return the status of the whole run, from the start of the first part to the last end."""
-    statuses = [part.status for part in parts]
-    started, finished = (
-        min(one.started for one in statuses),
-        max(one.finished for one in statuses),
-    )
-    usage = _usage(parts)
-    errors = out.with_name(f"{out.name}{ERRORS}")
-    facts = Facts(
-        _each(one.record.settings for one in parts),
-        next(iter(_each((one.record.skipped,) for one in parts)), ""),
-        _each(one.record.model for one in parts),
+    facts, statuses = [part.facts for part in parts], [part.record.status for part in parts]
+    first = statuses[0]
+    started = min(one.started for one in statuses)
+    finished = max(one.finished for one in statuses)
+    usage = Usage()
+    for one in facts:
+        if one.usage is not None:
+            usage.add(one.usage.record())
+    # Parts have many warnings in common.
+    whole = Facts(
+        tuple(dict.fromkeys(chain.from_iterable(one.settings for one in facts))),
+        next((one.skipped for one in facts if one.skipped), ""),
+        tuple(dict.fromkeys(chain.from_iterable(one.model for one in facts))),
         usage,
     )
-    return Status(
-        verb=statuses[0].verb,
+    return whole.status(
+        tally,
+        out,
+        errors,
+        verb=first.verb,
         state="done",
-        output=str(out),
         sha256=sha256_of(out),
-        units=parts[0].total,
+        units=parts[0].record.total,
         done=tally.units,
         resumed=sum(one.resumed for one in statuses),
-        skipped=statuses[0].skipped,  # each part reads the whole input
-        warnings=facts.warnings(tally),
-        demo=statuses[0].demo,
-        errors=str(errors) if errors.is_file() else "",
+        skipped=first.skipped,  # each part reads the whole input
+        demo=first.demo,
         identity=parts[0].identity,
-        usage=usage.record() if usage.steps else {},
         started=started,
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),
-        **tally.fields(),
     )
-
-
-def _usage(parts: Sequence[FinishedPart]) -> Usage:
-    usage = Usage()
-    for part in parts:
-        if part.record.usage is not None:
-            usage.add(part.record.usage)
-    return usage
-
-
-def _each(texts: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """Return the texts that the parts have, each once."""
-    return tuple(text for text in dict.fromkeys(chain.from_iterable(texts)) if text)

@@ -17,10 +17,9 @@ from touche_rad.files.contests import Judgement
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
 from touche_rad.runs.fallbacks import Fallback
-from touche_rad.runs.journal import Done
 from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
 from touche_rad.runs.recorded import Recorded
-from touche_rad.runs.work import Work
+from touche_rad.runs.work import Done, Work
 
 log = logging.getLogger("touche_rad")
 

@@ -8,29 +8,22 @@ the whole run, so that nothing depends on the part that processes a debate.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import Status, is_output_of
 from touche_rad.files.records import read_json
 from touche_rad.models.usage import Usage
-from touche_rad.runs.journal import (
-    SUFFIX,
-    Done,
-    Facts,
-    Journal,
-    as_written,
-    read_record,
-    record_line,
-    shown,
-)
+from touche_rad.runs.output import SUFFIX, Facts, Output, read_record, record_line, shown
 from touche_rad.runs.shard import Shard
+from touche_rad.runs.work import Done
 from touche_rad.text import redact_data
 
 RECORD: Final = "part.json"
@@ -39,6 +32,23 @@ CACHE: Final = "cache"
 FORMAT: Final = 1
 SHARD: Final = "shard"
 """The key of the shard in the identity of a part."""
+
+
+class PartRecord(BaseModel):
+    """The content of `part.json`."""
+
+    format: int = FORMAT
+    shard: int
+    of: int
+    total: int = Field(ge=0)
+    run: str
+    source: str
+    command: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    skipped: str = ""
+    model: tuple[str, ...] = ()
+    usage: Mapping[str, Any] | None
+    status: Status
 
 
 @dataclass(frozen=True)
@@ -58,10 +68,6 @@ class Part:
         """What the identity of the part has in addition to that of the run."""
         return {SHARD: str(self.shard)}
 
-    def units(self, total: int) -> range:
-        """Return the numbers of its units, if the input has `total`."""
-        return self.shard.units(total)
-
     def others_missing(self) -> list[Shard]:
         """Return the other shards of the run that are not complete in this place."""
         shards = (Shard(number, self.shard.count) for number in range(1, self.shard.count + 1))
@@ -75,48 +81,29 @@ class Part:
         """Return the status of this part if it is complete already, with the same identity."""
         if _is_begun(self.folder) or not (self.folder / RECORD).is_file():
             return None
-        status = _read(self.folder).status
-        return status if is_output_of(out, as_written(identity)) else None
+        return _read(self.folder).record.status if is_output_of(out, identity) else None
 
-    def finish(self, journal: Journal, status: Status, total: int, facts: Facts) -> None:
+    def finish(self, output: Output, status: Status) -> None:
         """Write the records of all units, then `part.json`, with which the part is complete."""
         with files.atomic_write(self.folder / UNITS) as stream:
-            for number, done in journal.numbered():
+            for number, done in output.numbered():
                 stream.write(record_line(number, done).decode("utf-8"))
-        record = {
-            "format": FORMAT,
-            "shard": self.shard.number,
-            "of": self.shard.count,
-            "total": total,
-            "run": str(self.run),
-            "source": str(self.source),
-            "command": list(self.command),
-            "settings": list(facts.settings),
-            "skipped": facts.skipped,
-            "model": list(facts.model),
-            "usage": facts.usage.record() if facts.usage is not None else None,
-            "status": status.model_dump(mode="json"),
-        }
+        facts = output.facts()
+        record = PartRecord(
+            shard=self.shard.number,
+            of=self.shard.count,
+            total=output.total,
+            run=str(self.run),
+            source=str(self.source),
+            command=self.command,
+            settings=facts.settings,
+            skipped=facts.skipped,
+            model=facts.model,
+            usage=facts.usage.record() if facts.usage is not None else None,
+            status=status,
+        ).model_dump(mode="json")
         with files.atomic_write(self.folder / RECORD) as stream:
             stream.write(json.dumps(redact_data(record), ensure_ascii=False, indent=2) + "\n")
-
-
-class _Record(BaseModel):
-    """The content of `part.json`."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    shard: int
-    of: int
-    total: int = Field(ge=0)
-    run: str
-    source: str
-    command: tuple[str, ...] = Field(strict=False)
-    settings: tuple[str, ...] = Field((), strict=False)
-    skipped: str = ""
-    model: tuple[str, ...] = Field((), strict=False)
-    usage: Mapping[str, Any] | None
-    status: Annotated[Status, Field(strict=False)]
 
 
 @dataclass(frozen=True)
@@ -125,13 +112,8 @@ class FinishedPart:
 
     folder: Path
     shard: Shard
-    record: _Record
-    status: Status
-
-    @property
-    def total(self) -> int:
-        """The number of units of the whole run."""
-        return self.record.total
+    record: PartRecord
+    facts: Facts
 
     @property
     def output(self) -> Path:
@@ -141,7 +123,7 @@ class FinishedPart:
     @property
     def identity(self) -> dict[str, Any]:
         """The identity of the whole run."""
-        return {key: value for key, value in self.status.identity.items() if key != SHARD}
+        return {key: one for key, one in self.record.status.identity.items() if key != SHARD}
 
     def units(self) -> Iterator[Done]:
         """Yield its units in the order of the input.
@@ -152,7 +134,8 @@ class FinishedPart:
         path = self.folder / UNITS
         try:
             with path.open("rb") as stream:
-                for expected, line in zip(self.shard.units(self.total), stream, strict=True):
+                numbers = self.shard.units(self.record.total)
+                for expected, line in zip(numbers, stream, strict=True):
                     number, done = read_record(line)
                     if number != expected:
                         raise ValueError("another unit")
@@ -165,22 +148,13 @@ class FinishedPart:
 
     def command(self, shard: Shard) -> str:
         """Return the command line that makes a shard of the same run."""
-        return command_of(self.record.command, shard)
-
-
-def command_of(words: Sequence[str], shard: Shard) -> str:
-    """Return the command line of a part for another shard."""
-    import shlex
-
-    changed: list[str] = []
-    for word in words:
-        previous = changed[-1] if changed else ""
-        if previous == "--shard":
-            word = str(shard)
-        elif word.startswith("--shard="):
-            word = f"--shard={shard}"
-        changed.append(word)
-    return shlex.join(["touche-rad", *changed])
+        words = ["touche-rad", *self.record.command]
+        for place, word in enumerate(words):
+            if word.startswith("--shard="):
+                words[place] = f"--shard={shard}"
+            elif words[place - 1] == "--shard":
+                words[place] = str(shard)
+        return shlex.join(words)
 
 
 def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
@@ -189,21 +163,21 @@ def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
     Raises:
         UserError: A folder is missing or has no part, or a part is not finished.
     """
-    found: list[FinishedPart] = []
+    parts: list[FinishedPart] = []
     for place in places:
         if not place.is_dir():
             raise UserError(f"{place} is no folder: expected a folder that --shard I/N made")
-        if (place / RECORD).is_file() or _is_begun(place):
-            folders = [place]
-        else:
-            inner = sorted(place.iterdir())
-            folders = [one for one in inner if (one / RECORD).is_file() or _is_begun(one)]
+        folders = [place] if _is_part(place) else sorted(filter(_is_part, place.iterdir()))
         if not folders:
             raise UserError(
                 f"{place} has no part of a run: expected a folder that --shard I/N made"
             )
-        found += map(_read, folders)
-    return found
+        parts += map(_read, folders)
+    return parts
+
+
+def _is_part(folder: Path) -> bool:
+    return (folder / RECORD).is_file() or _is_begun(folder)
 
 
 def _is_begun(folder: Path) -> bool:
@@ -218,12 +192,14 @@ def _read(folder: Path) -> FinishedPart:
             f"{folder.name.replace('-of-', '/')} again"
         )
     try:
-        record = read_json(path)
-        refuse_newer(path, record, FORMAT)
-        read = _Record.model_validate(record)
-        shard = Shard.parse(f"{read.shard}/{read.of}")
-        Usage().add(read.usage or Usage().record())  # it can be added
-        return FinishedPart(folder, shard, read, read.status)
+        content = read_json(path)
+        refuse_newer(path, content, FORMAT)
+        record = PartRecord.model_validate(content)
+        usage = None if record.usage is None else Usage()
+        if usage is not None and record.usage is not None:
+            usage.add(record.usage)
+        facts = Facts(record.settings, record.skipped, record.model, usage)
+        return FinishedPart(folder, Shard.parse(f"{record.shard}/{record.of}"), record, facts)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, OptionError):
         raise UserError(f"{path} is damaged: remove {folder}, and make the part again") from None
 
@@ -234,37 +210,33 @@ def check_parts(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
     Raises:
         UserError: A part is missing, given twice, or of another run.
     """
-    first = parts[0]
+    first, count = parts[0], parts[0].shard.count
+    by_number: dict[int, FinishedPart] = {}
     for one in parts:
-        if one.shard.count != first.shard.count:
+        if one.shard.count != count:
             raise UserError(
                 f"{first.folder} is shard {first.shard} and {one.folder} is shard {one.shard}: "
                 f"give the parts of one number of shards, such as "
-                f"{first.folder.parent}/*-of-{first.shard.count}"
+                f"{first.folder.parent}/*-of-{count}"
             )
-        for key in [*first.identity, *one.identity]:
-            was, now = first.identity.get(key), one.identity.get(key)
-            if was != now or one.total != first.total:
-                key = key if was != now else "number of debates"
-                both = f"{shown(was)} and {shown(now)}" if was != now else "another"
+        mine, other = (
+            {**part.identity, "number of debates": part.record.total} for part in (first, one)
+        )
+        for key in [*mine, *other]:
+            if mine.get(key) != other.get(key):
                 raise UserError(
                     f"{first.folder} and {one.folder} are parts of different runs: {key} is "
-                    f"{both}; make one again with the command of the other: "
-                    f"{first.command(one.shard)}"
+                    f"{shown(mine.get(key))} and {shown(other.get(key))}; make one again with the "
+                    f"command of the other: {first.command(one.shard)}"
                 )
-    by_number: dict[int, FinishedPart] = {}
-    for one in parts:
-        other = by_number.setdefault(one.shard.number, one)
-        if other is not one:
-            if other.folder.resolve() == one.folder.resolve():
-                continue
+        earlier = by_number.setdefault(one.shard.number, one).folder
+        if earlier.resolve() != one.folder.resolve():
             raise UserError(
-                f"shard {one.shard} is given twice: {other.folder} and {one.folder}: leave one out"
+                f"shard {one.shard} is given twice: {earlier} and {one.folder}: leave one out"
             )
-    for number in range(1, first.shard.count + 1):
+    for number in range(1, count + 1):
         if number not in by_number:
-            missing = Shard(number, first.shard.count)
-            others = first.shard.count - len(by_number) - 1
+            shard, others = Shard(number, count), count - len(by_number) - 1
             more = f" ({others} more are missing)" if others else ""
-            raise UserError(f"shard {missing} is missing{more}: make it: {first.command(missing)}")
+            raise UserError(f"shard {shard} is missing{more}: make it: {first.command(shard)}")
     return [by_number[number] for number in sorted(by_number)]

@@ -21,9 +21,8 @@ import anyio
 from touche_rad.errors import WorkError
 from touche_rad.models import Model
 from touche_rad.runs.fallbacks import FallbackStop
-from touche_rad.runs.journal import Done
 from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block, share_of
-from touche_rad.runs.work import RunOptions
+from touche_rad.runs.work import Done, RunOptions
 
 log = logging.getLogger("touche_rad")
 

@@ -26,10 +26,10 @@ from touche_rad.models.cache import Cache, Row
 from touche_rad.plugins import Services
 from touche_rad.plugins.registry import import_plugins
 from touche_rad.runs.fallbacks import ERRORS, FailureLog, FallbackStop
-from touche_rad.runs.journal import Done, as_written
+from touche_rad.runs.output import as_written
 from touche_rad.runs.parts import CACHE
 from touche_rad.runs.runner import process_units
-from touche_rad.runs.work import RunOptions, Work
+from touche_rad.runs.work import Done, RunOptions, Work
 from touche_rad.text import redact
 
 OUT: Final = "run"

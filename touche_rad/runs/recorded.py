@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from touche_rad import __version__
-from touche_rad.runs.fallbacks import Fallback
-from touche_rad.runs.journal import Done
+from touche_rad.runs.output import read_record, record_line
+from touche_rad.runs.work import Done
 
 T = TypeVar("T")
 
@@ -25,7 +25,11 @@ class Recorded:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._units = _read(path)
+        self._units: dict[str, Done] = {}
+        for line in path.read_bytes().splitlines() if path.is_file() else ():
+            with suppress(ValueError):  # an incomplete line of a killed process
+                key, done = read_record(line)
+                self._units[key] = done
 
     async def __call__(
         self, key: Mapping[str, Any], work: Callable[[T], Awaitable[Done]], item: T
@@ -35,7 +39,10 @@ class Recorded:
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if digest not in self._units:
             done = await work(item)
-            self._append(digest, done)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # The line break comes first, so that an incomplete line spoils no other one.
+            with self.path.open("ab") as stream:
+                stream.write(b"\n" + record_line(digest, done))
             self._units[digest] = done
         return self._units[digest]
 
@@ -43,28 +50,3 @@ class Recorded:
         """Delete all units."""
         self.path.unlink(missing_ok=True)
         self._units.clear()
-
-    def _append(self, digest: str, done: Done) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"key": digest, **asdict(done)}, ensure_ascii=False)
-        # The line break comes first, so that an incomplete line spoils no other one.
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(f"\n{line}")
-
-
-def _read(path: Path) -> dict[str, Done]:
-    units: dict[str, Done] = {}
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return units
-    for line in lines:
-        try:
-            unit = json.loads(line)
-            fallbacks = tuple(Fallback(**one) for one in unit["fallbacks"])
-            units[unit["key"]] = Done(
-                tuple(unit["lines"]), unit["counts"], tuple(unit["notes"]), fallbacks
-            )
-        except (ValueError, TypeError, KeyError):  # an incomplete line of a killed process
-            continue
-    return units

@@ -12,10 +12,8 @@ from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import ANSWERS, Fallback
-from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn
 from touche_rad.runs.simulate import simulation_line
-from touche_rad.runs.work import Work
+from touche_rad.runs.work import Done, Work, at_turn
 
 Shape = Literal["responses", "simulations"]
 

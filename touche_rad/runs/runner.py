@@ -1,47 +1,31 @@
 """Run units of work in parallel, with a journal of the progress and a status of the result.
 
-Respond, simulate and judge differ in what they do with a debate. All other parts of a run are here.
-TIRA drops the exit code, so `status.json` beside the output says what a user must know.
+Respond, simulate and judge differ in what they do with a debate. All other parts of a run are here
+and in `output`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from touche_rad import __version__, files
+from touche_rad import files
 from touche_rad.calls import call_context
-from touche_rad.debate import Debate
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
-from touche_rad.files.outputs import (
-    State,
-    Status,
-    is_output_of,
-    sha256_of,
-    status_beside,
-    write_status,
-)
+from touche_rad.files.outputs import Status, sha256_of
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
-from touche_rad.runs.journal import SUFFIX, Done, Facts, Journal, Tally, as_written
-from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, T, Work
-
-
-def at_turn(note: str, debate: Debate, turn: int) -> str:
-    """Return a note with its debate and turn after its kind."""
-    kind, _, what = note.partition(": ")
-    return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
-
+from touche_rad.runs.output import SUFFIX, Output, whole_identity
+from touche_rad.runs.parts import Part
+from touche_rad.runs.work import DEFAULT_OPTIONS, Done, RunOptions, T, Work
 
 log = logging.getLogger("touche_rad")
 
@@ -52,64 +36,70 @@ class Interrupted(WorkError):
     exit_code = 130
 
 
-def run(work: Work[Any], out: Path, options: RunOptions = DEFAULT_OPTIONS) -> Status:
+def run(
+    work: Work[Any],
+    out: Path,
+    options: RunOptions = DEFAULT_OPTIONS,
+    part: Part | None = None,
+) -> Status:
     """Run from synchronous code; Ctrl-C raises Interrupted, which says how to continue."""
     try:
-        return anyio.run(run_work, work, out, options)
+        return anyio.run(run_work, work, out, options, part)
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped; finished work is kept in {out}{SUFFIX}: run the same command to continue"
         ) from None
 
 
-async def run_work(work: Work[Any], out: Path, options: RunOptions = DEFAULT_OPTIONS) -> Status:
+async def run_work(
+    work: Work[Any],
+    out: Path,
+    options: RunOptions = DEFAULT_OPTIONS,
+    part: Part | None = None,
+) -> Status:
     """Process all units that are not in the journal, write the output, and return the status.
 
     The input is read completely before any work begins, so that an invalid line is reported at once
     and not after hours; then it is streamed.
 
+    Args:
+        work: The work on each unit.
+        out: The output of the run, or of the part.
+        options: Settings that do not change the output.
+        part: The part of the input to process; default: all of it.
+
     Raises:
         UserError: The input or the output is wrong, or the journal is another run's.
         WorkError: A unit failed; finished units are kept for the next call.
     """
-    report = _StatusWriter(work, out, options)
+    output = Output(out, work, options)
     try:
-        bad = options.bad or files.BadLines()
-        identity = _identify(work, out)
-        if options.part is not None:
-            identity |= options.part.identity
-            finished = None if options.restart else options.part.finished(out, identity)
+        _check_places(work.source, out)
+        output.identity = whole_identity(work.verb, work.identity, work.source)
+        if part is not None:
+            output.identity |= part.identity
+            finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
-        _check_output(out, identity, options)
-        total = _check_input(work, bad)
-        units = range(total) if options.part is None else options.part.units(total)
-        report.units, report.identity, report.bad = units, identity, bad
+        output.check_replace()
+        total = sum(1 for _ in work.units(output.bad))
+        if not total:
+            raise InputError(work.source, "expected at least one debate, found none")
         failures = FailureLog(options.errors, options.strict)
-        with (
-            call_context(failures=failures),
-            Journal(out, identity, restart=options.restart) as journal,
-        ):
-            report.journal = journal
-            if options.errors is not None and not journal.resumed:
-                options.errors.unlink(missing_ok=True)
-            if options.model is not None and not journal.resumed:
-                options.model.begin_trace()
-            await _work_through(work, options, journal, units)
-            report.tally = Tally(units=units.start)
-            journal.finish(report.tally.add)
-            status = report.write("done")
-            if options.part is not None:
-                options.part.finish(journal, status, total, report.facts())
-            journal.remove()  # last: a kill in between leaves a run that the next call finishes
+        units = range(total) if part is None else part.shard.units(total)
+        with call_context(failures=failures), output.begin(total, units):
+            await _work_through(work, options, output)
+            status = output.finish()
+            if part is not None:
+                part.finish(output, status)
+            output.remove_journal()
+            return status
     except asyncio.CancelledError:
-        report.write("stopped", "stopped before the end")
+        output.stop("stopped", "stopped before the end")
         raise
     except Exception as error:
-        report.write("failed", str(error))
+        output.stop("failed", str(error))
         raise
-    else:
-        return status
     finally:
         if options.model is not None:
             with anyio.CancelScope(shield=True):
@@ -140,59 +130,38 @@ def identity_of(
     return identity
 
 
-def _identify(work: Work[Any], out: Path) -> dict[str, Any]:
-    """Return the identity of a run, with its input; check that this is a file of its own."""
-    if not work.source.is_file():
-        problem = "is not a regular file" if work.source.exists() else "does not exist"
-        raise UserError(f"{work.source} {problem}: expected a file to read")
-    if out.exists() and out.samefile(work.source):
+def _check_places(source: Path, out: Path) -> None:
+    if not source.is_file():
+        problem = "is not a regular file" if source.exists() else "does not exist"
+        raise UserError(f"{source} {problem}: expected a file to read")
+    if out.exists() and out.samefile(source):
         raise UserError(f"{out} is the input too: choose another output")
-    identity = {"verb": work.verb, **work.identity}
-    return identity | {"input": sha256_of(work.source), "version": __version__}
 
 
-def _check_output(out: Path, identity: Mapping[str, Any], options: RunOptions) -> None:
-    """Refuse to replace what another run or program wrote; a run may be made again.
-
-    An unfinished run is left to its journal, which knows its identity.
-    """
-    unfinished = out.with_name(f"{out.name}{SUFFIX}").exists() and not options.restart
-    if not options.replace and not unfinished and not is_output_of(out, as_written(identity)):
-        files.check_output(out, replace=False)
-
-
-def _check_input(work: Work[Any], bad: files.BadLines) -> int:
-    """Validate every line before any work begins, and return their number."""
-    total = sum(1 for _ in work.units(bad))
-    if not total:
-        raise InputError(work.source, "expected at least one debate, found none")
-    return total
-
-
-async def _work_through(
-    work: Work[T], options: RunOptions, journal: Journal, numbers: range
-) -> None:
+async def _work_through(work: Work[T], options: RunOptions, output: Output) -> None:
     """Process units with parallel workers; an error of the journal stops all of them."""
+    numbers = output.units
     read = enumerate(work.units(files.BadLines(skip=True)))
     here = islice(read, numbers.start, numbers.stop)
-    units = ((number, unit) for number, unit in here if number not in journal)
-    total = len(numbers)
+    units = ((number, unit) for number, unit in here if number not in output)
     report = options.progress or (lambda done, total: None)
-    report(len(journal), total)
+    report(len(output), len(numbers))
 
     def keep(number: int, done: Done) -> None:
-        journal.append(number, done)
-        report(len(journal), total)
+        output.append(number, done)
+        report(len(output), len(numbers))
 
     try:
         if options.engine is not None:
-            failures = await options.engine.process(units, total - len(journal), options, keep)
+            left = len(numbers) - len(output)
+            failures = await options.engine.process(units, left, options, keep)
         else:
             failures = await process_units(work.do, units, options, keep)
     except (FallbackStop, ModelError) as error:
-        raise WorkError(f"{error}; {journal.kept()}") from error
+        raise WorkError(f"{error}; {output.kept()}") from error
     if failures:
-        raise WorkError(f"{len(failures)} of {total} failed, first {failures[0]}; {journal.kept()}")
+        lines = f"{len(failures)} of {len(numbers)} failed, first {failures[0]}"
+        raise WorkError(f"{lines}; {output.kept()}")
 
 
 async def process_units(
@@ -234,73 +203,3 @@ async def process_units(
     if fatal:
         raise fatal[0]
     return failures
-
-
-class _StatusWriter:
-    """Collects the fields of the status, which is written even if the run fails."""
-
-    def __init__(self, work: Work[Any], out: Path, options: RunOptions) -> None:
-        self.work, self.out, self.options = work, out, options
-        self.started, self.clock = datetime.now().astimezone(), time.monotonic()
-        self.tally = Tally()
-        self.identity: Mapping[str, Any] = work.identity
-        self.units: range | None = None
-        self.journal: Journal | None = None
-        self.bad: files.BadLines | None = None
-
-    def write(self, state: State, error: str | None = None) -> Status:
-        """Make the status, and write it if a path is set."""
-        journal, model = self.journal, self.options.model
-        if error and journal is not None and journal.path.exists():
-            self.tally = Tally(units=self.units.start if self.units else 0)
-            for _, done in journal.numbered():
-                self.tally.add(done)
-        totals = self.tally.fields()
-        skipped = self.bad.count if self.bad else 0
-        status = Status(
-            verb=self.work.verb,
-            state=state,
-            error=error,
-            output=str(self.out),
-            sha256=sha256_of(self.out) if state == "done" else "",
-            units=None if self.units is None else len(self.units),
-            done=len(journal) if journal else 0,
-            resumed=journal.resumed if journal else 0,
-            skipped=skipped,
-            warnings=self.facts().warnings(self.tally),
-            demo=self.options.demo,
-            errors=self._errors(),
-            identity=self.identity,
-            usage=model.usage.record() if model is not None and model.usage.steps else {},
-            started=self.started,
-            finished=datetime.now().astimezone(),
-            seconds=round(time.monotonic() - self.clock, 3),
-            **totals,
-        )
-        path = self.options.status_path
-        if error and journal is None and path == status_beside(self.out):
-            return status  # nothing has happened to the output, so its status remains
-        if path is not None:
-            try:
-                write_status(status, path)
-            except OSError:
-                if error is None:  # otherwise the first error is reported
-                    raise
-        return status
-
-    def _errors(self) -> str:
-        path = self.options.errors
-        return str(path) if path is not None and path.exists() else ""
-
-    def facts(self) -> Facts:
-        """Return what the warnings of the status need, besides the results."""
-        model, bad = self.options.model, self.bad
-        skipped = ""
-        if bad and bad.count:
-            skipped = f"{bad.count} bad lines were skipped; the first: {bad.first}"
-        return Facts(
-            self.options.warnings,
-            skipped,
-            tuple(model.warnings) if model else (),
-            model.usage if model is not None else None,
-        )

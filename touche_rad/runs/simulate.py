@@ -13,9 +13,7 @@ from touche_rad.debate import Debate
 from touche_rad.files.records import dump
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, Fallback, fallback_for
-from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import at_turn
-from touche_rad.runs.work import Work
+from touche_rad.runs.work import Done, Work, at_turn
 from touche_rad.users import Speaker, UserSimulator, describe_user
 from touche_rad.users.simulator import Utterance
 

@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from touche_rad import files
+from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.models import Model
-from touche_rad.runs.journal import Done
-
-if TYPE_CHECKING:
-    from touche_rad.runs.parts import Part
+from touche_rad.runs.fallbacks import Fallback
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The result of one unit: output lines, counts, notes, and fallbacks."""
+
+    lines: tuple[str, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
+
+
+def at_turn(note: str, debate: Debate, turn: int) -> str:
+    """Return a note with its debate and turn after its kind."""
+    kind, _, what = note.partition(": ")
+    return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
 
 
 class Processor(Protocol):
@@ -66,10 +80,10 @@ class Work(Generic[T]):
 
     def _check(self) -> None:
         try:
-            found = self.source.stat()
+            stat = self.source.stat()
         except OSError:  # reading it says what is wrong; one that is deleted meanwhile is read
             return
-        now = (found.st_size, found.st_mtime)
+        now = (stat.st_size, stat.st_mtime)
         self._state = self._state or now
         if now != self._state:
             raise InputError(
@@ -107,8 +121,6 @@ class RunOptions:
     """Finish also without the model, because the output must be handed in (under TIRA)."""
     errors: Path | None = None
     """File for the first traceback of each kind of failure."""
-    part: Part | None = None
-    """The part of the input to process; the output is then this part of the run's output."""
     engine: Processor | None = None
     """Processes the units in other processes."""
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad import __version__, files
+from touche_rad import files
 from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.budget import costs_in
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
-from touche_rad.files.outputs import is_output_of, read_status, sha256_of
+from touche_rad.files.outputs import is_output_of, read_status
 from touche_rad.runs.folders import alone_in
-from touche_rad.runs.journal import SUFFIX, as_written
+from touche_rad.runs.output import SUFFIX, shown, whole_identity
 from touche_rad.runs.recorded import Recorded
 from touche_rad.runs.work import Work
 
@@ -65,8 +64,7 @@ class Folder:
         before = self.settings_of(out)
         if not before:
             return False
-        whole = {"verb": work.verb, **work.identity, "input": sha256_of(work.source)}
-        now = as_written({**whole, "version": __version__})
+        now = whole_identity(work.verb, work.identity, work.source)
         if is_output_of(out, now):
             return True
         for key in (*now, *before):
@@ -74,8 +72,8 @@ class Folder:
             added = key == "model" and None in (was, is_now)
             if was != is_now and key not in _MAY_GROW and not added and not replace:
                 raise UserError(
-                    f"{out} is of other settings: {key} was {_shown(was)} and is now "
-                    f"{_shown(is_now)}; replace it with --replace, or name another folder"
+                    f"{out} is of other settings: {key} was {shown(was)} and is now "
+                    f"{shown(is_now)}; replace it with --replace, or name another folder"
                 )
         return False
 
@@ -108,8 +106,3 @@ class Folder:
         """Write the ratings."""
         with files.atomic_write(self.path / RATINGS) as stream:
             stream.write(result.model_dump_json(indent=2) + "\n")
-
-
-def _shown(value: Any) -> str:
-    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from touche_rad.errors import UserError
+from touche_rad.files.outputs import Status
+from touche_rad.runs.output import Output
+from touche_rad.runs.work import Done, RunOptions, Work
+
+IDENTITY = {"verb": "respond", "debater": "grounded", "seed": 0, "limits": {"words": 60}}
+
+
+async def no_work(unit: object) -> Done:
+    raise AssertionError
+
+
+def part(out: Path) -> Path:
+    return out.with_name(out.name + ".part")
+
+
+def done(unit: int) -> Done:
+    return Done((f"line {unit} é\u2028",) * (unit % 3), {"answers": unit}, (f"cut: {unit}",))
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "new folder" / "run.jsonl"
+
+
+@contextmanager
+def opened(out: Path, *, restart: bool = False, **changed: object) -> Iterator[Output]:
+    identity = {**IDENTITY, **changed}
+    work = Work[object]("respond", out, lambda bad: (), no_work, identity)
+    output = Output(out, work, RunOptions(restart=restart))
+    with output.begin(4, range(4)):
+        yield output
+
+
+def run(out: Path, *units: int, finish: bool = False, **changed: object) -> Status | None:
+    with opened(out, **changed) as output:
+        for unit in units:
+            output.append(unit, done(unit))
+        return end(output) if finish else None
+
+
+def end(output: Output) -> Status:
+    status = output.finish()
+    output.remove_journal()
+    return status
+
+
+def finished(out: Path) -> list[bool]:
+    with opened(out) as output:
+        assert len(output) == output.resumed
+        return [unit in output for unit in range(4)]
+
+
+def test_output_is_in_the_order_of_the_input_also_after_a_stop(out: Path) -> None:
+    run(out, 3, 1)
+    assert not out.exists()
+    assert finished(out) == [False, True, False, True]
+    status = run(out, 0, 2, finish=True)
+    assert status is not None
+    assert (status.done, status.resumed, status.counts) == (4, 2, {"answers": 6})
+    lines = [line for unit in range(4) for line in done(unit).lines]
+    assert out.read_bytes() == "".join(f"{line}\n" for line in lines).encode()
+    assert list(out.parent.iterdir()) == [out]
+    run(out, seed=9)  # a finished run may be replaced
+    assert out.exists()
+
+
+def test_the_later_record_of_a_unit_counts(out: Path) -> None:
+    with opened(out) as output:
+        output.append(0, Done(("earlier",)))
+        output.append(0, Done(("later",)))
+        assert len(output) == 1
+    run(out, finish=True)
+    assert out.read_text() == "later\n"
+
+
+def test_a_truncated_journal_loses_only_the_last_unit(out: Path) -> None:
+    run(out, 1, 0, 2)
+    whole = part(out).read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
+    chance = random.Random(5)
+    for length in [*ends, *(end - 1 for end in ends), 0, *chance.sample(range(len(whole)), 60)]:
+        part(out).write_bytes(whole[:length])
+        left = finished(out)
+        assert sum(left) == max(0, sum(end <= length for end in ends) - 1)
+        run(out, *(unit for unit in range(3) if not left[unit]))
+        assert sorted(part(out).read_bytes().splitlines()) == sorted(whole.splitlines())
+
+
+@pytest.mark.parametrize(
+    "rubbish", [b"\x00" * 50 + b"\n", b"[]\n", b'{"unit": 1}\n', b'{"unit": "x", "lines": []}\n']
+)
+def test_a_damaged_record_is_named_and_the_others_are_kept(
+    out: Path, rubbish: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(out, 0)
+    sound = part(out).read_bytes()
+    run(out, 1)
+    after = part(out).read_bytes()[len(sound) :]
+    part(out).write_bytes(sound + rubbish + after)
+    assert finished(out) == [True, True, False, False]
+    assert f"{part(out)}:3 is damaged" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "changed", [{"seed": 1}, {"debater": "mine(k=2)"}, {"limits": {"words": 9}}, {"turns": 5}]
+)
+def test_another_run_is_refused_with_the_setting_that_differs(
+    out: Path, changed: dict[str, object]
+) -> None:
+    run(out, 0)
+    before = part(out).read_bytes()
+    with pytest.raises(UserError, match=f"{next(iter(changed))} was .* and is now") as caught:
+        run(out, 1, **changed)
+    assert "--restart" in str(caught.value)
+    assert part(out).read_bytes() == before
+    with opened(out, restart=True, **changed) as output:
+        assert len(output) == 0
+        output.append(0, Done(("new",)))
+        end(output)
+    assert out.read_text() == "new\n"
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("foreign", [b"somebody's notes\n", b"x", b'{"journal": "other"}\n'])
+def test_a_file_that_is_no_journal_is_not_changed(out: Path, foreign: bytes, restart: bool) -> None:
+    out.parent.mkdir()
+    part(out).write_bytes(foreign)
+    with pytest.raises(UserError, match="is not a journal"), opened(out, restart=restart):
+        pass
+    assert part(out).read_bytes() == foreign
+
+
+def test_a_damaged_header_is_refused(out: Path) -> None:
+    run(out, 0)
+    part(out).write_bytes(b'{"journal": "touche-rad 1", "identi\n')
+    with pytest.raises(UserError, match="--restart"):
+        run(out, 0)
+
+
+def test_two_processes_do_not_share_a_run(out: Path) -> None:
+    with opened(out), pytest.raises(UserError, match="another process"):
+        run(out)
+    run(out, 0)
+
+
+def test_places_that_cannot_be_an_output_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path, Path("/dev/null"), tmp_path / "file" / "run.jsonl"):
+        with pytest.raises(UserError, match=str(place)):
+            run(place)
