@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-import anyio
-
 from judges.debgraph import DebGraph
+from tests.judges.makers import judged_by
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services
 
 CONTEST = Contest(
     id="c",
@@ -136,12 +133,6 @@ def judged(
     if then is not None:
         then()
 
-    async def work() -> Outcome:
-        model = Model(Address(server.url, "tiny"), deadline=deadline)
-        panel = DebGraph(DebGraph.Options.model_validate(options), Services(model=model))
-        try:
-            return await panel.judge(contest)
-        finally:
-            await model.close()
-
-    return anyio.run(work)
+    given = DebGraph.Options.model_validate(options)
+    (outcome,) = judged_by(partial(DebGraph, given), server, contest, deadline=deadline)
+    return outcome

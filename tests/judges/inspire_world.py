@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-import anyio
-
 from judges.inspirescore import InspireScore
+from tests.judges.makers import judged_by
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
-from touche_rad.plugins import ArgumentIndex, Services
+from touche_rad.plugins import ArgumentIndex
 
 MOTION = "MOTION: night buses should be free"
 CRITERIA = ("emotional_appeal", "argument_clarity", "argument_arrangement", "topic_relevance")
@@ -47,16 +45,9 @@ DEBATE = contest(*SIX)
 def judged(
     server: Scripted, debate: Contest = DEBATE, index: ArgumentIndex | None = None, **options: str
 ) -> Outcome:
-    async def run() -> Outcome:
-        model = Model(Address(server.url, "tiny"), deadline=5)
-        services = Services(index=index, model=model)
-        panel = InspireScore(InspireScore.Options.model_validate(options), services)
-        try:
-            return await panel.judge(debate)
-        finally:
-            await model.close()
-
-    return anyio.run(run)
+    given = InspireScore.Options.model_validate(options)
+    (outcome,) = judged_by(partial(InspireScore, given), server, debate, index=index)
+    return outcome
 
 
 def sections(prompt: str, begins: str = "response_") -> dict[str, str]:

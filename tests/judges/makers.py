@@ -1,10 +1,18 @@
-"""Small debates and a judge for tests."""
+"""Small debates for tests, and what judges and panels make of debates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
 from judges.grice.grounded import GroundedJudge
+from tests.models.scripted import Scripted
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
-from touche_rad.plugins import Services
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Address
+from touche_rad.plugins import ArgumentIndex, Services
 
 ZOO = "Zoos do not only lock animals up. Breeding in zoos has saved some species from dying out."
 USER = "Zoos should be closed, because animals suffer in cages and nobody learns a thing there."
@@ -30,3 +38,23 @@ def verdict(maxim: Maxim, answer: str, *texts: str, user: str = USER) -> Verdict
 
 def quality(answer: str, *texts: str) -> Verdict:
     return verdict(Maxim.QUALITY, answer, *(texts or (ZOO,)))
+
+
+def judged_by(
+    make: Callable[[Services], Any],
+    server: Scripted,
+    *views: Any,
+    index: ArgumentIndex | None = None,
+    deadline: float = 5,
+) -> list[Any]:
+    """What a judge or a panel with a scripted model says of some debates, one after the other."""
+
+    async def work() -> list[Any]:
+        model = Model(Address(server.url, "tiny"), deadline=deadline)
+        try:
+            made = make(Services(index=index, model=model))
+            return [await made.judge(view) for view in views]
+        finally:
+            await model.close()
+
+    return anyio.run(work)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph
 from judges.grice.adapters import new_arguments, quantity, relation, supported
 from tests.judges.debgraph_debate import draft
+from tests.judges.makers import judged_by
 from tests.models import scripted
 from tests.models.by_schema import filling, prompt_of, schema_of
 from tests.models.scripted import Scripted
@@ -50,15 +50,8 @@ def server() -> Iterator[Scripted]:
 
 
 def judged(server: Scripted, name: str, debate: Debate = DEBATE) -> dict[Maxim, Verdict]:
-    async def work() -> Any:
-        model = Model(Address(server.url, "tiny"), deadline=5)
-        try:
-            return await find("judge", name).make(Services(model=model)).judge(debate)
-        finally:
-            await model.close()
-
-    found: dict[Maxim, Verdict] = anyio.run(work)
-    return found
+    (verdicts,) = judged_by(find("judge", name).make, server, debate)
+    return verdicts
 
 
 def test_debatrix_hears_the_talk_once_for_each_maxim(server: Scripted) -> None:

@@ -17,12 +17,10 @@ from judges.debgraph.graph import (
     Origin,
     Relation,
     SceneGraph,
-    kind_of,
     rounds_of,
 )
-from judges.debgraph.options import Options
 from judges.debgraph.reading import Draft, check, draft_schema, merge
-from judges.debgraph.scores import factuality, larger, persuasion, points, scorecard, structure
+from judges.debgraph.scores import factuality, persuasion, points, structure
 from judges.debgraph.verdicts import Clash, Fact, Pair, pairs_of, pro_first
 from tests.judges.debgraph_debate import DRAFTS
 from touche_rad.contest import Contest, Side, Speech
@@ -65,8 +63,6 @@ def example() -> SceneGraph:
     return grown(said)
 
 
-GRAPH = SAID.map(grown)
-
 # Merging
 
 
@@ -82,15 +78,6 @@ def test_whatever_a_model_draws_the_graph_stays_a_debates_graph(
         assert target == OTHER[source] if edge.relation.attacks else target in (None, source)
         assert said[edge.round - 1][0] == source, "a side speaks for itself alone"
     assert all(node.text for node in graph.arguments())
-
-
-@given(SAID, st.tuples(SIDE, DRAFT))
-def test_merging_adds_and_changes_nothing_that_is_there(
-    said: list[tuple[Side, Draft]], last: tuple[Side, Draft]
-) -> None:
-    before, after = grown(said), grown([*said, last])
-    assert list(after.arguments())[: len(before)] == list(before.arguments())
-    assert set(before.edges()) <= set(after.edges())
 
 
 @given(SAID, st.tuples(SIDE, DRAFT))
@@ -139,16 +126,6 @@ def test_an_id_that_was_given_anew_is_the_opponents_as_a_target_and_ones_own_as_
     assert [(edge.source, edge.target) for edge in checked.relations] == [(9, 1)]
 
 
-def test_a_server_is_told_a_bound_that_no_answer_is_refused_for() -> None:
-    schema = draft_schema(2)
-    told = schema.model_json_schema()["properties"]
-    assert (told["arguments"]["maxItems"], told["relations"]["maxItems"]) == (2, 4)
-    three = [{"id": n, "text": "x"} for n in range(3)]
-    assert len(schema.model_validate({"arguments": three, "relations": []}).arguments) == 3
-    assert "maxItems" not in draft_schema(0).model_json_schema()["properties"]["arguments"]
-    assert schema.__name__ == draft_schema(0).__name__ == "SceneGraph"
-
-
 def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another() -> None:
     schema = draft_schema(2, 5)
     told = schema.model_json_schema()["$defs"]
@@ -167,21 +144,6 @@ def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another(
     assert schema.model_validate(far).arguments[0].id == 99
     unlimited = draft_schema(0, 5).model_json_schema()["$defs"]["DraftArgument"]["properties"]["id"]
     assert (unlimited["minimum"], unlimited["maximum"]) == (5, 404)
-
-
-@pytest.mark.parametrize(
-    ("leaving", "kind"),
-    [
-        ([], "claim"),
-        (["premise"], "premise"),
-        (["rebuttal", "premise"], "rebuttal"),
-        (["premise", "rebuttal", "claim"], "claim"),
-        (["first principle"], "first principle"),
-        (["rebuttal", "conclusion"], "conclusion"),
-    ],
-)
-def test_an_argument_is_named_by_what_it_does(leaving: list[str], kind: str) -> None:
-    assert kind_of(map(Relation, leaving)) == kind
 
 
 # Rounds
@@ -227,16 +189,6 @@ def test_speeches_are_paired_in_time_or_by_their_number(
 # Pairs
 
 
-@given(GRAPH)
-def test_pairs_are_the_rebuttals_with_pro_and_con_told_apart(graph: SceneGraph) -> None:
-    attacks = [edge for edge in graph.edges() if edge.relation.attacks]
-    each, once = pairs_of(graph, "edges"), pairs_of(graph, "once")
-    assert len(each) == len(attacks)
-    assert {(pair.pro, pair.con) for pair in each} == {(pair.pro, pair.con) for pair in once}
-    assert len({(pair.pro, pair.con) for pair in once}) == len(once)
-    assert all((graph.side(p.pro), graph.side(p.con)) == ("pro", "con") for p in once)
-
-
 def test_two_that_rebut_each_other_are_one_pair_and_two_edges() -> None:
     graph = example()
     assert [(p.pro, p.con, set(p.answering)) for p in pairs_of(graph, "once")] == [
@@ -255,42 +207,14 @@ def test_the_order_of_a_pair_goes_by_its_words_and_not_by_its_sides(
         assert pro_first(seed, one, other) != pro_first(seed, other, one)
 
 
-def test_pro_is_first_about_as_often_as_con() -> None:
-    first = sum(pro_first(1, f"pro {n}", f"con {n}") for n in range(1000))
-    assert 400 < first < 600
-
-
 # Figures
 
-SHARE = st.floats(0, 1)
-FACTS = st.lists(
-    st.builds(Fact, st.integers(1, 99), SIDE, st.none() | st.booleans(), SHARE), max_size=12
-)
 CLASHES = st.lists(
     st.builds(
         Clash, st.just(Pair(1, 2, frozenset())), st.sampled_from(["pro", "con", "split", None])
     ),
     max_size=9,
 )
-
-
-@given(FACTS)
-def test_factuality_is_the_mean_of_label_times_confidence(facts: list[Fact]) -> None:
-    for side, score in factuality(facts, "own").items():
-        own = [f for f in facts if f.side == side]
-        judged = [f.confidence if f.label else 0.0 for f in own if f.label is not None]
-        if own and not judged:
-            assert score is None
-        else:
-            assert score == pytest.approx(sum(judged) / len(judged) if judged else 0.0)
-
-
-@given(FACTS)
-def test_divided_by_all_arguments_factuality_is_no_larger(facts: list[Fact]) -> None:
-    own, among = factuality(facts, "own"), factuality(facts, "all")
-    for side in ("pro", "con"):
-        if own[side] is not None:
-            assert (among[side] or 0.0) <= (own[side] or 0.0) + 1e-12
 
 
 def test_saying_more_that_is_true_gains_by_all_and_not_by_own() -> None:
@@ -312,29 +236,6 @@ def test_persuasion_shares_what_was_decided(clashes: list[Clash], no_pairs: str)
         assert sum(value or 0.0 for value in found.values()) == pytest.approx(1)
         won = decided.count("pro") + decided.count("split") / 2
         assert found["pro"] == pytest.approx(won / len(decided))
-
-
-@given(GRAPH, st.sampled_from(["like", "literal"]), st.sampled_from(["claim", "any"]))
-def test_structure_is_a_share_of_points_or_of_chances(
-    graph: SceneGraph, kinds: str, rebutted: str
-) -> None:
-    found = points(graph, kinds, rebutted)  # type: ignore[arg-type]
-    both, own = structure(found, "both"), structure(found, "own")
-    total = sum(one.total for one in found.values())
-    assert sum(value or 0 for value in both.values()) == pytest.approx(1 if total else 0)
-    assert all(0 <= (value or 0) <= 1 for value in [*both.values(), *own.values()])
-    for side, its in found.items():
-        assert set(its.supported) <= set(its.claims)
-        assert set(its.struck) <= set(found[OTHER[side]].claims)
-
-
-@given(SAID)
-def test_every_score_of_the_graph_is_blind_to_which_side_is_called_pro(
-    said: list[tuple[Side, Draft]],
-) -> None:
-    plain = points(grown(said))
-    other = points(grown([(OTHER[side], draft) for side, draft in said]))
-    assert plain == {"pro": other["con"], "con": other["pro"]}
 
 
 def test_points_by_each_reading() -> None:
@@ -374,47 +275,7 @@ def test_an_argument_without_a_relation_is_no_claim() -> None:
     assert points(graph)["con"].rebuttals == 0
 
 
-NONE_OR_SHARE = st.none() | SHARE
-BY_SIDE = st.fixed_dictionaries({"pro": NONE_OR_SHARE, "con": NONE_OR_SHARE})
-
-
-@given(st.fixed_dictionaries(dict.fromkeys(("fact", "persuasion", "structure"), BY_SIDE)))
-def test_a_total_is_the_sum_of_what_both_sides_have(
-    components: dict[str, dict[Side, float | None]],
-) -> None:
-    card = scorecard(components, Options(), {})
-    whole = [its for its in components.values() if None not in its.values()]
-    assert set(card.missing) == {n for n, its in components.items() if None in its.values()}
-    for side in ("pro", "con"):
-        if whole:
-            assert card.totals[side] == pytest.approx(sum(its[side] or 0 for its in whole))
-            assert 0 <= (card.totals[side] or 0) <= 3
-        else:
-            assert card.totals[side] is None
-    assert (card.winner() is None) == (not whole)
-
-
-@given(SHARE, SHARE, st.floats(0, 0.5))
-def test_the_larger_total_wins_and_equal_ones_tie(pro: float, con: float, margin: float) -> None:
-    won = larger({"pro": pro, "con": con}, margin)
-    if abs(pro - con) > margin + 1e-6:
-        assert won == ("pro" if pro > con else "con")
-    elif abs(pro - con) <= margin:
-        assert won == "tie"
-
-
-def test_sums_that_differ_by_rounding_alone_are_equal() -> None:
-    assert larger({"pro": 0.1 + 0.2, "con": 0.3}) == "tie"
-
-
 # Circles, and other programs
-
-
-@given(GRAPH)
-def test_circles_are_found_whatever_the_graph(graph: SceneGraph) -> None:
-    for group in graph.cycles():
-        assert len(group) > 1
-        assert len({graph.side(id_) for id_ in group}) == 1
 
 
 ANY_TEXT = st.text(st.characters(), max_size=20) | st.text('\\"<&>x', max_size=4)

@@ -161,37 +161,6 @@ def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:
     assert parse(shown(formula)) == formula
 
 
-@st.composite
-def formulas(draw: Any, bound: tuple[str, ...] = (), depth: int = 0) -> Formula:
-    """Any formula whose quantifiers bind names of their own."""
-    kinds = ["atom", "same"] + (["not", "joined", "bound"] if depth < 4 else [])
-    kind = draw(st.sampled_from(kinds))
-    things = st.sampled_from(["a", "b", *bound]).map(
-        lambda name: Term(name, variable=name in bound)
-    )
-    terms = st.tuples(things, st.builds(lambda one: Term("f", (one,)), things) | things)
-    if kind == "atom":
-        return Atom(draw(st.sampled_from("PQ")), draw(terms))
-    if kind == "same":
-        return Atom("=", draw(terms))
-    if kind == "not":
-        return Not(draw(formulas(bound, depth + 1)))
-    if kind == "joined":
-        by = draw(st.sampled_from(["and", "or", "xor", "implies", "iff"]))
-        left = draw(formulas(bound, depth + 1))
-        return Binary(by, left, draw(formulas(bound, depth + 1)))
-    name = f"v{draw(st.integers(0, 10**9))}"
-    quantifier = draw(st.sampled_from(["all", "some"]))
-    return Quantified(quantifier, name, draw(formulas((*bound, name), depth + 1)))
-
-
-@given(formulas())
-def test_what_is_shown_is_read_as_it_was(formula: Formula) -> None:
-    text = shown(formula)
-    if len(text) <= 400:
-        assert parse(text) == formula
-
-
 # Table 14 of the paper, its letters as printed.
 SCHOOL = [
     "JunkFood(x) → CausesHealthIssues(x)",

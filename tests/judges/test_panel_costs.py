@@ -10,16 +10,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import anyio
 import pytest
 
+from tests.judges.makers import judged_by
 from tests.models import scripted
 from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad.contest import Contest, Outcome, Speech
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import find
 
 SIX = Contest(
     id="c",
@@ -66,38 +64,9 @@ def server() -> Iterator[Scripted]:
 
 
 def judged(server: Scripted, panel: str, **options: str) -> Outcome:
-    async def judge() -> Outcome:
-        model = Model(Address(server.url, "tiny"), deadline=5)
-        try:
-            found: Outcome = (
-                await find("panel", panel).make(Services(model=model), options).judge(SIX)
-            )
-            return found
-        finally:
-            await model.close()
-
-    return anyio.run(judge)
-
-
-@pytest.mark.parametrize(
-    ("panel", "lean", "paper"),
-    [
-        ("debatrix", 22, 82),
-        ("debgraph", 6 + 1 + 3 + 2 + 1, 6 + 3 + 30 + 15 + 1),
-        ("inspirescore", 5, 3 + 6 * 4),
-    ],
-)
-def test_six_speeches_cost_what_is_stated(
-    server: Scripted, panel: str, lean: int, paper: int
-) -> None:
-    first = judged(server, panel)
-    assert len(server.asked) == lean
-    server.asked.clear()
-    second = judged(server, panel, profile="paper")
-    assert len(server.asked) == paper
-    assert first.winner is not None
-    assert set(first.scores["Ada"]) == set(second.scores["Ada"]), "the same is judged"
-    assert set(first.winners) == set(second.winners)
+    plugin = find("panel", panel)
+    (outcome,) = judged_by(lambda services: plugin.make(services, options), server, SIX)
+    return outcome
 
 
 def test_debatrix_waits_for_no_more_than_the_speeches_and_two(server: Scripted) -> None:
@@ -150,13 +119,15 @@ PROFILES = {
 """The calls of each bundled profile for six speeches."""
 
 
-@pytest.mark.long
+def marks(profile: str) -> list[pytest.MarkDecorator]:
+    solver = [pytest.mark.services] if "solver" in profile else []
+    return solver + ([] if profile in ("lean", "paper") else [pytest.mark.long])
+
+
 @pytest.mark.parametrize(
     ("panel", "profile", "calls"),
     [
-        pytest.param(
-            panel, profile, calls, marks=[pytest.mark.services] if "solver" in profile else []
-        )
+        pytest.param(panel, profile, calls, marks=marks(profile))
         for panel, profiles in PROFILES.items()
         for profile, calls in profiles.items()
     ],

@@ -11,17 +11,16 @@ from typing import Any
 import anyio
 import pytest
 
-from judges.grice.sinai.judge import criteria, examples
+from judges.grice.sinai.judge import examples
+from tests.judges.makers import judged_by
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
-from touche_rad.demo import demo_file
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
-from touche_rad.models.examples import estimate_tokens
 from touche_rad.plugins import Services, find
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run
@@ -62,15 +61,8 @@ def server() -> Iterator[Scripted]:
 
 
 def judged(server: Scripted, name: str, views: list[Debate], **options: str) -> list[Any]:
-    async def all_of_them() -> list[Any]:
-        model = Model(Address(server.url, "tiny"), deadline=60)
-        made = find("judge", name).make(Services(model=model), options)
-        try:
-            return [await made.judge(view) for view in views]
-        finally:
-            await model.close()
-
-    return anyio.run(all_of_them)
+    plugin = find("judge", name)
+    return judged_by(lambda services: plugin.make(services, options), server, *views, deadline=60)
 
 
 SECOND = DEBATE.view(1)
@@ -90,81 +82,6 @@ def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str) -> None
     assert {maxim: verdict.score for maxim, verdict in verdicts.items()} == dict.fromkeys(
         Maxim, 1.0
     )
-
-
-@pytest.mark.parametrize("name", ["analysis1", "analysis3", "analysis5", "best"])
-def test_a_maxims_reasons_come_before_its_verdict(server: Scripted, name: str) -> None:
-    judged(server, name, [SECOND], profile="paper")
-    said = [(schema_of(body), prompt_of(body)) for body in server.asked]
-    for maxim in Maxim:
-        schemas = [schema for schema, told in said if f"one criterion, {maxim}:" in told]
-        plain = name == "best" and maxim is Maxim.RELATION
-        assert schemas == (["yes|no"] if plain else ["Reasons", "yes|no"])
-
-
-JUDGE_ELEMENTS = {
-    "zsl": (
-        "expert in judging",
-        "the last response",
-        "The conversation:",
-        "Answer only with yes or no",
-    ),
-    "fsl1": (
-        "expert in judging",
-        "the last response",
-        "Example 1:",
-        "Example 2:",
-        "User: ",
-        "System: ",
-        "Arguments:",
-        "Evaluation: ",
-        "The conversation:",
-        "Answer only with yes or no",
-    ),
-    "analysis1": (
-        "expert in judging",
-        "the last response",
-        "Say yes if: YES-REASONS",
-        "Say no if: NO-REASONS",
-        "The conversation:",
-        "Answer only with yes or no",
-    ),
-}
-"""What the paper's figures 8, 9 and 11 have in a judge's prompt."""
-
-
-@pytest.mark.parametrize("name", JUDGE_ELEMENTS)
-def test_each_judges_prompt_has_every_element_of_its_figure(server: Scripted, name: str) -> None:
-    judged(server, name, [SECOND], profile="paper")
-    told = prompts(server, "yes|no")
-    assert len(told) == 4
-    for maxim, criterion in criteria().items():
-        question = criterion.question
-        (one,) = [text for text in told if f"one criterion, {maxim}:" in text]
-        wanted = (*JUDGE_ELEMENTS[name], question, "The retrieved arguments for", "ARGUMENT-2")
-        assert [element for element in wanted if element not in one] == []
-
-
-def test_the_analysis_names_its_measure_and_wants_reasons_that_help_a_person(
-    server: Scripted,
-) -> None:
-    judged(server, "analysis1", [SECOND], profile="paper")
-    for maxim, criterion in criteria().items():
-        question = criterion.question
-        (told,) = [
-            text for text in prompts(server, "Reasons") if f"one criterion, {maxim}:" in text
-        ]
-        for element in (
-            "expert in judging",
-            question,
-            "Evaluation: yes",
-            "Evaluation: no",
-            "JSON object",
-            f"{maxim} question with yes",
-            f"{maxim} question with no",
-            "help a person to judge",
-        ):
-            assert element in told
 
 
 @pytest.mark.parametrize(("name", "once"), [("zsl", 0), ("fsl1", 0), ("analysis5", 4), ("best", 3)])
@@ -200,13 +117,6 @@ def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     assert len(server.asked) == 60 + once
 
 
-@pytest.mark.parametrize("name", ["analysis1", "analysis3", "analysis5"])
-def test_reasons_are_made_once_for_all_turns(server: Scripted, name: str) -> None:
-    judged(server, name, [DEBATE.view(turn) for turn in range(3)], profile="paper")
-    assert called(server).count("Reasons") == 4
-    assert called(server).count("yes|no") == 12
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_lean_profile_asks_once_a_turn(server: Scripted, name: str) -> None:
     (verdicts,) = judged(server, name, [SECOND])
@@ -217,56 +127,6 @@ def test_the_lean_profile_asks_once_a_turn(server: Scripted, name: str) -> None:
 def asked_on(server: Scripted, question: str) -> str:
     (found,) = [told for told in prompts(server, "yes|no") if question in told]
     return found
-
-
-def test_a_question_shows_the_talk_the_answer_and_its_arguments_and_no_later_turn(
-    server: Scripted,
-) -> None:
-    judged(server, "zsl", [SECOND], profile="paper")
-    for told in prompts(server, "yes|no"):
-        for element in (
-            "FIRST-USER",
-            "FIRST-SYSTEM",
-            "SECOND-USER",
-            "System: SECOND-SYSTEM",
-            "ARGUMENT-2",
-            "ARGUMENT-3",
-            "yes or no",
-        ):
-            assert element in told
-        assert "THIRD" not in told
-        assert "ARGUMENT-1" not in told
-    assert "at least one argument, attack or defence, and at most one" in "".join(
-        prompts(server, "yes|no")
-    )
-    assert asked_on(server, "deduced from the retrieved arguments")
-    assert asked_on(server, "contrary to the user's")
-    assert asked_on(server, "clear and precise")
-
-
-def test_examples_come_yes_first_or_no_first(server: Scripted) -> None:
-    judged(server, "fsl1", [SECOND], profile="paper")
-    judged(server, "fsl2", [SECOND], profile="paper")
-    told = [text for text in prompts(server, "yes|no") if "clear and precise" in text]
-    assert len(told) == 2
-    orders = [
-        [line for line in text.splitlines() if line.startswith("Evaluation: ")] for text in told
-    ]
-    assert orders == [["Evaluation: yes", "Evaluation: no"], ["Evaluation: no", "Evaluation: yes"]]
-
-
-@pytest.mark.parametrize("count", [1, 3, 5])
-def test_reasons_are_made_of_as_many_examples_of_either_verdict(
-    server: Scripted, count: int
-) -> None:
-    judged(server, f"analysis{count}", [SECOND], profile="paper")
-    for told in prompts(server, "Reasons"):
-        assert told.count("Evaluation: yes") == told.count("Evaluation: no") == count
-        assert "SECOND-SYSTEM" not in told, "reasons are general, and made without the case"
-    for told in prompts(server, "yes|no"):
-        assert "Say yes if: YES-REASONS" in told
-        assert "Say no if: NO-REASONS" in told
-        assert "Evaluation:" not in told
 
 
 def test_best_takes_each_maxims_best_strategy(server: Scripted) -> None:
@@ -360,43 +220,6 @@ def test_a_debate_cannot_give_orders(server: Scripted) -> None:
     assert "{{ 7 * 7 }}" in prompt_of(body)
     assert '{"quality": "yes"}' in prompt_of(body)
     assert schema_of(body) == "Answer"
-
-
-def test_zero_shot_means_no_example_and_no_reason_in_both_profiles(server: Scripted) -> None:
-    judged(server, "zsl", [SECOND])
-    judged(server, "zsl", [SECOND], profile="paper")
-    texts = [prompt_of(body) for body in server.asked]
-    assert len(texts) == 5
-    for text in texts:
-        assert "Example" not in text
-        assert not any(example.system in text for example in examples())
-
-
-def shown_in(text: str) -> list[str]:
-    """The examples that a prompt shows, in order, each as often as it is shown."""
-    places = [
-        (at, one.system) for one in examples() if (at := text.find(f"System: {one.system}")) >= 0
-    ]
-    assert all(text.count(f"System: {said}") == 1 for _, said in places), (
-        "an example is shown several times"
-    )
-    return [said for _, said in sorted(places)]
-
-
-def test_the_lean_profile_shows_each_example_once_and_the_order_of_fsl1_and_fsl2_differs(
-    server: Scripted,
-) -> None:
-    for name in ("fsl1", "fsl2"):
-        judged(server, name, [SECOND])
-    first, second = prompts(server, "Answer")
-    assert shown_in(first) == shown_in(second)[::-1]
-    for maxim in Maxim:
-        lines = [
-            next(line for line in text.splitlines() if line.startswith(f"- {maxim}: example"))
-            for text in (first, second)
-        ]
-        assert [line.split()[-1] for line in lines] == ["no", "yes"]
-        assert [line.split(",")[0].split()[-1] for line in lines] == ["yes", "no"]
 
 
 def test_a_prompt_on_one_maxim_that_is_too_long_loses_its_oldest_messages(
@@ -507,21 +330,3 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
     path.write_text('{"user": "a"}\n')
     with pytest.raises(InputError, match=r"examples.jsonl:1: system: Field required"):
         judged(server, "fsl1", [SECOND], examples=str(path))
-
-
-def test_the_prompt_for_a_demo_debate_of_three_turns_keeps_its_budget(server: Scripted) -> None:
-    """At most 800 tokens in the mean, by the estimate that counts more than word pieces do."""
-    debates = list(files.read_debates(demo_file("debates.jsonl")))
-    answering(server, {"Answers": {"answers": [ALL_NO] * 3}})
-
-    async def judge_them() -> None:
-        model = Model(Address(server.url, "tiny"), deadline=60)
-        made = find("judge", "zsl").make(Services(model=model), {"per": "debate"})
-        for debate in debates:
-            assert await made.judge_all(debate)
-        await model.close()
-
-    anyio.run(judge_them)
-    lengths = [estimate_tokens(prompt_of(body)) for body in server.asked]
-    assert len(lengths) == len(debates)
-    assert sum(lengths) / len(lengths) <= 800
