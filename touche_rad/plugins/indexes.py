@@ -19,7 +19,7 @@ from touche_rad.plugins.contracts import (
     Progress,
     VectorsWanted,
 )
-from touche_rad.plugins.registry import Services, registered
+from touche_rad.plugins.registry import Plugin, Services, registered
 
 log = logging.getLogger("touche_rad")
 
@@ -52,21 +52,23 @@ def index_backend_of(location: str, options: Mapping[str, str] | None = None) ->
 
     A location `NAME:ADDRESS` belongs to the backend NAME, a path to the first backend for paths.
     """
-    known = registered("index")
-    plugin = known.get(location.partition(":")[0])
+    backends = registered("index")
+    plugin = backends.get(location.partition(":")[0])
     if plugin is None and "://" not in location:
-        plugin = next(
-            (one for one in known.values() if getattr(one.factory, "for_paths", False)), None
-        )
+        plugin = next((one for one in backends.values() if _is_for_paths(one)), None)
     if plugin is None:
-        servers = [name for name, one in known.items() if not getattr(one.factory, "for_paths", 0)]
+        servers = [name for name, one in backends.items() if not _is_for_paths(one)]
         hint = " or ".join(f"{name}:{location}" for name in servers if "://" in location)
         raise UserError(
             f"{location!r} is no location of an index: {f'write {hint}' if hint else 'unknown'} "
-            f"(backends: {', '.join(known)})"
+            f"(backends: {', '.join(backends)})"
         )
     made: IndexBackend = plugin.make(Services(), options)
     return made
+
+
+def _is_for_paths(backend: Plugin) -> bool:
+    return bool(getattr(backend.factory, "for_paths", False))
 
 
 def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:
@@ -78,14 +80,14 @@ def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | No
 
 def meaning_of(index: ArgumentIndex) -> Meaning | None:
     """Return the semantic similarity of an index, or None if it has no usable vectors."""
-    found: Meaning | None = getattr(index, "meaning", None)
-    return found
+    meaning: Meaning | None = getattr(index, "meaning", None)
+    return meaning
 
 
 def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
     """Return the annotations of an index by their name."""
-    found: Mapping[str, Annotations] = getattr(index, "annotations", {})
-    return found
+    annotations: Mapping[str, Annotations] = getattr(index, "annotations", {})
+    return annotations
 
 
 RETRY_AFTER: Final = 30.0
@@ -128,16 +130,13 @@ class FallbackIndex:
             if self._first is None:
                 try:
                     self._first = self._open()
-                    self._compare(self._first)
+                    self._same = self._first.fingerprint == self._fallback.fingerprint
                 except WorkError as error:
                     self._pause(error)
                     return None
+                if not self._same:
+                    log.warning("the fallback index contains other arguments than the first")
             return self._first
-
-    def _compare(self, first: ArgumentIndex) -> None:
-        self._same = first.fingerprint == self._fallback.fingerprint
-        if not self._same:
-            log.warning("the fallback index contains other arguments than the first")
 
     def _pause(self, error: WorkError) -> None:
         self._retry_at = time.monotonic() + RETRY_AFTER

@@ -79,11 +79,11 @@ class Options(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _apply_profile(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping) or not has_profiles(cls):
-            return given
-        chosen = given.get("profile", cls.model_fields["profile"].default)
-        return {**load_profile(cls, str(chosen)).settings, **given}
+    def _apply_profile(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping) or not has_profiles(cls):
+            return values
+        profile = values.get("profile", cls.model_fields["profile"].default)
+        return {**load_profile(cls, str(profile)).settings, **values}
 
 
 def has_profiles(options: type[BaseModel]) -> bool:
@@ -104,11 +104,7 @@ def bundled_profiles(options: type[Options]) -> list[Profile]:
 def load_profile(
     options: type[Options], name: str, folder: Path = Path(), seen: tuple[Path, ...] = ()
 ) -> Profile:
-    """Load a bundled profile by its name, or a file by its path (`*.toml`).
-
-    Raises:
-        OptionError: The profile does not exist, or something in the file is wrong.
-    """
+    """Load a bundled profile by its name, or a file by its path (`*.toml`)."""
     bundled = _bundled(options)
     path = folder / name if is_file(name) else bundled.get(name)
     if path is None:
@@ -167,12 +163,12 @@ def _read(path: Path, options: type[Options]) -> _File:
         read = _File.model_validate(content)
     except ValidationError as error:
         raise OptionError(f"{path}: {error.errors()[0]['loc'][0]}: {expected(error)}") from None
-    known = {key: field for key, field in options.model_fields.items() if key != "profile"}
+    fields = {key: field for key, field in options.model_fields.items() if key != "profile"}
     for key, value in read.settings.items():
-        if key not in known:
-            raise OptionError(f"{path}: settings.{key}: unknown setting{nearest(key, known)}")
+        if key not in fields:
+            raise OptionError(f"{path}: settings.{key}: unknown setting{nearest(key, fields)}")
         try:
-            read.settings[key] = _adapter(known[key]).validate_python(value)
+            read.settings[key] = _adapter(fields[key]).validate_python(value)
         except ValidationError as error:
             raise OptionError(f"{path}: settings.{key}: {expected(error)}, got {value!r}") from None
     return read
@@ -200,14 +196,12 @@ def prompt_files(factory: type) -> dict[str, Path]:
 
     A plugin has prompts if its own folder contains some; those of subfolders belong to it too.
     """
-    module = sys.modules[factory.__module__]
-    folder = Path(inspect.getfile(module)).parent
+    folder = Path(inspect.getfile(sys.modules[factory.__module__])).parent
     if not any(map(_is_prompt, folder.glob(f"*{_SUFFIX}"))):
-        return {}
+        return {}  # a user's folder may be large: its subfolders are not searched
     return {path.stem: path for path in sorted(folder.rglob(f"*{_SUFFIX}")) if _is_prompt(path)}
 
 
-@cache
 def _is_prompt(path: Path) -> bool:
     return any(line.startswith("=== ") for line in path.read_text("utf-8").splitlines())
 
@@ -227,25 +221,22 @@ def with_prompts_option(options: type[Options]) -> type[Options]:
 
 def check_folder(folder: Path, factory: type) -> None:
     """Raise an error if a user's folder has a file that cannot replace a prompt."""
-    known = prompt_files(factory)
-    given = sorted(folder.glob(f"*{_SUFFIX}"))
-    if not given:
+    prompts = prompt_files(factory)
+    paths = sorted(folder.glob(f"*{_SUFFIX}"))
+    if not paths:
         raise OptionError(f"prompts={folder}: expected a folder with files NAME{_SUFFIX}")
-    for path in given:
-        if path.stem not in known:
-            raise OptionError(
-                f"{path}: there is no prompt {path.stem!r}{nearest(path.stem, known)}"
-            )
-        unknown = (
-            Prompt.read(path, path.stem).variables - Prompt.read(known[path.stem], "").variables
-        )
+    for path in paths:
+        name = path.stem
+        if name not in prompts:
+            raise OptionError(f"{path}: there is no prompt {name!r}{nearest(name, prompts)}")
+        unknown = Prompt.read(path, name).variables - Prompt.read(prompts[name], "").variables
         if unknown:
             raise UserError(f"{path}: unknown variables: {', '.join(sorted(unknown))}")
 
 
 def digest(folder: Path) -> str:
     """Return a short hash of the prompt files of a folder."""
-    hashed = hashlib.sha256()
+    content = hashlib.sha256()
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        hashed.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    return hashed.hexdigest()[:12]
+        content.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    return content.hexdigest()[:12]

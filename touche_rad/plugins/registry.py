@@ -9,10 +9,10 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -42,17 +42,13 @@ _COMMA: Final = re.compile(r",(?=\s*[A-Za-z_][\w-]*=)")
 
 
 def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
-    """Parse `NAME` or `NAME(KEY=VALUE,...)` into the name and its options.
-
-    Raises:
-        OptionError: The text has another form.
-    """
+    """Parse `NAME` or `NAME(KEY=VALUE,...)` into the name and its options."""
     match = _PLUGIN.match(text.strip())
     if not match:
         raise OptionError(f"{text!r}: expected NAME or NAME(KEY=VALUE,...)")
     name, inner = match.groups()
     options: dict[str, str] = {}
-    for part in _split(inner) if inner else ():
+    for part in _split(inner or "", _COMMA):
         key, equals, value = part.partition("=")
         if not equals:
             raise OptionError(f"{text!r}: expected KEY=VALUE in the brackets, got {part!r}")
@@ -60,29 +56,21 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def _split(inner: str) -> list[str]:
-    """Split at the commas between options, except within brackets."""
+def _split(text: str, comma: re.Pattern[str]) -> list[str]:
+    """Split at commas outside brackets."""
     parts: list[str] = []
     start = 0
-    for match in _COMMA.finditer(inner):
-        before = inner[start : match.start()]
+    for match in comma.finditer(text):
+        before = text[start : match.start()]
         if before.count("(") == before.count(")"):
-            parts.append(before)
+            parts.append(before.strip())
             start = match.end()
-    rest = inner[start:].strip()
-    return [*parts, rest] if rest else parts
+    return [part for part in (*parts, text[start:].strip()) if part]
 
 
 def split_plugins(text: str) -> list[str]:
     """Split `NAME,NAME(KEY=VALUE,...)` at the commas outside brackets."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts if part.strip()]
+    return _split(text, re.compile(","))
 
 
 def normalize(key: str) -> str:
@@ -181,12 +169,8 @@ class Plugin:
         return with_prompts_option(own) if prompt_files(self.factory) else own
 
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
-        """Return the needs that are not met, each with what to do.
-
-        Raises:
-            WorkError: The plugin has a need of another form than `needs` describes.
-        """
-        found: list[str] = []
+        """Return the needs that are not met, each with what to do."""
+        unmet: list[str] = []
         for need in self.needs:
             match = _NEED.fullmatch(need)
             if match is None:
@@ -196,21 +180,21 @@ class Plugin:
                 )
             extra, module = match["extra"], match["module"]
             if need == "index" and not index:
-                found.append(AN_INDEX)
+                unmet.append(AN_INDEX)
             elif need == "model" and not model:
-                found.append(A_MODEL)
+                unmet.append(A_MODEL)
             elif module and importlib.util.find_spec(module) is None:
-                found.append(
+                unmet.append(
                     f"the extra {extra} (pip install 'touche-rad[{extra}]')"
                     if extra
                     else f"the package {module} (pip install {module})"
                 )
-        return found
+        return unmet
 
-    def works_without_index(self, given: Mapping[str, str]) -> bool:
+    def works_without_index(self, texts: Mapping[str, str]) -> bool:
         """Whether the plugin needs an index, but not with these options."""
         of = getattr(self.factory, "works_without_index", None)
-        return of is not None and bool(of(self.parse(given)))
+        return of is not None and bool(of(self.parse(texts)))
 
     @property
     def optional(self) -> bool:
@@ -218,16 +202,12 @@ class Plugin:
         return any(need.startswith(("extra:", "module:", "model")) for need in self.needs)
 
     def profiles(self) -> list[Profile]:
-        """Return the bundled profiles; each with the effective value of every setting.
-
-        A profile's `settings` also contain the options whose default it replaces.
-        """
+        """Return the bundled profiles, each with its values and those of all other settings."""
         fields = self.options.model_fields
         return [
-            Profile(
-                profile.name,
-                profile.description,
-                {
+            replace(
+                profile,
+                settings={
                     key: profile.settings.get(key, field.default)
                     for key, field in fields.items()
                     if is_setting(field) or key in profile.settings
@@ -236,38 +216,36 @@ class Plugin:
             for profile in bundled_profiles(self.options)
         ]
 
-    def parse(self, given: Mapping[str, str]) -> Options:
+    def parse(self, texts: Mapping[str, str]) -> Options:
         """Turn `KEY=VALUE` pairs of the command line into typed options.
 
         Raises:
             OptionError: An option does not exist, has a wrong value, or only a profile can set it.
         """
-        fields = self.options.model_fields
-        known = [key for key, field in fields.items() if not is_setting(field)]
-        for key in given:
-            if key in fields and key not in known:
+        who, fields = f"{self.kind} {self.name}", self.options.model_fields
+        for key in texts:
+            if key not in fields:
+                names = [name for name, field in fields.items() if not is_setting(field)]
+                raise OptionError(f"{who} has no option {key!r}{nearest(key, names)}")
+            if is_setting(fields[key]):
                 raise OptionError(
-                    f"{self.kind} {self.name}: {key!r} is a setting: set it in a profile file and "
-                    f"pass -O profile=FILE.toml (touche-rad list {self.name} shows the profiles)"
-                )
-            if key not in known:
-                raise OptionError(
-                    f"{self.kind} {self.name} has no option {key!r}{nearest(key, known)}"
+                    f"{who}: {key!r} is a setting: set it in a profile file and pass "
+                    f"-O profile=FILE.toml (touche-rad list {self.name} shows the profiles)"
                 )
         values: dict[str, Any] = {}
         key = ""
         try:
-            for key, text in given.items():
+            for key, text in texts.items():
                 values[key] = parse_value(fields[key], text)
             options = self.options.model_validate(values)
         except ValidationError as error:
             wrong = error.errors()[0]["loc"]
             key = str(wrong[0]) if wrong and wrong[0] in fields else key
             raise OptionError(
-                f"{self.kind} {self.name}: option {key}={given.get(key, '')!r}: {expected(error)}"
+                f"{who}: option {key}={texts.get(key, '')!r}: {expected(error)}"
             ) from None
         except OptionError as error:
-            raise OptionError(f"{self.kind} {self.name}: {error}") from None
+            raise OptionError(f"{who}: {error}") from None
         if folder := getattr(options, PROMPTS, ""):
             check_folder(Path(folder), self.factory)
         return options
@@ -293,17 +271,14 @@ class Plugin:
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
         return f"{self.name}({inner})" if inner else self.name
 
-    def make(self, services: Services, given: Mapping[str, str] | None = None) -> Any:
-        """Create the plugin.
-
-        Raises:
-            UserError: An option is wrong, or a need is not met.
-        """
-        index = services.index is not None or self.works_without_index(given or {})
-        lacking = self.missing(index=index, model=services.model is not None)
-        if lacking:
-            raise UserError(f"{self.kind} {self.name} needs {' and '.join(lacking)}")
-        options = self.parse(given or {})
+    def make(self, services: Services, texts: Mapping[str, str] | None = None) -> Any:
+        """Create the plugin, or raise UserError: an option is wrong, or a need is not met."""
+        texts = texts or {}
+        index = services.index is not None or self.works_without_index(texts)
+        unmet = self.missing(index=index, model=services.model is not None)
+        if unmet:
+            raise UserError(f"{self.kind} {self.name} needs {' and '.join(unmet)}")
+        options = self.parse(texts)
         folder = getattr(options, PROMPTS, "")
         own = self.factory
         about = {
@@ -322,48 +297,37 @@ C = TypeVar("C", bound=type)
 _decorated: dict[tuple[Kind, str], Plugin] = {}
 
 
-def _register(kind: Kind, name: str, needs: Sequence[str]) -> Callable[[C], C]:
-    def register(plugin: C) -> C:
-        # A fallback, and what a run's tag names, must be what we ship.
-        if name in _installed(kind, tuple(sys.path)):
-            raise UserError(f"there is a {kind} {name!r} already: choose another name")
-        plugin.needs = tuple(needs) or getattr(plugin, "needs", ())  # type: ignore[attr-defined]
-        _decorated[kind, name] = Plugin(kind, name, plugin.__module__, lambda: plugin)
-        return plugin
-
-    return register
+class _Decorator(Protocol):
+    def __call__(self, name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]: ...
 
 
-def debater(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-    """Register a class as a debater."""
-    return _register("debater", name, needs)
+def _decorator(kind: Kind) -> _Decorator:
+    def named(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+        def register(plugin: C) -> C:
+            # A fallback, and what a run's tag names, must be what we ship.
+            if name in _installed(kind, tuple(sys.path)):
+                raise UserError(f"there is a {kind} {name!r} already: choose another name")
+            plugin.needs = tuple(needs) or getattr(plugin, "needs", ())  # type: ignore[attr-defined]
+            _decorated[kind, name] = Plugin(kind, name, plugin.__module__, lambda: plugin)
+            return plugin
+
+        return register
+
+    return named
 
 
-def judge(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-    """Register a class as a judge."""
-    return _register("judge", name, needs)
-
-
-def panel(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-    """Register a class as a judge of whole debates."""
-    return _register("panel", name, needs)
-
-
-def retriever(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-    """Register a class as a retriever."""
-    return _register("retriever", name, needs)
-
-
-def index_backend(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-    """Register a class as an index backend."""
-    return _register("index", name, needs)
+debater = _decorator("debater")
+"""`@debater("NAME", needs=(...))` registers a class as a debater."""
+judge = _decorator("judge")
+panel = _decorator("panel")
+retriever = _decorator("retriever")
+index_backend = _decorator("index")
 
 
 def registered(kind: Kind) -> dict[str, Plugin]:
     """Return all plugins of a kind by name."""
-    found = dict(_installed(kind, tuple(sys.path)))
-    found |= {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
-    return dict(sorted(found.items()))
+    ours = {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
+    return dict(sorted({**_installed(kind, tuple(sys.path)), **ours}.items()))
 
 
 @functools.lru_cache(maxsize=32)
@@ -380,19 +344,19 @@ def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin]:
 
 def find(kind: Kind, name: str) -> Plugin:
     """Return the plugin of this name; the error suggests the nearest name."""
-    known = registered(kind)
-    if name not in known:
-        raise OptionError(f"there is no {kind} {name!r}{nearest(name, known)}")
-    return known[name]
+    plugins = registered(kind)
+    if name not in plugins:
+        raise OptionError(f"there is no {kind} {name!r}{nearest(name, plugins)}")
+    return plugins[name]
 
 
 def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
     """Return the trainer of this name (entry points of `touche_rad.trainers`)."""
-    known = {point.name: point for point in entry_points(group="touche_rad.trainers")}
-    if name not in known:
-        raise OptionError(f"there is no trainer {name!r}{nearest(name, known)}")
-    loaded: Callable[..., Mapping[str, Any]] = known[name].load()
-    return loaded
+    points = {point.name: point for point in entry_points(group="touche_rad.trainers")}
+    if name not in points:
+        raise OptionError(f"there is no trainer {name!r}{nearest(name, points)}")
+    function: Callable[..., Mapping[str, Any]] = points[name].load()
+    return function
 
 
 IMPORTED: Final[dict[str, None]] = {}
