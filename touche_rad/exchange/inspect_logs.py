@@ -32,14 +32,7 @@ _PLUGINS: Final = ("judge", "debater", "debaters")
 def write_log(
     run: Path, folder: Path, *, labels: Path | None = None, bad: files.BadLines | None = None
 ) -> Path:
-    """Write the log of a run to a folder and return its path.
-
-    Args:
-        run: Simulations, evaluations, responses or annotated debates.
-        folder: The folder of logs for `inspect view`.
-        labels: The labels of the same debates, in the same order; they become the targets.
-        bad: Handling of invalid lines of the run; None raises an error.
-    """
+    """Write the log of a run to a folder and return its path; labels become the targets."""
     read = list(files.read_numbered(run, bad))
     truth = list(files.read_labels(labels)) if labels is not None else []
     last = read[-1][0] if read else 0
@@ -108,25 +101,25 @@ def _log(run: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _result(maxim: Maxim, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Return the mean score and the share of yes; with labels also the agreement with them."""
-    found = [
+    values = [
         (sample["scores"][maxim.value]["value"], sample["metadata"]["labels"].get(maxim.value))
         for sample in samples
         if maxim.value in sample["scores"]
     ]
-    if not found:
+    if not values:
         return None
     metrics = {
-        "mean": sum(value for value, _ in found) / len(found),
-        "share of yes": sum(value >= YES for value, _ in found) / len(found),
+        "mean": sum(value for value, _ in values) / len(values),
+        "share of yes": sum(value >= YES for value, _ in values) / len(values),
     }
-    labelled = [(value >= YES) == (label == 1) for value, label in found if label is not None]
+    labelled = [(value >= YES) == (label == 1) for value, label in values if label is not None]
     if labelled:
         metrics["accuracy"] = sum(labelled) / len(labelled)
     return {
         "name": maxim.value,
         "scorer": maxim.value,
-        "scored_samples": len(found),
-        "unscored_samples": len(samples) - len(found),
+        "scored_samples": len(values),
+        "unscored_samples": len(samples) - len(values),
         "metrics": {key: {"name": key, "value": value} for key, value in metrics.items()},
     }
 
@@ -153,19 +146,19 @@ def _samples(
 def _sample(
     number: str, debate: Debate, at: int, response: Response, verdicts: Verdicts, labels: Labels
 ) -> dict[str, Any]:
-    given = []
+    messages = []
     for turn in debate.turns[: at + 1]:
-        given.append({"role": "user", "content": turn.utterance})
+        messages.append({"role": "user", "content": turn.utterance})
         if turn.response is not None:
-            given.append({"role": "assistant", "content": turn.response.content})
-    answer = given.pop()
-    known = {maxim.value: labels[maxim] for maxim in Maxim if labels.get(maxim) is not None}
+            messages.append({"role": "assistant", "content": turn.response.content})
+    answer = messages.pop()
+    named = {maxim.value: labels[maxim] for maxim in Maxim if labels.get(maxim) is not None}
     return {
         "id": f"{number}.{at + 1}",
         "epoch": 1,
-        "input": given,
-        "target": ", ".join(f"{name}: {_word(value)}" for name, value in known.items()),
-        "messages": [*given, answer],
+        "input": messages,
+        "target": ", ".join(f"{name}: {_word(value)}" for name, value in named.items()),
+        "messages": [*messages, answer],
         "output": {
             "model": "touche-rad",
             "choices": [{"message": answer, "stop_reason": "stop"}],
@@ -181,7 +174,7 @@ def _sample(
             "claim": debate.claim,
             "turn": at + 1,
             "words": count_words(response.content),
-            "labels": known,
+            "labels": named,
             "arguments": [{"id": one.id, "text": one.text} for one in response.arguments],
         },
     }
@@ -203,11 +196,11 @@ def _usage(status: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     if not total:
         return {}
     model = (status.get("identity") or {}).get("model") or {}
-    given, written = int(total["prompt_tokens"]), int(total["completion_tokens"])
+    read, written = int(total["prompt_tokens"]), int(total["completion_tokens"])
     counts = {
-        "input_tokens": given,
+        "input_tokens": read,
         "output_tokens": written,
-        "total_tokens": given + written,
+        "total_tokens": read + written,
         "input_tokens_cache_read": int(total["cached_tokens"]),
     }
     return {str(model.get("name", "unknown")): counts}

@@ -40,8 +40,8 @@ def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
             claim = debate.claim or (debate.turns[0].utterance if debate.turns else "")
             for at in range(len(debate.turns)):
                 topic = f"{number}.{at + 1}"
-                known = topics.setdefault(topic, _topic(topic, claim, at))
-                if known["title"] != claim:
+                earlier = topics.setdefault(topic, _topic(topic, claim, at))
+                if earlier["title"] != claim:
                     raise InputError(
                         run,
                         "the claim differs from another run's: expected runs on the same "
@@ -94,9 +94,7 @@ def _messages(view: Debate) -> list[dict[str, Any]]:
 def view_of(report: Mapping[str, Any], title: str = "") -> Debate:
     """Return what a judge sees of a report: the conversation, the response and its arguments.
 
-    Args:
-        report: A report as JSON, of ours or of any track.
-        title: The title of its topic: the user's message if the report has no conversation.
+    The title of its topic is the user's message if the report has no conversation.
     """
     about = report["metadata"]
     extra = about.get("extra") or {}
@@ -116,8 +114,8 @@ def view_of(report: Mapping[str, Any], title: str = "") -> Debate:
 
 def _argument(name: str, document: Mapping[str, Any]) -> Argument:
     """Return a document as an argument; ours keep what they attack and support."""
-    known = {key: value for key, value in document.items() if value is not None}
-    return files.argument_of({"text": "", **known, "id": name}, lenient=True)
+    fields = {key: value for key, value in document.items() if value is not None}
+    return files.argument_of({"text": "", **fields, "id": name}, lenient=True)
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
@@ -139,7 +137,7 @@ def _cited(sentences: Sequence[Mapping[str, Any]], references: Sequence[str]) ->
 
     Citations are ids by priority, ids with a confidence, or numbers of `references`.
     """
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for one in sentences:
         cited = one.get("citations") or []
         if isinstance(cited, Mapping):
@@ -147,10 +145,10 @@ def _cited(sentences: Sequence[Mapping[str, Any]], references: Sequence[str]) ->
         for name in cited:
             if isinstance(name, int):
                 if 0 <= name < len(references):
-                    found[references[name]] = None
+                    ids[references[name]] = None
             else:
-                found[str(name)] = None
-    return list(found)
+                ids[str(name)] = None
+    return list(ids)
 
 
 def read_reports(path: Path, topics: Mapping[str, str]) -> list[Debate]:
@@ -198,20 +196,19 @@ def read_titles(path: Path) -> dict[str, str]:
 
 def workflow(judge: str) -> str:
     """Return a workflow of AutoJudge in which a judge of ours makes the leaderboard and qrels."""
-    return "\n".join(
-        [
-            "# auto-judge run --workflow workflow.yml --rag-responses runs "
-            "--rag-topics topics.jsonl --out-dir out",
-            'judge_class: "touche_rad.exchange.autojudge.GriceJudge"',
-            'qrels_class: "touche_rad.exchange.autojudge.GriceJudge"',
-            "create_nuggets: false",
-            "create_qrels: true",
-            "judge: true",
-            "judge_uses_nuggets: false",
-            "qrels_uses_nuggets: false",
-            "settings:",
-            '  filebase: "{_name}"',
-            f"  judge: {json.dumps(judge)}",
-            "",
-        ]
-    )
+    return _WORKFLOW + f"  judge: {json.dumps(judge)}\n"
+
+
+_WORKFLOW: Final = """\
+# auto-judge run --workflow workflow.yml --rag-responses runs --rag-topics topics.jsonl \
+--out-dir out
+judge_class: "touche_rad.exchange.autojudge.GriceJudge"
+qrels_class: "touche_rad.exchange.autojudge.GriceJudge"
+create_nuggets: false
+create_qrels: true
+judge: true
+judge_uses_nuggets: false
+qrels_uses_nuggets: false
+settings:
+  filebase: "{_name}"
+"""

@@ -37,10 +37,10 @@ class _Plugin(pt.Transformer):
         super().__init__()
         self.plugin = plugin
         self.name, self.options = parse_plugin(plugin)
-        self.found = find(self.kind, self.name)
-        self.found.parse(self.options)
-        wants_index = self.kind == "debater" or "index" in self.found.needs
-        if index is None and wants_index and not self.found.works_without_index(self.options):
+        self._plugin = find(self.kind, self.name)
+        self._plugin.parse(self.options)
+        wants_index = self.kind == "debater" or "index" in self._plugin.needs
+        if index is None and wants_index and not self._plugin.works_without_index(self.options):
             raise UserError(f"{self.kind} {self.name} needs index=LOCATION, or index='demo'")
         opened = open_index(index) if isinstance(index, str) else index
         self.services = Services(index=opened, model=model, seed=seed)
@@ -89,8 +89,8 @@ class Answer(_Plugin):
                     "debater": answer.by,
                 }
             )
-        kept = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
-        return pd.DataFrame(rows, columns=[*kept, *_ADDED])
+        columns = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
+        return pd.DataFrame(rows, columns=[*columns, *_ADDED])
 
 
 def _with_query(inp: Any) -> Any:
@@ -104,19 +104,15 @@ class Texts(pt.Transformer):
     """Adds the column `text` to the results of a retriever, for readers of pyterrier_rag."""
 
     def __init__(self, index: str | ArgumentIndex) -> None:
-        """Open the index that contains the documents.
-
-        Args:
-            index: Location of an argument index, or an open one.
-        """
+        """Open the index that contains the documents; it may be open already."""
         super().__init__()
         self.index = open_index(index) if isinstance(index, str) else index
 
     def transform(self, inp: Any) -> Any:
         """Add the text of each argument; it is empty if the index does not contain it."""
         pt.validate.columns(inp, includes=["docno"], warn=False)
-        found = (self.index.get(str(docno)) for docno in inp["docno"])
-        return inp.assign(text=[one.text if one is not None else "" for one in found])
+        arguments = (self.index.get(str(docno)) for docno in inp["docno"])
+        return inp.assign(text=[one.text if one is not None else "" for one in arguments])
 
 
 _RESULT: Final = ("docno", "text", "score", "rank", "path")
@@ -137,22 +133,22 @@ class Judge(_Plugin):
         """Find the judge."""
         super().__init__(plugin, **services)
         self.threshold = threshold
-        self.judge = self.found.make(self.services, self.options)
+        self.judge = self._plugin.make(self.services, self.options)
 
     def transform(self, inp: Any) -> Any:
         """Judge each answer; other columns of the answers are kept."""
         inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query", "qanswer"], warn=False)
-        kept = [column for column in inp.columns if column not in (*_RESULT, "rationale")]
+        columns = [column for column in inp.columns if column not in (*_RESULT, "rationale")]
         rows = []
         for row in inp.to_dict("records"):
-            given = run_sync(judge_view(self.judge, _debate_of(row)))
+            judgement = run_sync(judge_view(self.judge, _debate_of(row)))
             verdicts = sorted(
-                given.verdicts.items(), key=lambda item: (-(item[1].score or 0), item[0].value)
+                judgement.verdicts.items(), key=lambda item: (-(item[1].score or 0), item[0].value)
             )
             rows += [
                 {
-                    **{key: row[key] for key in kept},
+                    **{key: row[key] for key in columns},
                     "docno": maxim.value,
                     "score": verdict.score,
                     "rank": rank,
@@ -161,7 +157,7 @@ class Judge(_Plugin):
                 for rank, (maxim, verdict) in enumerate(verdicts)
                 if verdict.score is not None and verdict.score >= self.threshold
             ]
-        columns = [*kept, "docno", "score", "rank", "rationale"]
+        columns += ["docno", "score", "rank", "rationale"]
         return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})
 
 
@@ -185,12 +181,7 @@ class Candidates:
     """An index whose searches return the documents that a retriever found."""
 
     def __init__(self, index: ArgumentIndex, documents: Any) -> None:
-        """Keep the documents of one topic in the retriever's order.
-
-        Args:
-            index: The index that contains them.
-            documents: Rows with `docno`, and `score` and `rank` if the retriever gives them.
-        """
+        """Keep the documents of one topic: rows with `docno`, and perhaps `score` and `rank`."""
         self._index = index
         if "rank" in documents.columns:
             documents = documents.sort_values("rank", kind="stable")

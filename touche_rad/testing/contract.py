@@ -55,22 +55,12 @@ def check_debater(
     model: Model | None = None,
     max_words: int = MAX_WORDS,
 ) -> None:
-    """Check a debater.
+    """Check a debater; raise ContractError with every broken rule.
 
     It answers user messages with text, within the word limit, cites only arguments of the index
     with their text, gives the same answer to the same debate, and answers several debates at the
     same time as it answers them alone. If it has `explain`, the candidates are sorted by score. It
     may raise WorkError for a message that it cannot answer; then the fallback debater answers.
-
-    Args:
-        name: Name of the debater.
-        options: Its options, as on the command line.
-        index: Argument index; by default one of the demo collection.
-        model: Language model; by default one that answers with examples.
-        max_words: Word limit of an answer.
-
-    Raises:
-        ContractError: It breaks a rule; the message lists every broken rule.
     """
     work = _Work("debater", name, options, index, model)
     cases = {**_unanswered(), **{what: _debate(text) for what, text in _UNUSUAL.items()}}
@@ -120,20 +110,11 @@ def check_judge(
     index: ArgumentIndex | None = None,
     model: Model | None = None,
 ) -> None:
-    """Check a judge of single responses.
+    """Check a judge of single responses; raise ContractError with every broken rule.
 
     It gives a verdict on each of the four maxims with a score from 0 to 1 or a reason for its
     absence, the same verdicts for the same debate, and, if it has `judge_all`, one mapping per
     response.
-
-    Args:
-        name: Name of the judge.
-        options: Its options, as on the command line.
-        index: Argument index, if the judge needs one.
-        model: Language model; by default one that answers with examples.
-
-    Raises:
-        ContractError: It breaks a rule; the message lists every broken rule.
     """
     work = _Work("judge", name, options, index, model)
     odd = Response(content="No. " * 40)
@@ -145,11 +126,11 @@ def check_judge(
     async def verdicts(judge: Any) -> list[Any]:
         return [await work.call(judge.judge, debate, where=what) for what, debate in cases.items()]
 
-    for what, given, other in zip(cases, work.run(verdicts), work.run(verdicts), strict=True):
-        if given is _FAILED:
+    for what, result, other in zip(cases, work.run(verdicts), work.run(verdicts), strict=True):
+        if result is _FAILED:
             continue
-        work.broken.extend(f"{what}: {fault}" for fault in _verdict_faults(given))
-        if other is not _FAILED and _plain(given) != _plain(other):
+        work.broken.extend(f"{what}: {fault}" for fault in _verdict_faults(result))
+        if other is not _FAILED and _plain(result) != _plain(other):
             work.broken.append(f"{what}: the second verdicts on the same response differ")
 
     async def whole(judge: Any) -> None:
@@ -161,8 +142,8 @@ def check_judge(
             return
         if len(every) != len(debate.turns):
             work.broken.append(f"judge_all: {len(debate.turns)} responses, {len(every)} results")
-        for given in every:
-            work.broken.extend(f"judge_all: {fault}" for fault in _verdict_faults(given))
+        for result in every:
+            work.broken.extend(f"judge_all: {fault}" for fault in _verdict_faults(result))
 
     work.run(whole)
     work.finish()
@@ -175,19 +156,10 @@ def check_panel(
     index: ArgumentIndex | None = None,
     model: Model | None = None,
 ) -> None:
-    """Check a judge of whole debates.
+    """Check a judge of whole debates; raise ContractError with every broken rule.
 
     It returns an outcome whose winner is a speaker, a tie, or missing with a reason, with scores
     for speakers only, and the same outcome for the same debate.
-
-    Args:
-        name: Name of the panel.
-        options: Its options, as on the command line.
-        index: Argument index, if the panel needs one.
-        model: Language model; by default one that answers with examples.
-
-    Raises:
-        ContractError: It breaks a rule; the message lists every broken rule.
     """
     work = _Work("panel", name, options, index, model)
     contests = {what: to_contest(debate) for what, debate in _answered().items()}
@@ -195,8 +167,8 @@ def check_panel(
     async def outcomes(panel: Any) -> list[Any]:
         return [await work.call(panel.judge, one, where=what) for what, one in contests.items()]
 
-    given, again = work.run(outcomes), work.run(outcomes)
-    for (what, contest), outcome, other in zip(contests.items(), given, again, strict=True):
+    first, again = work.run(outcomes), work.run(outcomes)
+    for (what, contest), outcome, other in zip(contests.items(), first, again, strict=True):
         if outcome is _FAILED:
             continue
         if not isinstance(outcome, Outcome):
@@ -220,19 +192,10 @@ def check_retriever(
     index: ArgumentIndex | None = None,
     model: Model | None = None,
 ) -> None:
-    """Check a retriever.
+    """Check a retriever; raise ContractError with every broken rule.
 
     It returns at most `k` hits, best first, each once, all from the index, the same for the same
     query, and none for an empty query.
-
-    Args:
-        name: Name of the retriever.
-        options: Its options, as on the command line.
-        index: Argument index; by default one of the demo collection.
-        model: Language model; by default one that answers with examples.
-
-    Raises:
-        ContractError: It breaks a rule; the message lists every broken rule.
     """
     work = _Work("retriever", name, options, index, model)
     queries = {
@@ -247,14 +210,14 @@ def check_retriever(
             for k in (10, 3)
         ]
 
-    given, again = work.run(hits), work.run(hits)
+    first, again = work.run(hits), work.run(hits)
     places = [f"{what}, k={k}" for what in queries for k in (10, 3)]
-    for number, (what, found, other) in enumerate(zip(places, given, again, strict=True)):
-        if found is _FAILED:
+    for number, (what, result, other) in enumerate(zip(places, first, again, strict=True)):
+        if result is _FAILED:
             continue
         most = 3 if number % 2 else 10
-        work.broken.extend(f"{what}: {fault}" for fault in _hit_faults(found, most, work.services))
-        if other is not _FAILED and _plain(found) != _plain(other):
+        work.broken.extend(f"{what}: {fault}" for fault in _hit_faults(result, most, work.services))
+        if other is not _FAILED and _plain(result) != _plain(other):
             work.broken.append(f"{what}: a second search for the same query differs")
     work.finish()
 
@@ -348,12 +311,12 @@ def _explain_faults(listed: object) -> Iterator[str]:
 
 
 def _response_faults(
-    given: object, index: ArgumentIndex | None, max_words: int, where: str
+    answer: object, index: ArgumentIndex | None, max_words: int, where: str
 ) -> Iterator[str]:
     try:
-        response = Response.model_validate(given)
+        response = Response.model_validate(answer)
     except ValidationError:
-        yield f"{where}: expected a Response, got {type(given).__name__}"
+        yield f"{where}: expected a Response, got {type(answer).__name__}"
         return
     except TypeError as error:
         yield f"{where}: {error}"
@@ -368,19 +331,19 @@ def _response_faults(
     if index is None:
         return
     for argument in response.arguments:
-        known = index.get(argument.id)
-        if known is None:
+        original = index.get(argument.id)
+        if original is None:
             yield f"{where}: the cited argument {argument.id!r} is not in the index"
-        elif known.text != argument.text:
+        elif original.text != argument.text:
             yield f"{where}: the text of the cited argument {argument.id!r} was changed"
 
 
-def _verdict_faults(given: object) -> Iterator[str]:
-    if not isinstance(given, Mapping):
-        yield f"expected a mapping from Maxim to Verdict, got {type(given).__name__}"
+def _verdict_faults(verdicts: object) -> Iterator[str]:
+    if not isinstance(verdicts, Mapping):
+        yield f"expected a mapping from Maxim to Verdict, got {type(verdicts).__name__}"
         return
     for maxim in Maxim:
-        verdict = given.get(maxim)
+        verdict = verdicts.get(maxim)
         if not isinstance(verdict, Verdict):
             yield f"expected a Verdict on {maxim.value}, got {type(verdict).__name__}"
         elif verdict.score is None and not verdict.rationale:
@@ -389,16 +352,16 @@ def _verdict_faults(given: object) -> Iterator[str]:
             yield f"the score on {maxim.value} is {verdict.score}, expected 0 to 1"
 
 
-def _hit_faults(found: object, most: int, services: Services) -> Iterator[str]:
-    if not isinstance(found, list) or not all(isinstance(hit, Hit) for hit in found):
-        yield f"expected a list of Hit, got {type(found).__name__}"
+def _hit_faults(hits: object, most: int, services: Services) -> Iterator[str]:
+    if not isinstance(hits, list) or not all(isinstance(hit, Hit) for hit in hits):
+        yield f"expected a list of Hit, got {type(hits).__name__}"
         return
-    if len(found) > most:
-        yield f"{len(found)} hits, at most {most} were asked for"
-    scores = [hit.score for hit in found]
+    if len(hits) > most:
+        yield f"{len(hits)} hits, at most {most} were asked for"
+    scores = [hit.score for hit in hits]
     if scores != sorted(scores, reverse=True):
         yield "the hits are not sorted by score"
-    ids = [hit.argument.id for hit in found]
+    ids = [hit.argument.id for hit in hits]
     if len(set(ids)) < len(ids):
         yield "an argument is returned twice"
 

@@ -17,16 +17,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
-    """Write the package and return its files.
-
-    Args:
-        kind: Kind of the plugin.
-        name: Name of the plugin: lower-case letters, digits and single hyphens.
-        folder: New or empty folder of the package.
-
-    Raises:
-        UserError: The name cannot be used, or the folder is not empty.
-    """
+    """Write the package into a new or empty folder and return its files."""
     package = name.replace("-", "_")
     if not _NAME.fullmatch(name) or keyword.iskeyword(package):
         raise UserError(f"{name!r}: expected a name such as my-{kind}: a-z, 0-9, single hyphens")
@@ -38,7 +29,7 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
         "package": package,
         "cls": "".join(part.capitalize() for part in name.split("-")),
     }
-    written = []
+    paths = []
     for template, path in {
         "pyproject.toml": "pyproject.toml",
         "README.md": "README.md",
@@ -49,8 +40,8 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         source = files(__package__).joinpath("templates", f"{template}.jinja").read_text("utf-8")
         target.write_text(_JINJA.from_string(source).render(values), "utf-8")
-        written.append(target)
-    return written
+        paths.append(target)
+    return paths
 
 
 _JINJA: Final = jinja2.Environment(
