@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import pytest
 from pydantic import ValidationError
 
-from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Turn, Verdict
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 
 
 def _debate() -> Debate:
@@ -63,17 +60,3 @@ def test_responses_with_further_fields_can_be_in_a_set() -> None:
     same = {Response(content="S", extra={"trace": [{}]}) for _ in range(2)}
     assert len(same) == 1
     assert len({Verdict(score=1.0), Verdict(score=1.0, extra={"a": []})}) == 2
-
-
-def test_a_hit_that_an_index_vouches_for_is_like_any_other() -> None:
-    argument = Argument(id="1", text="Zoos harm.")
-    checked = Hit(argument=argument, score=1.5, rank=2, path=("attacks",))
-    unchecked = Hit.unchecked(argument, 1.5, 2, ("attacks",))
-    assert unchecked == checked
-    assert hash(unchecked) == hash(checked)
-    assert pickle.loads(pickle.dumps(unchecked)) == copy.deepcopy(unchecked) == checked
-    assert unchecked.model_copy(update={"rank": 3}).model_dump() == {
-        **checked.model_dump(),
-        "rank": 3,
-    }
-    assert unchecked.model_fields_set == checked.model_fields_set

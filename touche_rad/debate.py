@@ -8,7 +8,6 @@ All records are frozen, so that a plugin cannot change what another plugin sees.
 from __future__ import annotations
 
 import json
-import math
 import operator
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -59,10 +58,10 @@ class Result(BaseModel):
         Raises:
             TypeError: A field is unknown.
         """
-        known = cls.__pydantic_fields__
+        fields = cls.__pydantic_fields__
         for name in data if isinstance(data, dict) else ():
-            if name not in known:
-                raise TypeError(f"{cls.__name__} has no field {name!r}{nearest(str(name), known)}")
+            if name not in fields:
+                raise TypeError(f"{cls.__name__} has no field {name!r}{nearest(str(name), fields)}")
         return data
 
     def __hash__(self) -> int:
@@ -217,9 +216,6 @@ class Verdict(Result):
 Verdicts = Mapping[Maxim, Verdict]
 
 
-_set: Final = object.__setattr__
-
-
 class Hit(Result):
     """A search result: an argument, with the chain of arguments that led to it."""
 
@@ -227,17 +223,6 @@ class Hit(Result):
     score: float
     rank: int = 0
     path: tuple[str, ...] = ()
-
-    @classmethod
-    def unchecked(cls, argument: Argument, score: float, rank: int, path: tuple[str, ...]) -> Self:
-        """Make a hit from values that an index vouches for: a search makes hundreds of them."""
-        hit = cls.__new__(cls)
-        values = {"argument": argument, "score": score, "rank": rank, "path": path}
-        _set(hit, "__dict__", values)
-        _set(hit, "__pydantic_fields_set__", set(values))
-        _set(hit, "__pydantic_extra__", None)
-        _set(hit, "__pydantic_private__", None)
-        return hit
 
     @property
     def cited(self) -> Argument:
@@ -269,42 +254,12 @@ def path_of(argument: Argument) -> tuple[str, ...]:
 
 def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a strict JSON file can hold."""
-    found = [_text_in(value) for value in fields.values()]
-    texts = [one for one in found if one is not None]
-    try:  # all at once: nearly always it can hold each of them
-        "".join((*fields, *texts)).encode()
-        if len(texts) == len(found):
-            return dict(fields)
-    except (TypeError, UnicodeEncodeError):
-        pass
     return {key: value for key, value in fields.items() if _is_json(key, value)}
 
 
-def _text_in(value: object) -> str | None:
-    """Return the text in a value that JSON can hold if its text can be encoded; None: unknown."""
-    if type(value) is str:
-        return value
-    if value is None or (type(value) is float and math.isfinite(value)):
-        return ""
-    if type(value) is int and -_LARGE < value < _LARGE:
-        return ""
-    if type(value) is tuple and all(type(one) is str for one in value):
-        return "".join(value)
-    return None
-
-
-_LARGE: Final = 2**63
-
-
 def _is_json(key: str, value: object) -> bool:
-    """Whether a strict JSON file can hold a field; most have texts and are checked fast."""
-    text = _text_in(value)
     try:
-        if text is None or type(key) is not str:
-            text = json.dumps({key: value}, allow_nan=False, ensure_ascii=False)
-        else:
-            text += key
-        text.encode()
+        json.dumps({key: value}, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError):
         return False
     return True

@@ -71,7 +71,7 @@ def why(error: Exception) -> str:
 _LAST_NUMBER = re.compile(r"(?<!\d)\d+$")
 
 
-def refuse_newer(place: str | PathLike[str], record: object, known: int) -> None:
+def refuse_newer(place: str | PathLike[str], record: object, newest: int) -> None:
     """Refuse a file of ours that a newer version wrote; its readers call this first.
 
     Files that are not official have a key `format`: a number, or a text that ends with one.
@@ -83,8 +83,8 @@ def refuse_newer(place: str | PathLike[str], record: object, known: int) -> None
     if isinstance(value, str):
         number = _LAST_NUMBER.search(value)
         value = int(number[0]) if number else None
-    if isinstance(value, int) and value > known:
+    if isinstance(value, int) and value > newest:
         raise UserError(
-            f"{place}: made by a newer touche-rad (format {value}; this one reads {known}): "
+            f"{place}: made by a newer touche-rad (format {value}; this one reads {newest}): "
             "upgrade touche-rad"
         )

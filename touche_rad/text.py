@@ -66,17 +66,17 @@ def printable(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """Split into sentences; abbreviations, initials and decimal points do not end a sentence."""
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
         if _ends_no_sentence(text, start, match):
             continue
-        found.append(text[start : match.end()].strip())
+        parts.append(text[start : match.end()].strip())
         start = match.end()
     rest = text[start:].strip()
     if rest:
-        found.append(rest)
-    return [sentence for sentence in found if sentence]
+        parts.append(rest)
+    return [sentence for sentence in parts if sentence]
 
 
 CHUNK = 4_000
@@ -85,13 +85,13 @@ CHUNK = 4_000
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text."""
-    found: list[str] = []
+    parts: list[str] = []
     while len(text) > CHUNK:
         cut = text.rfind(" ", CHUNK // 2, CHUNK)
         cut = CHUNK if cut < 0 else cut
-        found += sentences(text[:cut])
+        parts += sentences(text[:cut])
         text = text[cut:]
-    return found + sentences(text)
+    return parts + sentences(text)
 
 
 _LONGEST_ABBREVIATION = 64
@@ -126,15 +126,15 @@ def cut_to_words(text: str, limit: int) -> str:
     """
     if count_words(text) <= limit:
         return text
-    kept: list[str] = []
+    whole: list[str] = []
     room = limit
     for sentence in sentences(text):
         room -= count_words(sentence)
         if room < 0:
             break
-        kept.append(sentence)
-    if kept:
-        return " ".join(kept)
+        whole.append(sentence)
+    if whole:
+        return " ".join(whole)
     return " ".join(text.split()[:limit]).rstrip(",;:–—- ") + "…"
 
 
@@ -223,7 +223,7 @@ def redact(text: str) -> str:
     """Return a message with `***` for each key, and for keys and passwords in addresses."""
     if "=" in text or ("@" in text and "://" in text):  # the search takes 0.2 ms in a long prompt
         text = _IN_ADDRESS.sub(
-            lambda found: f"{found[1]}{HIDDEN}" if found[1] else f"{HIDDEN}@", text
+            lambda match: f"{match[1]}{HIDDEN}" if match[1] else f"{HIDDEN}@", text
         )
     for key in _keys():
         if _is_common(key):

@@ -133,7 +133,7 @@ class PisaArguments:
         at, path = self._store.at, (field,)
         return [
             [
-                Hit.unchecked(at(number), score, rank, path)
+                Hit(argument=at(number), score=score, rank=rank, path=path)
                 for rank, (score, number) in enumerate(found)
             ]
             for found in self.ranked(field, queries, k)
