@@ -64,8 +64,8 @@ class CallContext:
 
     def record(self) -> dict[str, Any]:
         """Return the known values, for a line of the trace."""
-        known = {"plugin": self.plugin, "debate": self.debate, "turn": self.turn}
-        return {key: value for key, value in known.items() if value not in ("", None)}
+        values = {"plugin": self.plugin, "debate": self.debate, "turn": self.turn}
+        return {key: value for key, value in values.items() if value not in ("", None)}
 
 
 _SHARE: Final = 0.85

@@ -93,7 +93,8 @@ class Calls:
             CallTimeout: A time limit is reached.
         """
         start = time.monotonic()
-        seconds = _least(seconds, within)
+        if within is not None:
+            seconds = within if seconds is None else min(seconds, within)
         if inspect.iscoroutinefunction(function):
             with _context(function, seconds):
                 return cast("T", await _limited(function(*args), seconds, seconds))
@@ -104,8 +105,8 @@ class Calls:
         if waiting.cancelled_caught:
             raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
         try:
-            if within is not None:
-                seconds = _least(seconds, within - (time.monotonic() - start))
+            if within is not None and seconds is not None:
+                seconds = min(seconds, within - (time.monotonic() - start))
             with _context(function, seconds):
                 start = time.monotonic()
                 value = await self._in_thread(_Call(function, args), seconds)
@@ -174,10 +175,6 @@ def _context(function: object, seconds: float | None) -> AbstractContextManager[
 
 def _timeout(seconds: float | None) -> CallTimeout:
     return CallTimeout(f"no answer within {seconds:g} seconds")
-
-
-def _least(*limits: float | None) -> float | None:
-    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _as_exception(raised: BaseException) -> Exception:

@@ -103,9 +103,7 @@ class Prompt:
         return tuple(Message(role, text) for role, text in rendered if text)
 
 
-@cache
-def _load(place: Path, name: str) -> Prompt:
-    return Prompt.read(place, name)
+_load = cache(Prompt.read)
 
 
 def _variables(source: str) -> frozenset[str]:

@@ -129,7 +129,11 @@ class Sender:
         self.usage.spend(used)
         call.cost.add(used)
         self.trace.write(call, body, reply, begun=begun)
-        _check_room(reply, used.completion_tokens, body)
+        choices, written = reply.get("choices"), used.completion_tokens
+        first = choices[0] if isinstance(choices, list) and choices else None
+        is_cut = isinstance(first, dict) and first.get("finish_reason") == "length"
+        if is_cut and 0 < written < body["max_tokens"]:
+            raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
         return reply
 
     @asynccontextmanager
@@ -153,12 +157,3 @@ class Sender:
             yield
         finally:
             places.release()
-
-
-def _check_room(reply: Mapping[str, Any], written: int, body: Mapping[str, Any]) -> None:
-    """Raise PromptTooLong if the answer was cut off before its own limit."""
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    is_cut = isinstance(first, dict) and first.get("finish_reason") == "length"
-    if is_cut and 0 < written < body["max_tokens"]:
-        raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")

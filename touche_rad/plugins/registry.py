@@ -48,7 +48,7 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
         raise OptionError(f"{text!r}: expected NAME or NAME(KEY=VALUE,...)")
     name, inner = match.groups()
     options: dict[str, str] = {}
-    for part in _split(inner or "", _COMMA):
+    for part in _split(inner, _COMMA) if inner else ():
         key, equals, value = part.partition("=")
         if not equals:
             raise OptionError(f"{text!r}: expected KEY=VALUE in the brackets, got {part!r}")
