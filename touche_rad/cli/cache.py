@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _DAY: Final = 86_400.0
+_DATE: Final = "%Y-%m-%d"
 
 
 @click.group("cache", cls=help_text.Group)
@@ -63,8 +64,8 @@ def show(options: ShowOptions) -> None:
         "damaged": damaged,
         "outdated": outdated,
         "bytes": (options.folder / CACHE_FILE).stat().st_size,
-        "oldest": _date(oldest) if models else None,
-        "newest": _date(newest) if models else None,
+        "oldest": time.strftime(_DATE, time.gmtime(oldest)) if models else None,
+        "newest": time.strftime(_DATE, time.gmtime(newest)) if models else None,
     }
     if options.as_json:
         click.echo(json.dumps(summary, indent=2))
@@ -74,10 +75,6 @@ def show(options: ShowOptions) -> None:
         click.echo(f"  {model}: {count} answers")
     if damaged or outdated:
         click.echo(f"  {damaged} damaged, {outdated} of another version (touche-rad cache prune)")
-
-
-def _date(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -272,20 +272,17 @@ class Meter:
     """Measures the seconds and model calls since its creation."""
 
     def __init__(self, model: Model | None) -> None:
-        self._model, self._start, self._calls = model, time.monotonic(), count_calls(model)
+        self._model, self._start = model, time.monotonic()
+        self._calls = self._count()
 
     def cost(self) -> str:
         """Return the cost in words."""
         seconds = f"{time.monotonic() - self._start:.1f} s"
-        calls = count_calls(self._model) - self._calls
+        calls = self._count() - self._calls
         return f"{seconds}, {calls} model call{'' if calls == 1 else 's'}" if calls else seconds
 
-
-def count_calls(model: Model | None) -> int:
-    """Return how many calls a model has had."""
-    if model is None:
-        return 0
-    return sum(cost.calls for steps in model.usage.steps.values() for cost in steps.values())
+    def _count(self) -> int:
+        return self._model.usage.total.calls if self._model is not None else 0
 
 
 class View:

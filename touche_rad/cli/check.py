@@ -11,8 +11,8 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
+from touche_rad.cli.screen import plain
 from touche_rad.errors import UserError
-from touche_rad.text import clean, printable
 
 if TYPE_CHECKING:
     from touche_rad.score.repair import Repair
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = 3
 """Examples of each kind of finding."""
-ROOM: Final = 22
-"""Lines that the findings of a run take at most without --all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +118,7 @@ def _print_repair(made: Repair) -> None:
     for what, count in made.repaired.items():
         click.echo(f"repaired {count:5}  {what}")
     for line in made.left[:EXAMPLES]:
-        click.echo(f"not repaired: {_one_line(line)}")
+        click.echo(f"not repaired: {plain(line)}")
     if len(made.left) > EXAMPLES:
         click.echo(f"not repaired: {len(made.left) - EXAMPLES} more")
 
@@ -131,26 +129,20 @@ def _print(result: Validation, *, everything: bool, fixed: bool) -> None:
     count = result.debates + result.unread
     lines = f"{count} line{'' if count == 1 else 's'}"
     verdict = click.style(result.verdict, fg="green" if result.good else "red")
-    click.echo(f"{_one_line(result.path)}: {kind}, {lines}: {verdict}")
+    click.echo(f"{plain(result.path)}: {kind}, {lines}: {verdict}")
     if everything:
         for finding in result.findings:
-            click.echo(f"{finding.place}: {finding.level}: {_one_line(finding.message)}")
+            click.echo(f"{finding.place}: {finding.level}: {plain(finding.message)}")
         return
-    groups = result.groups
-    examples = min(EXAMPLES, max(0, ROOM // max(1, len(groups)) - 1))
-    for group in groups:
+    for group in result.groups:
         level = group[0].level
         click.secho(f"{level:7}", fg="red" if level == "fault" else "yellow", nl=False)
         click.echo(f" {len(group):6}  {group[0].kind}")
-        for one in group[:examples]:
+        for one in group[:EXAMPLES]:
             if one.message != one.kind or one.line is not None:
-                click.echo(f"    {one.place}: {_one_line(one.message)}")
+                click.echo(f"    {one.place}: {plain(one.message)}")
     if result.official and not result.good and not fixed:
-        path = _one_line(result.path)
+        path = plain(result.path)
         click.echo(f"Repair ids, nulls and missing scores: touche-rad check {path} --fix -o NEW")
-    if any(len(group) > EXAMPLES for group in groups):
+    if any(len(group) > EXAMPLES for group in result.groups):
         click.echo("Print every finding: --all")
-
-
-def _one_line(text: str) -> str:
-    return clean(printable(text))

@@ -84,11 +84,9 @@ def index_command(options: IndexOptions) -> None:
     if vectors is not None:
         with progress(f"loading {vectors.encoder}", quiet=quiet):
             backend.check_vectors(vectors)
-    builder = _Builder(
-        options.source, str(place), backend, options.utterances, options.skip_bad, quiet, exists
-    )
+    builder = _Builder(options, str(place), backend, exists)
     if not exists:
-        builder.build(replace=options.replace)
+        builder.build()
     elif vectors is None and annotator is None:
         builder.check_same()
     if vectors is not None:
@@ -109,23 +107,24 @@ def _make_annotator(options: IndexOptions) -> Annotator | None:
 
     if not prepare.names_model(options):
         raise UserError(f"index --annotate needs {A_MODEL}")
-    annotator = prepare.select("annotator", options.annotate)
-    made: Annotator = annotator.make(Services(model=prepare.open_model(options)))
-    return made
+    services = Services(model=prepare.open_model(options))
+    annotator: Annotator = prepare.select("annotator", options.annotate).make(services)
+    return annotator
 
 
 @dataclass
 class _Builder:
     """Builds an index, or adds to it."""
 
-    source: str
+    options: IndexOptions
     place: str
     backend: IndexBackend
-    utterances: bool
-    skip_bad: bool
-    quiet: bool
     exists: bool
     _state: str = ""
+
+    def __post_init__(self) -> None:
+        self.source, self.quiet = self.options.source, self.options.quiet
+        self.is_copy = self.source.startswith(SERVER)
 
     def check_same(self) -> None:
         """Raise an error unless the index has exactly the arguments of the source."""
@@ -134,17 +133,17 @@ class _Builder:
             raise UserError(f"{self.place} exists already; replace it with --replace")
         say(f"{self.place} has these arguments already", quiet=self.quiet)
 
-    def build(self, *, replace: bool) -> None:
+    def build(self) -> None:
         """Build the inverted indexes."""
         from touche_rad import files
 
         start, total = time.monotonic(), None
-        bad = files.BadLines(skip=self.skip_bad)
+        bad = files.BadLines(skip=self.options.skip_bad)
         with progress("indexing", quiet=self.quiet, describe=lambda: self._state) as report:
-            if not (self.quiet or self.utterances or self.source.startswith(SERVER)):
+            if not (self.quiet or self.options.utterances or self.is_copy):
                 total = files.count_arguments(Path(self.source))
             arguments = self._report_each(self._read(bad), report, total)
-            count = self.backend.build(arguments, self.place, replace=replace)
+            count = self.backend.build(arguments, self.place, replace=self.options.replace)
         skipped = f", {bad.count} invalid lines skipped ({bad.first})" if bad.count else ""
         self._say(f"indexed {count} arguments in {self.place}", start, skipped)
 
@@ -152,9 +151,8 @@ class _Builder:
         """Add vectors to the index."""
         start = time.monotonic()
         with progress("encoding", quiet=self.quiet) as report:
-            count = self.backend.add_vectors(
-                self.place, vectors, of=self._expected(), report=report
-            )
+            of = self._expected()
+            count = self.backend.add_vectors(self.place, vectors, of=of, report=report)
         if count:
             self._say(f"encoded {count} texts by {vectors.encoder} in {self.place}", start)
         else:
@@ -167,9 +165,8 @@ class _Builder:
         start = time.monotonic()
         try:
             with progress("annotating", quiet=self.quiet) as report:
-                count = self.backend.annotate(
-                    self.place, annotator, of=self._expected(), report=report
-                )
+                of = self._expected()
+                count = self.backend.annotate(self.place, annotator, of=of, report=report)
         finally:
             run_sync(annotator.model.close())
         if not count:
@@ -200,19 +197,19 @@ class _Builder:
         """Return what an index that exists must contain; None if it is not checked."""
         from touche_rad import files
 
-        if not self.exists or self.source.startswith(SERVER):
+        if not self.exists or self.is_copy:
             return None
-        return self._read(files.BadLines(skip=self.skip_bad))
+        return self._read(files.BadLines(skip=self.options.skip_bad))
 
     def _read(self, bad: Any) -> Iterable[Argument]:
         from touche_rad import files
         from touche_rad.files.transcripts import read_utterances
         from touche_rad.plugins import open_index
 
-        if self.source.startswith(SERVER):
+        if self.is_copy:
             return open_index(self.source).arguments()
-        path = Path(self.source)
-        return read_utterances(path, bad) if self.utterances else files.read_arguments(path, bad)
+        read = read_utterances if self.options.utterances else files.read_arguments
+        return read(Path(self.source), bad)
 
     def _say(self, line: str, start: float, more: str = "") -> None:
         say(f"{line} in {time.monotonic() - start:.1f} s{more}", quiet=self.quiet)

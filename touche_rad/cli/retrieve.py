@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +15,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.screen import plain
 from touche_rad.cli.tables import Column, render_table
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.text import printable
@@ -85,14 +86,14 @@ def retrieve_command(options: RetrieveOptions) -> None:
     searcher = retriever.make(services)
     tag = options.tag or redact(retriever.tag).replace(" ", "_")
     depth = options.depth or (DEPTH if utterance is None else SHOWN)
-    shown: list[tuple[str, str, list[Hit]]] = []
+    results: list[tuple[str, str, list[Hit]]] = []
     with progress("retrieving", quiet=quiet or utterance is not None) as report:
         for done, (query_id, query) in enumerate(pairs, 1):
-            shown.append((query_id, query, _search(retriever.tag, searcher, query, depth)))
+            results.append((query_id, query, _search(retriever.tag, searcher, query, depth)))
             report(done, len(pairs))
     rows = [
         files.Ranked(query_id, hit.argument.id, rank, hit.score, tag)
-        for query_id, _, hits in shown
+        for query_id, _, hits in results
         for rank, hit in enumerate(hits, 1)
     ]
     on_screen = utterance is not None or options.explain
@@ -100,9 +101,9 @@ def retrieve_command(options: RetrieveOptions) -> None:
         with files.atomic_write(output or "-") as stream:
             stream.writelines(line + "\n" for line in files.run_lines(rows))
     if options.as_json:
-        click.echo(json.dumps([_record(*one) for one in shown], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([_record(*one) for one in results], ensure_ascii=False, indent=2))
     elif on_screen:
-        for _, query, hits in shown:
+        for _, query, hits in results:
             _print_hits(query if utterance is None else "", hits, paths=options.explain)
     if utterance is None:
         say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=quiet)
@@ -117,17 +118,16 @@ def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]
     from touche_rad.runs.fallbacks import InvalidResult, describe_failure
 
     try:
-        found = searcher.search(query, depth)
-        hits = list(found) if isinstance(found, Iterable) else [found]
+        hits = list(searcher.search(query, depth))
         for hit in hits:
             if not (isinstance(hit, Hit) and isinstance(hit.argument, Argument)):
                 raise InvalidResult(f"a hit is {type(hit).__name__}")
             if not math.isfinite(hit.score):
                 raise InvalidResult(f"the score of {hit.argument.id} is {hit.score}")
         return hits
-    except (KeyboardInterrupt, ToucheRadError):
+    except ToucheRadError:
         raise
-    except BaseException as error:
+    except Exception as error:
         if os.environ.get("TOUCHE_RAD_DEBUG"):
             raise
         raise WorkError(describe_failure(f"retriever {name}", error)) from error
@@ -158,15 +158,15 @@ def _read_queries(path: Path) -> Iterator[tuple[str, str]]:
             yield debate.id, debate.claim
     elif kind in files.DEBATES:
         for debate in files.read_debates(path):
-            for turn, said in enumerate(debate.turns):
-                yield f"{debate.id}-{turn}".replace(" ", "_"), said.utterance
+            for number, turn in enumerate(debate.turns):
+                yield f"{debate.id}-{number}".replace(" ", "_"), turn.utterance
     else:
         yield from files.read_queries(path)
 
 
 def _record(query_id: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
     """Return a query and its hits as JSON values."""
-    found = [
+    rows = [
         {
             "rank": rank,
             "score": hit.score,
@@ -176,30 +176,20 @@ def _record(query_id: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
         }
         for rank, hit in enumerate(hits, 1)
     ]
-    return {"id": query_id, "query": query, "hits": found}
+    return {"id": query_id, "query": query, "hits": rows}
 
 
 def _print_hits(query: str, hits: Sequence[Hit], *, paths: bool) -> None:
     """Print hits as a table; with `paths`, also the arguments that led to them."""
     if query:
         click.secho(printable(query), bold=True)
-    if not hits:
-        click.echo("  no argument shares a word with the query")
-    columns = (
-        Column("rank", right=True),
-        Column("score", right=True),
-        Column("id"),
-        Column("text", wrap=True),
-    )
+    columns = [Column("rank", right=True), Column("score", right=True), Column("id")]
     rows = []
     for rank, hit in enumerate(hits, 1):
-        text = hit.argument.text
-        if paths and hit.path:
-            text += f" [path: {' > '.join(hit.path)}]"
-        rows.append((str(rank), f"{hit.score:.3f}", *map(_flat, (hit.argument.id, text))))
+        path = f" [path: {' > '.join(hit.path)}]" if paths and hit.path else ""
+        texts = (hit.argument.id, hit.argument.text + path)
+        rows.append((str(rank), f"{hit.score:.3f}", *map(plain, texts)))
     if rows:
-        click.echo("\n".join(render_table(columns, rows)))
-
-
-def _flat(text: str) -> str:
-    return " ".join(printable(text).split())
+        click.echo("\n".join(render_table([*columns, Column("text", wrap=True)], rows)))
+    else:
+        click.echo("  no argument shares a word with the query")

@@ -90,26 +90,16 @@ def make_entrants(
     deadline: float | None,
     limit: Callable[[Model, str], Model] = lambda model, name: model,
 ) -> tuple[Entrant, ...]:
-    """Make debaters that play against each other.
-
-    Args:
-        debaters: The debaters.
-        services: The index and the model.
-        max_words: Maximum words of a speech; 0 = no limit.
-        deadline: Time limit of a speech in seconds.
-        limit: Returns the model that a debater uses, such as one with a budget.
-    """
+    """Make debaters that play against each other; `limit` returns the model that one uses."""
     from touche_rad.contests.two_sides import Entrant
 
-    entrants: list[Entrant] = []
-    for debater in debaters:
+    entrants = []
+    for one in debaters:
         model = services.model
-        own = replace(services, model=limit(model, debater.tag)) if model else services
-        options = _with_max_words(debater.plugin, debater.options, max_words)
-        answerer = prepare.make_answerer(
-            replace(debater, options=options), own, max_words=max_words, deadline=deadline
-        )
-        entrants.append(Entrant(debater.tag, answerer))
+        own = replace(services, model=limit(model, one.tag)) if model else services
+        longer = replace(one, options=_with_max_words(one.plugin, one.options, max_words))
+        answerer = prepare.make_answerer(longer, own, max_words=max_words, deadline=deadline)
+        entrants.append(Entrant(one.tag, answerer))
     return tuple(entrants)
 
 
@@ -163,13 +153,8 @@ def play_debates(
     elif is_done:
         return 0
     demo, warnings = prepare.check_demo(options, services.index)
-    made = RunOptions(
-        bad=files.BadLines(skip=options.skip_bad),
-        model=services.model,
-        warnings=warnings,
-        demo=demo,
-    )
-    return _run(options, folder, work, folder.contests, made, "debating")
+    settings = RunOptions(model=services.model, warnings=warnings, demo=demo)
+    return _run(options, folder, work, folder.contests, settings, "debating")
 
 
 def _run(
@@ -192,6 +177,7 @@ def _run(
             progress=report,
             replace=options.replace or bool(folder.settings_of(out)),
             status_path=status_beside(out),
+            bad=files.BadLines(skip=options.skip_bad),
             strict=options.strict,
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
@@ -201,45 +187,19 @@ def _run(
     return run_files.end_of_run(status, out)
 
 
-class Judging:
-    """The panel of a tournament. It is made before the debates, so that errors come early."""
-
-    def __init__(self, options: TournamentOptions, folder: Folder) -> None:
-        self.options, self.folder = options, folder
-        spec = options.judge
-        if not prepare.is_panel(spec.name):
-            prepare.select("judge", spec)
-            spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-        panel = prepare.select("panel", spec, options.plugin_options.of("judge"))
-        unlimited = replace(
-            options,
-            max_calls=None,
-            max_tokens=None,
-            deadline=None,
-            model=options.judge_model or options.model,
-        )
-        services = prepare.open_services(unlimited, panel.plugin, out=folder.outcomes)
-        self.model = services.model
-        self.panel = panel.make(services)
-        self.identity = identity_of(services, panel.plugin, deadline=None, judge=panel.tag)
-        used = self.model is not None and model_user(panel).uses_model
-        self.model_name = self.model.name if self.model is not None and used else None
-
-    def run(self) -> int:
-        """Judge the debates that no earlier call judged; return the exit code."""
-        from touche_rad.runs import panels
-
-        folder = self.folder
-        work = panels.work(
-            folder.contests, self.panel, identity=self.identity, recorded=folder.recorded
-        )
-        if folder.is_done(work, folder.outcomes, replace=self.options.replace):
-            return 0
-        made = RunOptions(model=self.model)
-        return _run(self.options, folder, work, folder.outcomes, made, "judging")
+def _open_panel(options: TournamentOptions, folder: Folder) -> tuple[Selected, Services]:
+    """Select the panel and open its model."""
+    spec = options.judge
+    if not prepare.is_panel(spec.name):
+        prepare.select("judge", spec)
+        spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
+    panel = prepare.select("panel", spec, options.plugin_options.of("judge"))
+    model = options.judge_model or options.model
+    own = replace(options, max_calls=None, max_tokens=None, deadline=None, model=model)
+    return panel, prepare.open_services(own, panel.plugin, out=folder.outcomes)
 
 
-def model_user(panel: Selected) -> Plugin:
+def _model_user(panel: Selected) -> Plugin:
     """Return the plugin that calls the model: the panel, or the judge by which it decides."""
     from touche_rad.plugins import find, parse_plugin
 
@@ -265,6 +225,7 @@ def tournament_command(options: TournamentOptions) -> int:
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
+    from touche_rad.runs import panels
 
     claims, words, quiet = options.claims, options.words, options.quiet
     if options.plugin_options.of("debater"):
@@ -285,16 +246,19 @@ def tournament_command(options: TournamentOptions) -> int:
         debaters, services, max_words=words, deadline=deadline, limit=budgets.model_of
     )
     identity = identity_of(services, *plugins, deadline=deadline, words=words)
-    judging = Judging(options, folder)
+    # The panel is made before the debates, so that its errors come early.
+    panel, of_panel = _open_panel(options, folder)
+    made = panel.make(of_panel)
+    of_judge = identity_of(of_panel, panel.plugin, deadline=None, judge=panel.tag)
     settings_of = {
         one.tag: identity_of(services, one.plugin, deadline=deadline, words=words)
         for one in debaters
     }
-    model = services.model
+    model, judge_model = services.model, of_panel.model
     settings = {
-        "judge": judging.identity["judge"],
+        "judge": of_judge["judge"],
         "model": model.name if model else None,
-        "judge_model": judging.model_name,
+        "judge_model": judge_model.name if judge_model and _model_user(panel).uses_model else None,
         "rounds": options.rounds,
         "words": words,
         "max_calls": options.max_calls,
@@ -302,7 +266,11 @@ def tournament_command(options: TournamentOptions) -> int:
     }
     with folder.alone():
         code = play_debates(options, folder, entrants, services, identity, budgets, settings_of)
-        code = max(code, judging.run())
+        verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=folder.recorded)
+        if not folder.is_done(verdicts, folder.outcomes, replace=options.replace):
+            judging = RunOptions(model=judge_model)
+            more = _run(options, folder, verdicts, folder.outcomes, judging, "judging")
+            code = max(code, more)
         names = [one.name for one in entrants]
         result = result_of(
             folder.results(names),
