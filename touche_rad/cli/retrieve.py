@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -118,16 +118,17 @@ def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]
     from touche_rad.runs.fallbacks import InvalidResult, describe_failure
 
     try:
-        hits = list(searcher.search(query, depth))
+        result = searcher.search(query, depth)
+        hits = list(result) if isinstance(result, Iterable) else [result]
         for hit in hits:
             if not (isinstance(hit, Hit) and isinstance(hit.argument, Argument)):
                 raise InvalidResult(f"a hit is {type(hit).__name__}")
             if not math.isfinite(hit.score):
                 raise InvalidResult(f"the score of {hit.argument.id} is {hit.score}")
         return hits
-    except ToucheRadError:
+    except (KeyboardInterrupt, ToucheRadError):
         raise
-    except Exception as error:
+    except BaseException as error:
         if os.environ.get("TOUCHE_RAD_DEBUG"):
             raise
         raise WorkError(describe_failure(f"retriever {name}", error)) from error
