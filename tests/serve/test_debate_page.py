@@ -28,7 +28,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find, open_index
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
-from touche_rad.serve.offer import Offer
+from touche_rad.serve.debate_page import Offer
 
 ZOOS = "Zoos should be closed because captivity harms animals."
 HOSTILE = (
@@ -136,8 +136,8 @@ def test_a_fallback_has_its_notice(app: FastAPI) -> None:
 @pytest.mark.parametrize(
     ("more", "detail"),
     [
-        ({"debater": "other"}, "debater 'other' is not offered"),
-        ({"judges": ["other"]}, "judge 'other' is not offered"),
+        ({"debater": "other"}, "debater: 'other'"),
+        ({"judges": ["other"]}, "judges: 'other'"),
         ({"debate": {"simulation": {"userTurns": []}}}, "expected 1 to"),
         ({"debate": {"simulation": {"userTurns": [{"utterance": " "}]}}}, "a last turn with a"),
         ({"debate": {"simulation": 3}}, "simulation"),

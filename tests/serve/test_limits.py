@@ -29,7 +29,7 @@ from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
 from touche_rad.serve.bodies import ChatRequest
-from touche_rad.serve.limits import Access, Gate, Limits, Load, TimedConnection
+from touche_rad.serve.limits import Access, Gate, Limits, TimedConnection
 
 TOKEN = "0123456789abcdef"
 ASKED = {"messages": [{"role": "user", "content": "Zoos should be closed."}]}
@@ -197,7 +197,7 @@ def test_an_unfinished_body_is_given_up_and_its_memory_freed(
 ) -> None:
     gate = Gate(_answered, limits, Access())
     assert _pass(gate, [*messages]) == status
-    assert gate.load == Load()
+    assert (gate.requests, gate.held) == (0, 0)
 
 
 def test_of_an_endless_text_only_the_beginning_is_read() -> None:
@@ -273,7 +273,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """The port of a server in a thread whose time limits are short."""
     monkeypatch.setattr("touche_rad.serve.limits.HEADER_SECONDS", 0.5)
     monkeypatch.setattr("touche_rad.serve.limits.READ_SECONDS", 0.5)
-    monkeypatch.setattr("touche_rad.serve.limits._LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("touche_rad.serve.limits.CHECK_SECONDS", 0.1)
     plain = Plain()
     app = create_app(Answerer([("plain", plain)]), plain, limits=Limits(body_seconds=0.5))
     config = uvicorn.Config(app, port=0, http=TimedConnection, log_level="warning", ws="none")

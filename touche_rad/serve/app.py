@@ -6,19 +6,18 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain, groupby
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.responses import Response as HTTPResponse
 
 from touche_rad import __version__
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
-from touche_rad.files.records import FieldError, check_depth, whole_characters
+from touche_rad.debate import Debate, Maxim, Response, Turn
+from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
@@ -31,13 +30,11 @@ from touche_rad.serve.bodies import (
     Fault,
     Health,
     JudgeRequest,
-    Message,
-    RequestFault,
     Score,
+    readable,
 )
-from touche_rad.serve.debate_page import add_debate_page, page_response
+from touche_rad.serve.debate_page import Offer, add_debate_page, page_response
 from touche_rad.serve.limits import SMALL, Access, Gate, Limits
-from touche_rad.serve.offer import Offer
 from touche_rad.text import redact
 
 
@@ -45,55 +42,46 @@ def to_debate(request: ChatRequest) -> Debate:
     """Return the debate; consecutive messages of one role are joined, system messages ignored."""
     messages = [message for message in request.messages if message.role != "system"]
     if not messages or messages[-1].role != "user":
-        raise RequestFault("messages: expected the last message to be the user's")
+        raise FieldError("messages", "expected the last message to be the user's")
     turns: list[Turn] = []
     for role, group in groupby(messages, key=lambda message: message.role):
         joined = list(group)
-        said = " ".join(filter(None, (message.content for message in joined)))
+        text = " ".join(filter(None, (message.content for message in joined)))
         if role == "user":
-            turns.append(Turn(utterance=said))
+            turns.append(Turn(utterance=text))
             continue
-        cited = tuple(chain.from_iterable(map(_cited_in, joined)))
+        # The task's client does not send the arguments of earlier answers; others may.
+        lists = [
+            arguments_of(readable({"arguments": one.arguments}), "messages", lenient=True)
+            for one in joined
+            if one.arguments is not None
+        ]
+        response = Response(content=text, arguments=tuple(chain.from_iterable(lists)))
         utterance = turns.pop().utterance if turns else ""
-        turns.append(Turn(utterance=utterance, response=Response(content=said, arguments=cited)))
+        turns.append(Turn(utterance=utterance, response=response))
     return Debate(turns=tuple(turns))
-
-
-def _cited_in(message: Message) -> tuple[Argument, ...]:
-    """Return the arguments of an earlier answer; the task's client does not send them."""
-    if message.arguments is None:
-        return ()
-    record = {"arguments": message.arguments}
-    try:
-        check_depth(record)
-        return arguments_of(whole_characters(record), "messages", lenient=True)
-    except FieldError as error:
-        raise RequestFault(str(error)) from None
 
 
 def to_view(request: JudgeRequest) -> Debate:
     """Return the debate up to the judged response, parsed as a simulation file is."""
     number = request.userTurnIndex
     if number is None:
-        raise RequestFault("userTurnIndex: expected a number")
+        raise FieldError("userTurnIndex", "expected a number")
     record = {**(request.model_extra or {}), "simulation": request.simulation}
-    try:
-        check_depth(record)
-        debate = parse_simulation(whole_characters(record), lenient=True, last_turn=number)
-    except FieldError as error:
-        raise RequestFault(str(error)) from None
+    debate = parse_simulation(readable(record), lenient=True, last_turn=number)
     count = len(request.simulation["userTurns"])
     if count > MAX_TURNS:
-        raise RequestFault(f"simulation.userTurns: expected at most {MAX_TURNS} turns, got {count}")
+        expected = f"expected at most {MAX_TURNS} turns, got {count}"
+        raise FieldError("simulation.userTurns", expected)
     if not 0 <= number < count:
-        raise RequestFault(f"userTurnIndex: expected 0 to {count - 1}, got {number}")
+        raise FieldError("userTurnIndex", f"expected 0 to {count - 1}, got {number}")
     if debate.last.response is None:
-        raise RequestFault(f"simulation.userTurns[{number}].systemResponse: missing")
+        raise FieldError(f"simulation.userTurns[{number}].systemResponse", "missing")
     return debate
 
 
 log = logging.getLogger("touche_rad")
-Sent = TypeVar("Sent", ChatRequest, JudgeRequest)
+Body = TypeVar("Body", ChatRequest, JudgeRequest)
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "not JSON"},
@@ -126,50 +114,33 @@ def create_app(
         redoc_url=None,
         lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
     )
-    app.add_exception_handler(RequestValidationError, _refuse)
-    app.add_exception_handler(RequestFault, _refuse)
+    app.add_exception_handler(RequestValidationError, _refuse_invalid)
+    app.add_exception_handler(FieldError, _refuse)
     app.add_exception_handler(400, _refuse_unreadable)
-    _add_judge(app, judge, deadline)
+    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     health = Health(
         version=__version__,
         debater=debater_name,
         judge=judge_name,
         arguments=None if answerer.index is None else len(answerer.index),
     )
-    state = _State(health, model)
-    _add_debater(app, answerer, state)
-    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
+
+    def count(answer: Answer) -> None:
+        if answer.fallback is not None:
+            health.fallbacks += 1
+            health.last_fallback = redact(answer.fallback.cause)
+
+    def state() -> Health:
+        problem = model.problem if model is not None else None
+        health.model_problem = redact(f"{problem.problem}: {problem}") if problem else ""
+        return health
+
+    _add_judge(app, judge, deadline)
+    _add_debater(app, answerer, count)
     _add_pages(app, state)
     offer = offer or Offer({debater_name: lambda: answerer}, {judge_name: lambda: judge})
-    add_debate_page(app, offer, deadline, state.add)
+    add_debate_page(app, offer, deadline, count)
     return app
-
-
-@dataclass
-class _State:
-    """What GET /health reports."""
-
-    started: Health
-    model: Model | None
-    fallbacks: int = 0
-    last: str = ""
-
-    def add(self, answer: Answer) -> None:
-        """Count an answer that is a fallback."""
-        if answer.fallback is not None:
-            self.fallbacks += 1
-            self.last = redact(answer.fallback.cause)
-
-    def health(self) -> Health:
-        """Return the state now."""
-        problem = self.model.problem if self.model is not None else None
-        return self.started.model_copy(
-            update={
-                "model_problem": redact(f"{problem.problem}: {problem}") if problem else "",
-                "fallbacks": self.fallbacks,
-                "last_fallback": self.last,
-            }
-        )
 
 
 @asynccontextmanager
@@ -179,9 +150,9 @@ async def _warm_up(
     """Call both plugins once before the port opens, so that the first request is not slow."""
     if model is not None and model.backend is not None:
         await model.backend.ready()
-    asked = Debate().with_utterance("Is it worth while to argue about anything at all?")
-    answer = await answerer.answer(asked)
-    await judge_view(judge, asked.with_response(answer.response), deadline=deadline)
+    debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
+    answer = await answerer.answer(debate)
+    await judge_view(judge, debate.with_response(answer.response), deadline=deadline)
     try:
         yield
     finally:
@@ -189,26 +160,22 @@ async def _warm_up(
             await model.close()
 
 
-async def _parsed(parse: Callable[[Sent], Debate], request: Sent, raw: Request) -> Debate:
+async def _parsed(parse: Callable[[Body], Debate], request: Body, raw: Request) -> Debate:
     """Parse a request; a large one in a thread, so that other requests are answered meanwhile."""
     if int(raw.headers.get("content-length", SMALL)) < SMALL:
         return parse(request)
     return await anyio.to_thread.run_sync(parse, request)
 
 
-_JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _add_debater(app: FastAPI, answerer: Answerer, state: _State) -> None:
+def _add_debater(app: FastAPI, answerer: Answerer, count: Callable[[Answer], None]) -> None:
     @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
-    async def answer(request: ChatRequest, raw: Request) -> HTTPResponse:
+    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
-        answered = await answerer.answer(await _parsed(to_debate, request, raw))
-        state.add(answered)
-        for note in answered.notes:
-            log.info("answered by %s: %s", answered.by, note)
-        body = _JSON.encode(body_of(answered.response)).encode()
-        return HTTPResponse(body, media_type="application/json")
+        answer = await answerer.answer(await _parsed(to_debate, request, raw))
+        count(answer)
+        for note in answer.notes:
+            log.info("answered by %s: %s", answer.by, note)
+        return JSONResponse(body_of(answer.response))
 
 
 def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
@@ -231,10 +198,10 @@ def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
         )(endpoint_of(maxim))
 
 
-def _add_pages(app: FastAPI, state: _State) -> None:
+def _add_pages(app: FastAPI, state: Callable[[], Health]) -> None:
     @app.get("/health", summary="State of the server and its plugins")
     async def healthy() -> Health:
-        return state.health()
+        return state()
 
     @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
     async def docs(request: Request) -> HTMLResponse:
@@ -242,38 +209,29 @@ def _add_pages(app: FastAPI, state: _State) -> None:
             "serve/docs.html.jinja",
             title="touche-rad server",
             api=app.openapi(),
-            health=state.health(),
-            dumps=_pretty,
+            health=state(),
+            dumps=partial(json.dumps, indent=2, ensure_ascii=False),
             server=request.url.netloc,
         )
 
 
-def _pretty(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
-
-
 async def _refuse(request: Request, error: Exception) -> JSONResponse:
-    """Describe the error in one line that does not repeat the request's text."""
-    if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        if first["loc"] == ("body",) and not _is_json(request.headers.get("content-type", "")):
-            expected = "a JSON object, sent with the header `Content-Type: application/json`"
-            return JSONResponse({"detail": f"body: expected {expected}"}, 422)
-        place = ".".join(str(step) for step in first["loc"] if step != "body") or "body"
-        code = 400 if first["type"] == "json_invalid" else 422
-        return JSONResponse({"detail": f"{place}: {first['msg']}"}, code)
     return JSONResponse({"detail": str(error)}, 422)
+
+
+async def _refuse_invalid(request: Request, error: Exception) -> JSONResponse:
+    """Describe the error in one line that does not repeat the request's text."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if isinstance(first["input"], bytes):  # FastAPI has not read it as JSON
+        expected = "a JSON object, sent with the header `Content-Type: application/json`"
+        return JSONResponse({"detail": f"body: expected {expected}"}, 422)
+    place = ".".join(str(step) for step in first["loc"] if step != "body") or "body"
+    code = 400 if first["type"] == "json_invalid" else 422
+    return JSONResponse({"detail": f"{place}: {first['msg']}"}, code)
 
 
 async def _refuse_unreadable(request: Request, error: Exception) -> JSONResponse:
     """Describe what FastAPI calls an error of parsing."""
     expected = "JSON in UTF-8, without Content-Encoding, deep nesting and numbers of 4,300 digits"
     return JSONResponse({"detail": f"body: expected {expected}"}, 400)
-
-
-def _is_json(content_type: str) -> bool:
-    """Whether FastAPI reads the body as JSON; foreign web pages cannot send this content type."""
-    kind = content_type.partition(";")[0].strip().lower()
-    return kind == "application/json" or (
-        kind.startswith("application/") and kind.endswith("+json")
-    )

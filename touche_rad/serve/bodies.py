@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from touche_rad.debate import MOST_CHARACTERS, Argument
-from touche_rad.files.records import whole_characters
+from touche_rad.files.records import check_depth, whole_characters
 from touche_rad.files.simulations import lenient_text
 
 _LONGEST: Final = 10 * MOST_CHARACTERS
@@ -28,8 +28,10 @@ def _to_text(value: object) -> str:
 Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=Any)]
 
 
-class RequestFault(ValueError):
-    """A request with a wrong value."""
+def readable(record: dict[str, Any]) -> Any:
+    """Return a record that can be parsed and written: not nested too deeply, whole characters."""
+    check_depth(record)
+    return whole_characters(record)
 
 
 class Body(BaseModel):

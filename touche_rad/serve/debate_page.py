@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,15 +21,14 @@ from pydantic import Field
 from touche_rad.calls import Calls, call_context
 from touche_rad.debate import Debate
 from touche_rad.errors import ToucheRadError
-from touche_rad.files.records import FieldError, check_depth, whole_characters
+from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
 from touche_rad.pages.marks import marked_answer
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
 from touche_rad.plugins import Explains, Judge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
-from touche_rad.serve.bodies import MAX_TURNS, Body, RequestFault
-from touche_rad.serve.offer import Offer
+from touche_rad.serve.bodies import MAX_TURNS, Body, readable
 from touche_rad.serve.steps import watch
 from touche_rad.text import redact
 
@@ -39,13 +38,26 @@ _OWN: Final = ("serve/debate.js", "serve/debate.css")
 _ASSETS: Final = {*SCRIPTS, STYLE, *_OWN}
 _HEADERS: Final = {
     "Content-Security-Policy": SERVED_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
 _ALIVE: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
 _CANDIDATES: Final = 5
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Debaters and judges by the name that the page shows; the first of each is the default.
+
+    Each is a function that returns the plugin, which may make it at its first call.
+    """
+
+    debaters: Mapping[str, Callable[[], Answerer]]
+    judges: Mapping[str, Callable[[], Judge]] = field(default_factory=dict)
+    notices: Sequence[str] = ()
+    """Lines above every debate, such as that the index is the demo collection."""
+    examples: Sequence[str] = ()
+    """Messages that the page proposes for the first turn."""
 
 
 class PageRequest(Body):
@@ -54,24 +66,6 @@ class PageRequest(Body):
     debater: str
     judges: list[str] = Field(default_factory=list)
     debate: dict[str, Any]
-
-
-@dataclass
-class _Meter:
-    """Seconds, calls and tokens of one answer or verdict."""
-
-    begun: float = field(default_factory=time.monotonic)
-    calls: int = 0
-    tokens: int = 0
-
-    def add(self, event: Mapping[str, Any]) -> None:
-        if event["event"] == "model":
-            self.calls += event["calls"]
-            self.tokens += event["prompt_tokens"] + event["completion_tokens"]
-
-    def spent(self) -> dict[str, Any]:
-        seconds = round(time.monotonic() - self.begun, 2)
-        return {"seconds": seconds, "calls": self.calls, "tokens": self.tokens}
 
 
 def page_response(template: str, **context: Any) -> HTMLResponse:
@@ -109,11 +103,8 @@ def add_debate_page(
 
     @app.post("/debate/answer", include_in_schema=False)
     async def answer(request: PageRequest) -> Response:
-        debate = _debate_of(request, offer)
-        lines = _Lines()
-        work = _answer(request, debate, offer, deadline, lines, count)
         return StreamingResponse(
-            lines.follow(work),
+            _Steps(request, offer, deadline).lines(count),
             media_type="application/x-ndjson",
             headers={**_HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
@@ -121,49 +112,61 @@ def add_debate_page(
 
 def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     if request.debater not in offer.debaters:
-        raise RequestFault(f"debater {request.debater!r} is not offered by this server")
+        raise FieldError("debater", f"{request.debater!r} is not offered by this server")
     for name in request.judges:
         if name not in offer.judges:
-            raise RequestFault(f"judge {name!r} is not offered by this server")
-    try:
-        check_depth(request.debate)
-        debate = parse_simulation(whole_characters(request.debate), lenient=True)
-    except FieldError as error:
-        raise RequestFault(str(error)) from None
+            raise FieldError("judges", f"{name!r} is not offered by this server")
+    debate = parse_simulation(readable(request.debate), lenient=True)
     if not 0 < len(debate.turns) <= MAX_TURNS:
-        raise RequestFault(f"simulation.userTurns: expected 1 to {MAX_TURNS} turns")
+        raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
     if debate.last.response is not None or not debate.last.utterance.strip():
-        raise RequestFault(
-            "simulation.userTurns: expected a last turn with a message and no response"
-        )
+        expected = "expected a last turn with a message and no response"
+        raise FieldError("simulation.userTurns", expected)
     return debate
 
 
-class _Lines:
-    """JSON lines from the work on an answer to the browser."""
+class _Steps:
+    """Answers one message and judges the answer, and reports each step as a JSON line."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: PageRequest, offer: Offer, deadline: float | None) -> None:
+        self.request, self.offer, self.deadline = request, offer, deadline
+        self.debate = _debate_of(request, offer)
         self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
+        self._begin()
 
-    def put(self, event: str, **values: Any) -> None:
+    def _begin(self) -> None:
+        """Begin to measure an answer or verdict."""
+        self._start, self._calls, self._tokens = time.monotonic(), 0, 0
+
+    def _spent(self) -> dict[str, Any]:
+        seconds = round(time.monotonic() - self._start, 2)
+        return {"seconds": seconds, "calls": self._calls, "tokens": self._tokens}
+
+    def _put(self, event: str, **values: Any) -> None:
         """Send an event; plugins' threads may call this too."""
         with suppress(RuntimeError):  # the server has stopped
             self._loop.call_soon_threadsafe(self._queue.put_nowait, {"event": event, **values})
 
-    async def follow(self, work: Any) -> AsyncIterator[str]:
+    def _observe(self, event: Mapping[str, Any]) -> None:
+        if event["event"] == "model":
+            self._calls += event["calls"]
+            self._tokens += event["prompt_tokens"] + event["completion_tokens"]
+        self._put(**event)
+
+    async def lines(self, count: Callable[[Answer], None]) -> AsyncIterator[str]:
         """Do the work and yield its lines; a browser that goes away stops the work."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(self._work(count))
         task.add_done_callback(lambda _: self._loop.call_soon(self._queue.put_nowait, None))
         try:
             while True:
                 try:
-                    one = await asyncio.wait_for(self._queue.get(), _ALIVE)
+                    event = await asyncio.wait_for(self._queue.get(), _ALIVE)
                 except TimeoutError:
-                    one = {"event": "alive"}
-                if one is None:
+                    event = {"event": "alive"}
+                if event is None:
                     break
-                yield json.dumps(one) + "\n"
+                yield json.dumps(event) + "\n"
             error = None if task.cancelled() else task.exception()
             if error is not None:
                 log.warning("the debate page: %s", redact(str(error)), exc_info=error)
@@ -172,83 +175,63 @@ class _Lines:
         finally:
             task.cancel()
 
+    async def _work(self, count: Callable[[Answer], None]) -> None:
+        name = self.request.debater
+        self._put("start", debater=name)
+        answerer = await asyncio.to_thread(self.offer.debaters[name])
+        watch(answerer.index)
+        self._begin()
+        with call_context(observe=self._observe):
+            answer = await answerer.answer(self.debate)
+        count(answer)
+        self._put(
+            "answer",
+            system=system_response(answer.response),
+            shown=marked_answer(answer.response),
+            by=answer.by,
+            notices=[redact(one) for one in answer.notices],
+            notes=[redact(one) for one in answer.notes],
+            **self._spent(),
+        )
+        debater = answerer.debater_of(answer)
+        if isinstance(debater, Explains) and not self._calls:
+            await self._explain(debater, answer)
+        for judge in self.request.judges:
+            await self._judge(judge, self.debate.with_response(answer.response))
 
-async def _answer(
-    request: PageRequest,
-    debate: Debate,
-    offer: Offer,
-    deadline: float | None,
-    lines: _Lines,
-    count: Callable[[Answer], None],
-) -> None:
-    lines.put("start", debater=request.debater)
-    answerer = await asyncio.to_thread(offer.debaters[request.debater])
-    watch(answerer.index)
-    meter = _Meter()
-    with call_context(observe=_observer(lines, meter)):
-        answer = await answerer.answer(debate)
-    count(answer)
-    lines.put(
-        "answer",
-        system=system_response(answer.response),
-        shown=marked_answer(answer.response),
-        by=answer.by,
-        notices=[redact(one) for one in answer.notices],
-        notes=[redact(one) for one in answer.notes],
-        **meter.spent(),
-    )
-    if not meter.calls:
-        await _explain(answerer, answer, debate, lines)
-    for name in request.judges:
-        await _judge(name, offer, debate.with_response(answer.response), deadline, lines)
+    async def _explain(self, debater: Explains, answer: Answer) -> None:
+        """Send the candidates, which the debater lists without calls of a model."""
+        cited = {argument.id for argument in answer.response.arguments}
+        try:
+            candidates: Any = await Calls()(debater.explain, self.debate)
+            records = [
+                one.record(rank, chosen=one.id in cited) for rank, one in enumerate(candidates, 1)
+            ]
+        except Exception as error:
+            log.info("no candidates: %s", redact(str(error)))
+            return
+        best = [one for one in records if one["rank"] <= _CANDIDATES or one["chosen"]]
+        self._put("candidates", considered=len(records), list=best)
 
-
-def _observer(lines: _Lines, meter: _Meter) -> Any:
-    def observe(event: Mapping[str, Any]) -> None:
-        meter.add(event)
-        lines.put(**dict(event))
-
-    return observe
-
-
-async def _explain(answerer: Answerer, answer: Answer, debate: Debate, lines: _Lines) -> None:
-    """Send the candidates, if the debater lists them without calls of a model."""
-    debater = answerer.debater_of(answer)
-    if not isinstance(debater, Explains):
-        return
-    cited = {argument.id for argument in answer.response.arguments}
-    try:
-        candidates: Any = await Calls()(debater.explain, debate)
-        records = [
-            one.record(rank, chosen=one.id in cited) for rank, one in enumerate(candidates, 1)
+    async def _judge(self, name: str, view: Debate) -> None:
+        self._put("judging", judge=name)
+        self._begin()
+        try:
+            judge: Judge = await asyncio.to_thread(self.offer.judges[name])
+        except ToucheRadError as error:
+            notices = [redact(str(error))]
+            self._put("verdicts", judge=name, list=[], notices=notices, **self._spent())
+            return
+        with call_context(observe=self._observe):
+            judgement = await judge_view(judge, view, deadline=self.deadline)
+        verdicts = [
+            {
+                "maxim": maxim.key,
+                "score": None if maxim in judgement.unscored else one.score,
+                "yes": one.yes,
+                "rationale": redact(one.rationale),
+            }
+            for maxim, one in judgement.verdicts.items()
         ]
-    except Exception as error:
-        log.info("no candidates: %s", redact(str(error)))
-        return
-    shown = [one for one in records if one["rank"] <= _CANDIDATES or one["chosen"]]
-    lines.put("candidates", considered=len(records), list=shown)
-
-
-async def _judge(
-    name: str, offer: Offer, view: Debate, deadline: float | None, lines: _Lines
-) -> None:
-    lines.put("judging", judge=name)
-    meter = _Meter()
-    try:
-        judge: Judge = await asyncio.to_thread(offer.judges[name])
-    except ToucheRadError as error:
-        lines.put("verdicts", judge=name, list=[], notices=[redact(str(error))], **meter.spent())
-        return
-    with call_context(observe=_observer(lines, meter)):
-        given = await judge_view(judge, view, deadline=deadline)
-    verdicts = [
-        {
-            "maxim": maxim.key,
-            "score": None if maxim in given.unscored else one.score,
-            "yes": one.yes,
-            "rationale": redact(one.rationale),
-        }
-        for maxim, one in given.verdicts.items()
-    ]
-    notices = [redact(one.notice) for one in given.fallbacks]
-    lines.put("verdicts", judge=name, list=verdicts, notices=notices, **meter.spent())
+        notices = [redact(one.notice) for one in judgement.fallbacks]
+        self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())

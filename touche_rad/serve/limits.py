@@ -7,14 +7,16 @@ import base64
 import binascii
 import hmac
 import ipaddress
-import json
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -22,24 +24,36 @@ HEADER_SECONDS: Final = 30.0
 BODY_SECONDS: Final = 60.0
 READ_SECONDS: Final = 30.0
 """Time that a client has to read what was sent to it."""
-_LOOK_SECONDS: Final = 2.0
-"""Seconds between two looks at the time limits of a connection."""
+CHECK_SECONDS: Final = 2.0
+"""Seconds between two checks of the time limits of a connection."""
 SMALL: Final = 256 * 2**10
 """Bytes of a body that are always accepted; only what is beyond counts as held memory."""
-RETRY_AFTER: Final = "5"
 
-DEFAULT_HEADERS: Final = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (
-        b"content-security-policy",
-        b"default-src 'none'; style-src 'unsafe-inline'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
-)
+DEFAULT_HEADERS: Final = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
 """Headers of every response that does not set its own."""
+
+
+class Refusal(Exception):
+    """A response that is sent without calling the application."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        self.status, self.detail = status, detail
+
+    def response(self) -> JSONResponse:
+        """Return one line of JSON; the connection is closed, because the body may be unread."""
+        headers = {"connection": "close"}
+        if self.status == 401:
+            headers["www-authenticate"] = 'Basic realm="touche-rad", charset="UTF-8"'
+        if self.status == 503:
+            headers["retry-after"] = "5"
+        return JSONResponse({"detail": self.detail}, self.status, headers)
 
 
 @dataclass(frozen=True)
@@ -76,52 +90,41 @@ class Access:
     loopback: bool = False
     names: frozenset[str] = frozenset()
 
-    def refusal(self, path: str, headers: Mapping[bytes, bytes]) -> Refusal | None:
-        """Return why a request is refused, or None."""
-        origin, host = headers.get(b"origin"), headers.get(b"host", b"").decode("latin-1")
-        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
-            return Refusal(403, "web pages of other servers may not send requests to this one")
-        by_browser = origin is not None or b"sec-fetch-site" in headers
+    def check(self, headers: Headers) -> None:
+        """Refuse web pages of other servers, and foreign names that lead to this machine."""
+        origin, host = headers.get("origin"), headers.get("host", "")
+        if origin is not None and origin.partition("://")[2] != host:
+            raise Refusal(403, "web pages of other servers may not send requests to this one")
+        by_browser = origin is not None or "sec-fetch-site" in headers
         if (self.loopback or (by_browser and not self.token)) and not self._is_ours(host):
-            return Refusal(
+            raise Refusal(
                 403, "the Host header is no name of this server: start it with --allow-host NAME"
             )
-        if self.token and not self._is_authorized(headers.get(b"authorization", b"")):
-            if path == "/health":
-                return Refusal(200, "", {"status": "ok"})
-            return Refusal(401, "expected the server's token: `Authorization: Bearer TOKEN`")
-        return None
 
     def _is_ours(self, host: str) -> bool:
-        name = host.rpartition("]")[0].lstrip("[") or host.partition(":")[0]
-        name = name.lower()
-        return (
-            name in self.names
-            or name == "localhost"
-            or name.endswith(".localhost")
-            or _is_address(name)
-        )
+        name = (host.rpartition("]")[0].lstrip("[") or host.partition(":")[0]).lower()
+        is_local = name == "localhost" or name.endswith(".localhost")
+        return is_local or name in self.names or _address(name) is not None
 
-    def _is_authorized(self, sent: bytes) -> bool:
+    def is_authorized(self, headers: Headers) -> bool:
         """Whether the token was sent, alone or as the password that a browser asks for."""
-        kind, _, value = sent.partition(b" ")
-        if kind.lower() == b"basic":
+        kind, _, text = headers.get("authorization", "").partition(" ")
+        value = text.encode("latin-1")
+        if kind.lower() == "basic":
             try:
                 value = base64.b64decode(value).partition(b":")[2]
             except binascii.Error:
                 return False
-        elif kind.lower() != b"bearer":
+        elif kind.lower() != "bearer":
             return False
         return hmac.compare_digest(value.strip(), self.token.encode())
 
 
-@lru_cache(64)
-def _is_address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def own_names() -> frozenset[str]:
@@ -131,55 +134,8 @@ def own_names() -> frozenset[str]:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A response that is sent without asking the application."""
-
-    status: int
-    detail: str
-    body: Mapping[str, str] | None = None
-
-    async def send(self, send: Send) -> None:
-        """Send it as one line of JSON; the connection is closed if the body was not read."""
-        line = json.dumps(self.body or {"detail": self.detail}).encode()
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(line)).encode()),
-        ]
-        if self.status == 401:
-            headers.append((b"www-authenticate", b'Basic realm="touche-rad", charset="UTF-8"'))
-        if self.status == 503:
-            headers.append((b"retry-after", RETRY_AFTER.encode()))
-        if self.status != 200:
-            headers.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": line})
-
-
-class _Refused(Exception):
-    """The body is refused."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        self.refusal = refusal
-
-
-class _Gone(Exception):
-    """The client closed the connection."""
-
-
-@dataclass
-class Load:
-    """What is being answered at the moment."""
-
-    requests: int = 0
-    held: int = 0
-    """Bytes of large bodies."""
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 class Gate:
@@ -187,117 +143,101 @@ class Gate:
 
     def __init__(self, app: ASGIApp, limits: Limits, access: Access) -> None:
         self.app, self.limits, self.access = app, limits, access
-        self.load = Load()
+        self.requests = 0
+        """Number of requests that are being answered."""
+        self.held = 0
+        """Bytes of their large bodies."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        connection = scope.get("state", {}).get("connection")
-        if not isinstance(connection, TimedConnection):  # another server, or a test
-            await self._answer(scope, receive, send)
-            return
-        connection.begin_request()
-        try:
-            await self._answer(scope, receive, send)
-        finally:
-            connection.end_request()
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def secured(message: Message) -> None:
+        async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = {name.lower() for name, _ in message["headers"]}
-                added = [one for one in DEFAULT_HEADERS if one[0] not in own]
-                message = {**message, "headers": [*message["headers"], *added]}
+                headers = MutableHeaders(scope=message)
+                for name, value in DEFAULT_HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope["method"], scope["path"], dict(scope["headers"]))
-        if refusal is not None:
-            await refusal.send(secured)
-            return
-        self.load.requests += 1
-        taken: list[int] = []
+        connection = scope.get("state", {}).get("connection")
+        timed = connection.request() if connection is not None else nullcontext()
+        with timed:
+            try:
+                await self._answer(scope, receive, send_secured)
+            except Refusal as refusal:
+                await refusal.response()(scope, receive, send_secured)
+            except ClientDisconnect:
+                pass
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        self.access.check(headers)
+        if self.access.token and not self.access.is_authorized(headers):
+            if scope["path"] == "/health":
+                await JSONResponse({"status": "ok"})(scope, receive, send)
+                return
+            raise Refusal(401, "expected the server's token: `Authorization: Bearer TOKEN`")
+        self._check_body(headers)
+        if self.requests >= self.limits.requests and scope["method"] == "POST":
+            raise Refusal(503, f"busy: {self.requests} requests are being answered; try later")
+        body = bytearray()
+        self.requests += 1
         try:
-            body = await self._read(receive, taken)
-            message = {"type": "http.request", "body": body, "more_body": False}
-            await self.app(scope, _given_back(message, receive), secured)
-        except _Refused as refused:
-            await refused.refusal.send(secured)
-        except _Gone:
-            pass
+            await self._read(receive, body)
+            pending = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+            async def receive_again() -> Message:
+                return pending.pop() if pending else await receive()
+
+            await self.app(scope, receive_again, send)
         finally:
-            self.load.requests -= 1
-            self.load.held -= sum(taken)
+            self.requests -= 1
+            self.held -= _beyond_small(body)
 
-    def _refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Refusal | None:
-        """Return why a request is refused before its body is read, or None."""
-        refusal = self.access.refusal(path, headers)
-        if refusal is not None:
-            return refusal
-        announced = headers.get(b"content-length", b"0")
-        if b"content-length" in headers and b"transfer-encoding" in headers:
+    def _check_body(self, headers: Headers) -> None:
+        """Refuse a body by its header, before it is read."""
+        length = headers.get("content-length", "0")
+        if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may read such a request in another way than this server does.
-            return Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
-        if announced.isdigit() and int(announced) > self.limits.body:
-            return self._too_large()
-        if self.load.requests >= self.limits.requests and method == "POST":
-            many = self.load.requests
-            return Refusal(503, f"busy: {many} requests are being answered; try later")
-        return None
+            raise Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
+        if length.isdigit():
+            self._check_size(int(length))
 
-    def _too_large(self) -> Refusal:
-        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
+    def _check_size(self, size: int) -> None:
+        if size > self.limits.body:
+            raise Refusal(413, f"expected a body of at most {self.limits.body} bytes")
 
-    async def _read(self, receive: Receive, taken: list[int]) -> bytes:
-        """Return the whole body; the memory that it holds is added to `taken`."""
-        pieces: list[bytes] = []
-        size = 0
+    async def _read(self, receive: Receive, body: bytearray) -> None:
+        """Read the whole body; the memory that it holds is counted."""
+        limits, more = self.limits, True
         try:
-            async with asyncio.timeout(self.limits.body_seconds):
-                while True:
+            async with asyncio.timeout(limits.body_seconds):
+                while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise _Gone
-                    piece = message.get("body", b"")
-                    pieces.append(piece)
-                    size += len(piece)
-                    if size > self.limits.body:
-                        raise _Refused(self._too_large())
-                    if size > SMALL:
-                        taken.append(len(piece))
-                        self.load.held += len(piece)
-                        if self.load.held > self.limits.held:
-                            raise _Refused(Refusal(503, "busy: too many large bodies; try later"))
-                    if not message.get("more_body"):
-                        return self._parsable(b"".join(pieces))
+                        raise ClientDisconnect
+                    self.held -= _beyond_small(body)
+                    body += message.get("body", b"")
+                    self.held += _beyond_small(body)
+                    self._check_size(len(body))
+                    if self.held > limits.held and _beyond_small(body):
+                        raise Refusal(503, "busy: too many large bodies; try later")
+                    more = message.get("more_body", False)
         except TimeoutError:
-            late = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
-            raise _Refused(Refusal(408, late)) from None
-
-    def _parsable(self, body: bytes) -> bytes:
-        """Return a body that is parsed in a moment; brackets in texts count too."""
-        most = self.limits.containers
-        if len(body) > SMALL and body.count(b"{") + body.count(b"[") > most:
-            raise _Refused(Refusal(413, f"expected a body of at most {most} objects and lists"))
-        return body
+            late = f"the body did not arrive within {limits.body_seconds:g} seconds"
+            raise Refusal(408, late) from None
+        # Brackets in texts count too: to tell them apart takes as long as to parse the body.
+        if len(body) > SMALL and body.count(b"{") + body.count(b"[") > limits.containers:
+            raise Refusal(413, f"expected at most {limits.containers} objects and lists")
 
 
-def _given_back(message: Message, receive: Receive) -> Receive:
-    """Return a function that gives a message that was read, then those that follow."""
-    given = False
-
-    async def receive_again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return message
-
-    return receive_again
+def _beyond_small(body: bytearray) -> int:
+    return max(0, len(body) - SMALL)
 
 
-class TimedConnection(asyncio.Protocol):
+class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
     """A connection of uvicorn that is closed if its client does not send, or does not read.
 
     Uvicorn has a time limit only for idle connections after a request. It passes `app_state` to
@@ -305,17 +245,15 @@ class TimedConnection(asyncio.Protocol):
     """
 
     def __init__(self, *, app_state: dict[str, Any], **options: Any) -> None:
-        make: Any = AutoHTTPProtocol
-        self._http: asyncio.Protocol = make(app_state={**app_state, "connection": self}, **options)
-        self._head_since: float | None = None
+        super().__init__(app_state={**app_state, "connection": self}, **options)
+        self.head_since: float | None = None
         """When the connection was made, or when an unfinished request began to arrive."""
-        self._unread_since: float | None = None
+        self.unread_since: float | None = None
         """Since when the client has not read what was sent."""
-        self._requests = 0
+        self.requests = 0
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """Start the time limit of the first request."""
-        assert isinstance(transport, asyncio.Transport)
         # Without a buffer, `pause_writing` is called as soon as the client reads too slowly.
         transport.set_write_buffer_limits(high=0)
         # asyncio does this for its own sockets only. Without it, the sockets of --processes wait
@@ -323,53 +261,49 @@ class TimedConnection(asyncio.Protocol):
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._transport, self._loop = transport, asyncio.get_running_loop()
-        self._head_since = self._loop.time()
-        self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
-        self._http.connection_made(transport)
+        self.head_since = self.loop.time()
+        self.timer = self.loop.call_later(CHECK_SECONDS, self._check)
+        super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Start the time limit of a request, which `Gate` ends when the header is complete."""
-        if self._head_since is None and not self._requests:
-            self._head_since = self._loop.time()
-        self._http.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        """Tell uvicorn that the client sends nothing more."""
-        return self._http.eof_received()
+        """Start the time limit of a request, which ends when `Gate` has the complete header."""
+        if self.head_since is None and not self.requests:
+            self.head_since = self.loop.time()
+        super().data_received(data)
 
     def pause_writing(self) -> None:
         """Start the time limit of reading."""
-        self._unread_since = self._loop.time()
-        self._http.pause_writing()
+        self.unread_since = self.loop.time()
+        super().pause_writing()
 
     def resume_writing(self) -> None:
         """Stop the time limit of reading."""
-        self._unread_since = None
-        self._http.resume_writing()
+        self.unread_since = None
+        super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all time limits."""
-        self._timer.cancel()
-        self._http.connection_lost(exc)
+        self.timer.cancel()
+        super().connection_lost(exc)
 
-    def begin_request(self) -> None:
-        """Note that a header is complete."""
-        self._requests += 1
-        self._head_since = None
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Stop the time limit of sending while a request is answered."""
+        self.requests += 1
+        self.head_since = None
+        try:
+            yield
+        finally:
+            self.requests -= 1
 
-    def end_request(self) -> None:
-        """Note that a request is answered."""
-        self._requests -= 1
-
-    def _look(self) -> None:
-        """Close the connection if a time limit is over; looking rarely costs less than timers."""
-        limits = (self._head_since, HEADER_SECONDS), (self._unread_since, READ_SECONDS)
-        now = self._loop.time()
+    def _check(self) -> None:
+        """Close the connection if a time limit is over; rare checks cost less than timers."""
+        limits = (self.head_since, HEADER_SECONDS), (self.unread_since, READ_SECONDS)
+        now = self.loop.time()
         if any(since is not None and now - since > seconds for since, seconds in limits):
             # Reset: otherwise the kernel keeps megabytes that the client does not read.
-            raw = self._transport.get_extra_info("socket")
+            raw = self.transport.get_extra_info("socket")
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self._transport.abort()
+            self.transport.abort()
         else:
-            self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
+            self.timer = self.loop.call_later(CHECK_SECONDS, self._check)

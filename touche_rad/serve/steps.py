@@ -18,12 +18,11 @@ def watch(index: ArgumentIndex | None) -> None:
 
     The object itself is changed, because plugins ask for its type and its optional members.
     """
-    own = getattr(index, "__dict__", None)
-    if index is None or own is None or _WATCHED in own:
-        return
-    own["search"] = _reporting(index.search, lambda found: [found])
-    own["search_all"] = _reporting(index.search_all, lambda found: found)
-    own[_WATCHED] = True
+    members = getattr(index, "__dict__", None)
+    if index is not None and members is not None and _WATCHED not in members:
+        members["search"] = _reporting(index.search, lambda hits: [hits])
+        members["search_all"] = _reporting(index.search_all, lambda lists: lists)
+        members[_WATCHED] = True
 
 
 def _reporting(search: Any, lists: Callable[[Any], Sequence[Sequence[Hit]]]) -> Any:
@@ -32,12 +31,12 @@ def _reporting(search: Any, lists: Callable[[Any], Sequence[Sequence[Hit]]]) -> 
         if observe is None:
             return search(field, query, k)
         with call_context(observe=None):  # a search may use other searches
-            found = search(field, query, k)
+            result = search(field, query, k)
         queries = [query] if isinstance(query, str) else list(query)
-        for one, hits in zip(queries, lists(found), strict=False):
+        for text, hits in zip(queries, lists(result), strict=False):
             observe(
-                {"event": "search", "field": field, "query": one[:_LONGEST], "found": len(hits)}
+                {"event": "search", "field": field, "query": text[:_LONGEST], "found": len(hits)}
             )
-        return found
+        return result
 
     return reporting
