@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Judge, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.serve.limits import Access
-    from touche_rad.serve.offer import Offer
+    from touche_rad.serve.debate_page import Offer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +243,7 @@ def _offer(
 ) -> Offer:
     """Return what the page offers, with notices about the index and the model."""
     from touche_rad.demo import demo_file, is_demo
-    from touche_rad.serve.offer import Offer
+    from touche_rad.serve.debate_page import Offer
 
     notices, examples = [], []
     if services.index is not None and is_demo(services.index):

@@ -16,7 +16,7 @@ from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import next_step, progress, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
-from touche_rad.files.outputs import status_beside
+from touche_rad.files.outputs import read_status, status_beside
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import RunOptions
@@ -168,7 +168,6 @@ def _run(
     """Run one part of a tournament; return the exit code."""
     from touche_rad.runs.runner import run
 
-    folder.begin(out)
     describe = prepare.count_calls(settings.model)
     with progress(what, quiet=options.quiet, describe=describe) as report:
         settings = replace(
@@ -176,6 +175,7 @@ def _run(
             workers=prepare.parallel(options, model=settings.model is not None),
             progress=report,
             replace=options.replace or bool(folder.settings_of(out)),
+            restart=True,  # what is finished is in the folder's record
             status_path=status_beside(out),
             bad=files.BadLines(skip=options.skip_bad),
             strict=options.strict,
@@ -222,7 +222,7 @@ def tournament_command(options: TournamentOptions) -> int:
     and writes them to DIR/ratings.json; touche-rad report DIR draws them. A stopped tournament is
     resumed by the same command. With one more -d or more claims, only the new debates are played.
     """
-    from touche_rad.contests.tournament.budget import Budgets
+    from touche_rad.contests.tournament.budget import Budgets, costs_in
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
     from touche_rad.runs import panels
@@ -275,7 +275,7 @@ def tournament_command(options: TournamentOptions) -> int:
         result = result_of(
             folder.results(names),
             names,
-            folder.costs(names),
+            costs_in(read_status(folder.contests).get("counts") or {}, names),
             settings,
             prior=options.prior,
             samples=options.samples,

@@ -30,6 +30,10 @@ from touche_rad.score.measures import correlations
 from touche_rad.score.naming import names
 from touche_rad.score.significance import interval, weights
 
+Contests = Mapping[str, Contest]
+Judgements = Mapping[str, Judgement]
+"""The verdicts of a run by contest."""
+
 NO_DIMENSIONS: Final = ("votes", SCORES)
 """Keys of `gold` that name no winner."""
 
@@ -41,10 +45,10 @@ def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
     return {one for one in (outcome.winner, *named) if isinstance(one, str)}
 
 
-def scored_dimensions(outcome: Outcome, dimension: str) -> set[str]:
-    """Return the dimensions with a winner or a score."""
-    scored = {name for marks in outcome.scores.values() for name in marks}
-    return {*outcome.winners, *scored, *(["general"] if dimension == "general" else [])}
+def is_scored(outcome: Outcome, dimension: str) -> bool:
+    """Whether an outcome has a winner or a score of a dimension."""
+    tables = (outcome.winners, *outcome.scores.values())
+    return dimension == "general" or any(dimension in table for table in tables)
 
 
 def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
@@ -54,9 +58,7 @@ def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
     by_verdict = outcome.details.get("by_verdict")
     if isinstance(by_verdict, Mapping) and dimension in by_verdict:
         return alternative_winner(outcome, "by_verdict", dimension)
-    if dimension == "general":
-        return outcome.winner
-    return outcome.winners.get(dimension)
+    return outcome.winner if dimension == "general" else outcome.winners.get(dimension)
 
 
 def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str | None:
@@ -66,46 +68,29 @@ def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str
     return winner if isinstance(winner, str) else None
 
 
-def judge_of(of_run: Mapping[str, Judgement]) -> str:
-    """Return the judge of a run, or "" if there are several."""
-    judges = {one.judge for one in of_run.values()}
-    return judges.pop() if len(judges) == 1 else ""
-
-
-Contests = Mapping[str, Contest]
-
-
-def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
+def bias(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
     """Count how often con, the last speaker and the longest speaker win, and flips by swapping."""
-    pairs = [(known[key], one) for key, one in judged.items()]
-    decided = [
-        (contest, one.outcome.winner)
-        for contest, one in pairs
-        if one.outcome.winner not in (None, TIE)
-    ]
-    golden = [
-        (contest, winner)
-        for contest, _ in pairs
-        if len(gold := v.gold_winners(contest, "general")) == 1
-        and (winner := next(iter(gold))) != TIE
-    ]
+    pairs = [(contests[key], one) for key, one in judgements.items()]
+    golds = [(contest, v.gold_winners(contest, "general")) for contest, _ in pairs]
     both = [
         (contest, one.outcome.winner, one.swapped.winner)
         for contest, one in pairs
         if one.swapped is not None and one.outcome.winner and one.swapped.winner
     ]
+    con, last, longest = _wins([(contest, one.outcome.winner) for contest, one in pairs])
+    con_gold, last_gold, longest_gold = _wins(
+        [(contest, next(iter(gold))) for contest, gold in golds if len(gold) == 1]
+    )
     return BiasRow(
         run=run,
         debates=len(pairs),
         swapped=len(both),
-        con=v.share([c.sides[w] == "con" for c, w in decided if w is not None]),
-        con_gold=v.share([c.sides[w] == "con" for c, w in golden]),
-        last=v.share([c.speeches[-1].speaker == w for c, w in decided if c.speeches]),
-        last_gold=v.share([c.speeches[-1].speaker == w for c, w in golden if c.speeches]),
-        longest=v.share([v.longest_speaker(c) == w for c, w in decided if v.longest_speaker(c)]),
-        longest_gold=v.share(
-            [v.longest_speaker(c) == w for c, w in golden if v.longest_speaker(c)]
-        ),
+        con=con,
+        con_gold=con_gold,
+        last=last,
+        last_gold=last_gold,
+        longest=longest,
+        longest_gold=longest_gold,
         flipped=v.share([before != after for _, before, after in both]),
         stays_with_side=v.share(
             [
@@ -116,17 +101,26 @@ def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
     )
 
 
-def same_winners(
-    known: Contests, judged: Mapping[str, Mapping[str, Judgement]]
-) -> Iterator[SameRow]:
+def _wins(
+    winners: Sequence[tuple[Contest, str | None]],
+) -> tuple[float | None, float | None, float | None]:
+    """Return how often con, the last speaker and the longest speaker win."""
+    decided = [(contest, name) for contest, name in winners if name is not None and name != TIE]
+    longest = [(v.longest_speaker(contest), name) for contest, name in decided]
+    return (
+        v.share([contest.sides[name] == "con" for contest, name in decided]),
+        v.share([c.speeches[-1].speaker == name for c, name in decided if c.speeches]),
+        v.share([speaker == name for speaker, name in longest if speaker]),
+    )
+
+
+def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator[SameRow]:
     """Compare each pair of runs on the debates that both judged."""
-    for first, second in combinations(judged, 2):
-        shared = [key for key in known if key in judged[first] and key in judged[second]]
-        pairs = [
-            (judged[first][key].outcome.winner, judged[second][key].outcome.winner)
-            for key in shared
-        ]
-        same = v.same_winner(pairs)
+    for (first, of_first), (second, of_second) in combinations(runs.items(), 2):
+        shared = [key for key in contests if key in of_first and key in of_second]
+        same = v.same_winner(
+            [(of_first[key].outcome.winner, of_second[key].outcome.winner) for key in shared]
+        )
         if same is not None:
             yield SameRow(
                 first=first, second=second, debates=len(shared), same=same[0], kappa=same[1]
@@ -152,95 +146,84 @@ def score_contests(
         against: Compute errors against the winner of each debate, or against each vote.
         bad: What to do with bad lines of the runs.
     """
-    known = _known(truth)
+    contests = _read_truth(truth)
     judgements = {
-        name: _judged(path, known, bad) for name, path in zip(names(runs), runs, strict=True)
+        name: _read_run(path, contests, bad) for name, path in zip(names(runs), runs, strict=True)
     }
     rows: list[ContestRow] = []
-    for dimension in _dimensions(known):
-        contests = [one for one in known.values() if v.gold_winners(one, dimension)]
-        if contests:
-            rows += _Scale(dimension, contests, samples, seed, against).rows(judgements)
+    for dimension in _dimensions(contests):
+        decided = [one for one in contests.values() if v.gold_winners(one, dimension)]
+        if decided:
+            rows += _Scale(dimension, decided, samples, seed, against).rows(judgements)
     if against == "votes" and all(row.rmse is None for row in rows):
         raise InputError(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
         )
+    missing = {
+        name: tuple(key for key in contests if key not in of_run)
+        for name, of_run in judgements.items()
+    }
     return ContestReport(
         truth=truth.name,
         against=against,
-        debates=len(known),
+        debates=len(contests),
         samples=samples,
         seed=seed,
         rows=tuple(rows),
-        biases=tuple(bias(name, known, of_run) for name, of_run in judgements.items()),
-        same=tuple(same_winners(known, judgements)),
+        biases=tuple(bias(name, contests, of_run) for name, of_run in judgements.items()),
+        same=tuple(same_winners(contests, judgements)),
         published=published(),
         sides=tuple(
-            row
-            for name, of_run in judgements.items()
-            for row in side_rows(name, known, {key: one.outcome for key, one in of_run.items()})
+            row for name, of_run in judgements.items() for row in side_rows(name, contests, of_run)
         ),
-        missing={
-            name: lost
-            for name, of_run in judgements.items()
-            if (lost := tuple(key for key in known if key not in of_run))
-        },
+        missing={name: keys for name, keys in missing.items() if keys},
     )
 
 
-def _dimensions(known: Contests) -> list[str]:
-    names = dict.fromkeys(name for contest in known.values() for name in contest.gold)
+def _dimensions(contests: Contests) -> list[str]:
+    names = dict.fromkeys(name for contest in contests.values() for name in contest.gold)
     return [name for name in names if name not in NO_DIMENSIONS]
 
 
-def _known(truth: Path) -> Contests:
+def _read_truth(path: Path) -> Contests:
     contests: dict[str, Contest] = {}
-    scored = False
-    for number, contest in enumerate(files.read_contests(truth), 1):
+    has_truth = False
+    for number, contest in enumerate(files.read_contests(path), 1):
         key = contest.id or str(number)
         if key in contests:
-            raise InputError(truth, f"duplicate contest {key!r}", line=number, field="id")
-        strangers = {
-            name
-            for dimension in contest.gold
-            if dimension not in NO_DIMENSIONS
-            for name in v.gold_winners(contest, dimension)
-        } - {*contest.sides, TIE}
-        if strangers:
-            message = f"{sorted(strangers)[0]!r} is not a speaker: expected a speaker or tie"
-            raise InputError(truth, message, line=number, field="gold")
-        try:
-            scored = bool(people_scores(contest)) or scored
-        except ValueError as error:
-            raise InputError(truth, str(error), line=number, field="gold.scores") from None
+            raise InputError(path, f"duplicate contest {key!r}", line=number, field="id")
         contests[key] = contest
-    won = any(
-        v.gold_winners(one, name) for one in contests.values() for name in _dimensions(contests)
-    )
-    if not won and not scored:
+        winners = [v.gold_winners(contest, name) for name in _dimensions({key: contest})]
+        strangers = set().union(*winners) - {*contest.sides, TIE}
+        if strangers:
+            message = f"{min(strangers)!r} is not a speaker: expected a speaker or tie"
+            raise InputError(path, message, line=number, field="gold")
+        try:
+            has_truth |= bool(people_scores(contest)) or any(winners)
+        except ValueError as error:
+            raise InputError(path, str(error), line=number, field="gold.scores") from None
+    if not has_truth:
         raise InputError(
-            truth, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
+            path, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
         )
     return contests
 
 
-def _judged(path: Path, known: Contests, bad: files.BadLines | None) -> dict[str, Judgement]:
+def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Judgements:
     judgements: dict[str, Judgement] = {}
     for number, one in enumerate(files.read_outcomes(path, bad), 1):
-        if one.id not in known:
-            raise InputError(
-                path,
-                f"unknown contest {one.id!r}: the truth does not have it",
-                line=number,
-                field="id",
-            )
-        if one.id in judgements:
-            message = f"duplicate verdict on the contest {one.id!r}"
-            raise InputError(path, message, line=number, field="id")
+        problem = ""
+        if one.id not in contests:
+            problem = f"unknown contest {one.id!r}: the truth does not have it"
+        elif one.id in judgements:
+            problem = f"duplicate verdict on the contest {one.id!r}"
+        if problem:
+            raise InputError(path, problem, line=number, field="id")
+        contest = contests[one.id]
         for outcome in filter(None, (one.outcome, one.swapped)):
-            strangers = named_winners(outcome, known[one.id]) - {*known[one.id].sides, TIE}
+            strangers = named_winners(outcome, contest) - {*contest.sides, TIE}
             if strangers:
-                message = f"the winner {sorted(strangers)[0]!r} is not a speaker of the debate"
+                message = f"the winner {min(strangers)!r} is not a speaker of the debate"
                 raise InputError(path, message, line=number, field="outcome")
         judgements[one.id] = one
     return judgements
@@ -259,21 +242,19 @@ class _Scale:
     seed: int
     against: Against
 
-    def rows(self, judged: Mapping[str, Mapping[str, Judgement]]) -> Iterator[ContestRow]:
+    def rows(self, runs: Mapping[str, Judgements]) -> Iterator[ContestRow]:
         """Yield the rows of each run, the means of repeats, and the constant predictors."""
-        runs = [row for name, of_run in judged.items() for row in self._run(name, of_run)]
-        yield from runs
-        yield from means(runs, {name: judge_of(of_run) for name, of_run in judged.items()})
-        for name, predicts in v.constant_predictors(self.contests, self.dimension).items():
-            yield self._row(name, "constant", [predicts(one) for one in self.contests])
+        rows = [row for name, of_run in runs.items() for row in self._run(name, of_run)]
+        yield from rows
+        judges = {name: {one.judge for one in of_run.values()} for name, of_run in runs.items()}
+        yield from means(rows, {name: min(of) for name, of in judges.items() if len(of) == 1})
+        for name, predict in v.constant_predictors(self.contests, self.dimension).items():
+            yield self._row(name, "constant", [predict(one) for one in self.contests])
         yield self._random()
 
-    def _run(self, name: str, of_run: Mapping[str, Judgement]) -> Iterator[ContestRow]:
+    def _run(self, name: str, of_run: Judgements) -> Iterator[ContestRow]:
         outcomes = [of_run[one.id].outcome if one.id in of_run else None for one in self.contests]
-        if not any(
-            o is not None and self.dimension in scored_dimensions(o, self.dimension)
-            for o in outcomes
-        ):
+        if not any(one is not None and is_scored(one, self.dimension) for one in outcomes):
             return
         leans = [
             v.score_difference(contest, outcome, self.dimension) if outcome else None
@@ -285,8 +266,9 @@ class _Scale:
         if any(by_score):
             yield self._row(name, "score", by_score, leans)
 
-    def _truth(self, contest: Contest) -> Mapping[float, int]:
-        return v.gold_values(contest, self.dimension, votes=self.against == "votes")
+    def _errors(self, contest: Contest, *guesses: float) -> list[v.Error]:
+        truth = v.gold_values(contest, self.dimension, votes=self.against == "votes")
+        return [(guess - value, times) for value, times in truth.items() for guess in guesses]
 
     def _row(
         self, run: str, basis: Basis, winners: Winners, leans: Sequence[float | None] = ()
@@ -295,16 +277,14 @@ class _Scale:
             won in v.gold_winners(one, self.dimension)
             for won, one in zip(winners, self.contests, strict=True)
         ]
-        errors: list[list[v.Error]] = [
-            [(v.value(one, won) - at, times) for at, times in self._truth(one).items()]
-            if won is not None
-            else []
+        errors = [
+            self._errors(one, v.value(one, won)) if won is not None else []
             for one, won in zip(self.contests, winners, strict=True)
         ]
         whole = [error for of_one in errors for error in of_one]
         completed = [won is not None for won in winners]
-        low, high = self._drawn([float(one) for one in right], [1.0] * len(right))
-        bottom, top = self._drawn(
+        low, high = self._interval([float(one) for one in right], [1.0] * len(right))
+        bottom, top = self._interval(
             [sum(times * error**2 for error, times in of_one) for of_one in errors],
             [float(sum(times for _, times in of_one)) for of_one in errors],
         )
@@ -339,13 +319,8 @@ class _Scale:
             v.chance_accuracy(one, v.gold_winners(one, self.dimension), ties=ties)
             for one in self.contests
         ]
-        errors: list[v.Error] = [
-            (guess - at, times)
-            for one in self.contests
-            if ties
-            for at, times in self._truth(one).items()
-            for guess in (0.0, 0.5, 1.0)
-        ]
+        guessed = self.contests if ties else ()
+        errors = [error for one in guessed for error in self._errors(one, 0.0, 0.5, 1.0)]
         mean = sum(shares) / len(shares)
         return ContestRow(
             run="at random",
@@ -359,7 +334,7 @@ class _Scale:
             mae=v.mean_absolute(errors),
         )
 
-    def _drawn(
+    def _interval(
         self, values: Sequence[float], counted: Sequence[float]
     ) -> tuple[float | None, float | None]:
         """Return the 95 % interval of a mean (bootstrap of debates)."""

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final
 
-from touche_rad.contest import Contest, Outcome
+from touche_rad.contest import Contest
 from touche_rad.contests.score_report import SideRow
+from touche_rad.files.contests import Judgement
 from touche_rad.score.measures import correlations
 
 SCORES: Final = "scores"
@@ -27,19 +28,19 @@ def people_scores(contest: Contest) -> dict[str, People]:
     Raises:
         ValueError: `gold.scores` has another form.
     """
-    given = contest.gold.get(SCORES, {})
-    if not isinstance(given, Mapping):
+    by_speaker = contest.gold.get(SCORES, {})
+    if not isinstance(by_speaker, Mapping):
         raise ValueError("expected an object with the scores of each speaker")
-    found: dict[str, People] = {}
-    for speaker, scores in given.items():
+    people: dict[str, People] = {}
+    for speaker, scores in by_speaker.items():
         if speaker not in contest.sides:
             raise ValueError(f"{speaker!r} is not a speaker")
         if not isinstance(scores, Mapping):
             raise ValueError(f"{speaker}: expected an object with a score for each dimension")
-        found[speaker] = {
+        people[speaker] = {
             str(name): _mean(f"{speaker}: {name}", value) for name, value in scores.items()
         }
-    return found
+    return people
 
 
 def _mean(name: str, value: Any) -> float:
@@ -51,47 +52,42 @@ def _mean(name: str, value: Any) -> float:
     return fmean(numbers)
 
 
-def overall(scores: People) -> float | None:
+def _overall(scores: People) -> float | None:
     """Return people's overall score: `general` or `total`, else the mean of the dimensions."""
-    for name in _OVERALL:
-        if name in scores:
-            return scores[name]
-    return fmean(scores.values()) if scores else None
+    mean = fmean(scores.values()) if scores else None
+    return scores.get("general", scores.get("total", mean))
 
 
 def side_rows(
-    run: str, known: Mapping[str, Contest], outcomes: Mapping[str, Outcome]
+    run: str, contests: Mapping[str, Contest], judgements: Mapping[str, Judgement]
 ) -> Iterator[SideRow]:
     """Yield a row for each dimension of a panel, against people's overall score.
 
     If people scored the same dimension, a second row is against that score.
     """
     samples = [
-        (outcomes[key].scores.get(speaker, {}), scores)
-        for key, contest in known.items()
-        if key in outcomes
+        (judgements[key].outcome.scores.get(speaker, {}), scores)
+        for key, contest in contests.items()
+        if key in judgements
         for speaker, scores in people_scores(contest).items()
     ]
-    for name in dict.fromkeys(name for given, _ in samples for name in given):
-        yield from _rows(
-            run, name, "overall", [(given.get(name), overall(scores)) for given, scores in samples]
-        )
+    for name in dict.fromkeys(name for panel, _ in samples for name in panel):
+        overall = [(panel.get(name), _overall(scores)) for panel, scores in samples]
+        yield from _row(run, name, "overall", overall)
         if name not in _OVERALL:
-            yield from _rows(
-                run, name, name, [(given.get(name), scores.get(name)) for given, scores in samples]
-            )
+            same = [(panel.get(name), scores.get(name)) for panel, scores in samples]
+            yield from _row(run, name, name, same)
 
 
-def _rows(
+def _row(
     run: str, name: str, people: str, samples: Sequence[tuple[float | None, float | None]]
 ) -> Iterator[SideRow]:
     pairs = [(ours, theirs) for ours, theirs in samples if ours is not None and theirs is not None]
     if pairs:
-        ours, theirs = zip(*pairs, strict=True)
         yield SideRow(
             run=run,
             dimension=name,
             people=people,
             sides=len(pairs),
-            **correlations(ours, theirs),
+            **correlations(*zip(*pairs, strict=True)),
         )

@@ -7,7 +7,9 @@ than two debaters have no such value; for them only accuracy is computed.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from touche_rad.contest import TIE, Contest, Outcome
@@ -35,12 +37,12 @@ def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Map
     if not votes:
         gold = gold_winners(contest, dimension)
         return {value(contest, next(iter(gold))): 1} if len(gold) == 1 else {}
-    votes_by_name = contest.gold.get("votes")
-    of = votes_by_name.get(dimension) if isinstance(votes_by_name, Mapping) else None
+    by_dimension = contest.gold.get("votes")
+    counts = by_dimension.get(dimension) if isinstance(by_dimension, Mapping) else None
     return {
-        value(contest, who): count
-        for who, count in (of.items() if isinstance(of, Mapping) else ())
-        if who in (*contest.sides, TIE) and isinstance(count, int) and count > 0
+        value(contest, name): count
+        for name, count in (counts.items() if isinstance(counts, Mapping) else ())
+        if name in (*contest.sides, TIE) and isinstance(count, int) and count > 0
     }
 
 
@@ -54,11 +56,11 @@ def score_difference(contest: Contest, outcome: Outcome, dimension: str) -> floa
     if not two_sided(contest):
         return None
     (pro,), (con,) = contest.of("pro"), contest.of("con")
-    marks = [speaker_score(outcome, name, dimension) for name in (pro, con)]
-    return None if marks[0] is None or marks[1] is None else marks[1] - marks[0]
+    of_pro, of_con = (_speaker_score(outcome, name, dimension) for name in (pro, con))
+    return None if of_pro is None or of_con is None else of_con - of_pro
 
 
-def speaker_score(outcome: Outcome, speaker: str, dimension: str) -> float | None:
+def _speaker_score(outcome: Outcome, speaker: str, dimension: str) -> float | None:
     """Return a speaker's score; for `general`, a `total` if there is no score of that name."""
     scores = outcome.scores.get(speaker, {})
     score = scores.get(dimension)
@@ -85,27 +87,32 @@ def constant_predictors(
     contests: Sequence[Contest], dimension: str
 ) -> dict[str, Callable[[Contest], str]]:
     """Return the constant predictors: always a tie, a side, a team or a speaker."""
-    if all(two_sided(one) for one in contests):
+    tie: dict[str, Callable[[Contest], str]] = {"always tie": lambda _: TIE}
+    two_sides = [two_sided(one) for one in contests]
+    if all(two_sides):
         return {
-            "always tie": lambda _: TIE,
+            **tie,
             "always pro": lambda contest: contest.of("pro")[0],
             "always con": lambda contest: contest.of("con")[0],
         }
     teams = contests[0].speakers
-    if any(one.speakers != teams for one in contests):
-        tie = {"always tie": lambda _: TIE} if any(map(two_sided, contests)) else {}
-        return {
-            **tie,
-            **{
-                f"always speaker {n + 1}": lambda contest, n=n: contest.speakers[n]  # type: ignore[misc]
-                for n in range(min(len(one.speakers) for one in contests))
-            },
-        }
-    return {f"always {team}": lambda _, team=team: team for team in teams}  # type: ignore[misc]
+    if all(one.speakers == teams for one in contests):
+        return {f"always {team}": partial(_always, team) for team in teams}
+    fewest = min(len(one.speakers) for one in contests)
+    speakers = {f"always speaker {n + 1}": partial(_speaker, n) for n in range(fewest)}
+    return {**(tie if any(two_sides) else {}), **speakers}
+
+
+def _always(team: str, contest: Contest) -> str:
+    return team
+
+
+def _speaker(number: int, contest: Contest) -> str:
+    return contest.speakers[number]
 
 
 def chance_accuracy(contest: Contest, winners: Winners, *, ties: bool) -> float:
-    """The accuracy of a random guess."""
+    """Return the accuracy of a random guess."""
     options = [*contest.speakers, TIE] if ties else list(contest.speakers)
     return len(winners & set(options)) / len(options)
 
@@ -114,29 +121,24 @@ def same_winner(
     pairs: Sequence[tuple[str | None, str | None]],
 ) -> tuple[float, float | None] | None:
     """Return the share of equal winners of two runs, and Cohen's kappa."""
-    known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if not known:
+    decided = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if not decided:
         return None
-    same = sum(a == b for a, b in known) / len(known)
-    first, second = [a for a, _ in known], [b for _, b in known]
-    by_chance = sum(first.count(name) * second.count(name) for name in set(first)) / len(known) ** 2
+    count = len(decided)
+    same = sum(a == b for a, b in decided) / count
+    first, second = Counter(a for a, _ in decided), Counter(b for _, b in decided)
+    by_chance = sum(first[name] * second[name] for name in first) / count**2
     return same, None if by_chance == 1 else (same - by_chance) / (1 - by_chance)
-
-
-def words_of(contest: Contest) -> Mapping[str, int]:
-    """Return the number of words of each speaker."""
-    said: dict[str, int] = dict.fromkeys(contest.speakers, 0)
-    for speech in contest.speeches:
-        said[speech.speaker] += len(speech.text.split())
-    return said
 
 
 def longest_speaker(contest: Contest) -> str | None:
     """Return the speaker with the most words, or None if two are equal."""
-    said = words_of(contest)
-    most = max(said.values(), default=0)
-    leading = [name for name, count in said.items() if count == most]
-    return leading[0] if len(leading) == 1 else None
+    words = Counter(dict.fromkeys(contest.speakers, 0))
+    for speech in contest.speeches:
+        words[speech.speaker] += len(speech.text.split())
+    most = words.most_common(2)
+    is_tied = len(most) > 1 and most[0][1] == most[1][1]
+    return most[0][0] if most and not is_tied else None
 
 
 def share(parts: Sequence[Any]) -> float | None:

@@ -9,12 +9,11 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome
-from touche_rad.contests.tournament.budget import costs_in
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.outputs import is_output_of, read_status
 from touche_rad.runs.folders import alone_in
-from touche_rad.runs.output import SUFFIX, shown, whole_identity
+from touche_rad.runs.output import shown, whole_identity
 from touche_rad.runs.recorded import Recorded
 from touche_rad.runs.work import Work
 
@@ -68,26 +67,19 @@ class Folder:
         if is_output_of(out, now):
             return True
         for key in (*now, *before):
-            was, is_now = before.get(key), now.get(key)
-            added = key == "model" and None in (was, is_now)
-            if was != is_now and key not in _MAY_GROW and not added and not replace:
+            values = before.get(key), now.get(key)
+            may_change = key in _MAY_GROW or (key == "model" and None in values)
+            if values[0] != values[1] and not may_change and not replace:
+                was, is_now = map(shown, values)
                 raise UserError(
-                    f"{out} is of other settings: {key} was {shown(was)} and is now "
-                    f"{shown(is_now)}; replace it with --replace, or name another folder"
+                    f"{out} is of other settings: {key} was {was} and is now {is_now}; replace it "
+                    "with --replace, or name another folder"
                 )
         return False
 
     def settings_of(self, out: Path) -> Mapping[str, Any]:
         """Return the settings of the run that wrote an output; empty if no run did."""
         return (read_status(out).get("identity") or {}) if out.is_file() else {}
-
-    def begin(self, out: Path) -> None:
-        """Delete the journal of an output: `games.jsonl` has what is finished."""
-        out.with_name(f"{out.name}{SUFFIX}").unlink(missing_ok=True)
-
-    def costs(self, names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return the model calls and tokens of each debater."""
-        return costs_in(read_status(self.contests).get("counts") or {}, names)
 
     def results(self, names: Sequence[str]) -> Iterator[tuple[Contest, Outcome]]:
         """Yield each debate of these debaters with its verdict."""

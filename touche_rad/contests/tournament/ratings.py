@@ -14,14 +14,14 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from touche_rad.score.significance import interval, resampled_sums
 
 AVERAGE: Final = 1000.0
 """The rating of average strength."""
-TENFOLD: Final = 400.0
-"""Rating difference of a debater that is ten times as strong (as in Elo's scale)."""
-_SCALE: Final = TENFOLD / np.log(10)
+_SCALE: Final = 400 / np.log(10)
+"""As in Elo's scale: a debater that is ten times as strong has 400 points more."""
 _STEPS: Final = 200
 _LONGEST: Final = 1.0
 _CLOSE: Final = 1e-12
@@ -52,8 +52,8 @@ def strengths(wins: Floats, prior: float = 1.0) -> Floats:
     theta: Floats = np.zeros(wins.shape[:-1])
     count = wins.shape[-1]
     for _ in range(_STEPS):
-        chance = _logistic(theta[..., :, None] - theta[..., None, :])
-        alone = _logistic(theta)
+        chance = expit(theta[..., :, None] - theta[..., None, :])
+        alone = expit(theta)
         slope = won - (games * chance).sum(axis=-1) - prior * alone
         bends = games * chance * (1 - chance)
         curve = -bends
@@ -69,15 +69,10 @@ def strengths(wins: Floats, prior: float = 1.0) -> Floats:
     return theta
 
 
-def _logistic(x: Floats) -> Floats:
-    found: Floats = 0.5 * (1 + np.tanh(x / 2))
-    return found
-
-
 def as_ratings(theta: Floats) -> Floats:
     """Convert strengths to the scale of ratings."""
-    found: Floats = AVERAGE + _SCALE * theta
-    return found
+    ratings: Floats = AVERAGE + _SCALE * theta
+    return ratings
 
 
 def rate(

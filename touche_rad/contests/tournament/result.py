@@ -9,9 +9,9 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.contests.tournament.ratings import rate
+from touche_rad.contests.tournament.ratings import Rating, rate
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
-from touche_rad.score.tables import NONE, Item, Part, Printed, Table, cell
+from touche_rad.score.tables import NONE, Columns, Item, Part, Printed, Table, table
 
 VERSION: Final = 1
 FORMAT_NAME: Final = "touche-rad tournament "
@@ -41,6 +41,22 @@ class Standing(Item):
     asked: Mapping[str, int] | None
     """Its model calls and tokens; None if it made no call."""
 
+    @property
+    def share_text(self) -> str:
+        """The share of wins in words."""
+        return format_share(self.share)
+
+    @property
+    def calls(self) -> int | None:
+        """Its model calls, with those from the cache."""
+        return self.asked["calls"] + self.asked["from_cache"] if self.asked else None
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens of its calls."""
+        asked = self.asked
+        return asked["prompt_tokens"] + asked["completion_tokens"] if asked else None
+
 
 class Tournament(Printed):
     """The result of a tournament, best debater first."""
@@ -69,11 +85,23 @@ class Tournament(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the ratings, the matrix of win shares and the notes."""
-        yield _ratings(self)
+        has_costs = any(one.asked for one in self.standings)
+        yield table((*_COLUMNS, *(_COST_COLUMNS if has_costs else ())), self.standings)
         yield _matrix(self)
         yield _notes(self)
 
 
+_COLUMNS: Columns = (
+    ("debater", "{name}"),
+    ("rating", "{rating:.0f}"),
+    ("95 %", "{low:.0f} to {high:.0f}"),
+    ("won", "{wins}"),
+    ("tied", "{ties}"),
+    ("lost", "{losses}"),
+    ("share", "{share_text}"),
+    ("words a speech", "{words:.1f}"),
+)
+_COST_COLUMNS: Columns = (("calls", "{calls}"), ("tokens", "{tokens}"))
 JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 
@@ -117,31 +145,14 @@ def result_of(
         wins[claim, a, b] += share
         wins[claim, b, a] += 1 - share
         pro.append(share if contest.sides[opener] == "pro" else 1 - share)
-    rated = rate(wins, prior=prior, samples=samples, seed=seed)
-    order = sorted(range(len(names)), key=lambda one: (-rated[one].rating, names[one]))
+    ratings = rate(wins, prior=prior, samples=samples, seed=seed)
+    order = sorted(range(len(names)), key=lambda one: (-ratings[one].rating, names[one]))
     total = wins.sum(axis=0)
     met = np.rint(total + total.T).astype(int)
-    standings = []
-    for one in order:
-        count = _count(games, names[one])
-        decided = count["wins"] + count["ties"] + count["losses"]
-        standings.append(
-            Standing(
-                name=names[one],
-                rating=rated[one].rating,
-                low=rated[one].low,
-                high=rated[one].high,
-                wins=count["wins"],
-                ties=count["ties"],
-                losses=count["losses"],
-                undecided=count["undecided"],
-                share=float(total[one].sum()) / decided if decided else None,
-                speeches=count["speeches"],
-                fallbacks=count["fallbacks"],
-                words=count["words"] / count["speeches"] if count["speeches"] else None,
-                asked=costs.get(names[one]),
-            )
-        )
+    standings = [
+        _standing(names[one], ratings[one], games, float(total[one].sum()), costs.get(names[one]))
+        for one in order
+    ]
     return Tournament(
         **settings,
         claims=len(claims),
@@ -167,50 +178,37 @@ def share_of(outcome: Outcome, speaker: str) -> float | None:
     return 0.5 if outcome.winner == TIE else float(outcome.winner == speaker)
 
 
-def _count(games: JudgedDebates, name: str) -> dict[str, int]:
-    """Count wins, speeches and words of a debater."""
-    count = dict.fromkeys(
-        ("wins", "ties", "losses", "undecided", "speeches", "fallbacks", "words"), 0
-    )
+def _standing(
+    name: str,
+    rating: Rating,
+    games: JudgedDebates,
+    points: float,
+    costs: Mapping[str, int] | None,
+) -> Standing:
+    """Count wins, speeches and words of a debater; `points` are its wins, ties as halves."""
     kinds = {1.0: "wins", 0.5: "ties", 0.0: "losses", None: "undecided"}
+    count = dict.fromkeys((*kinds.values(), "speeches", "fallbacks"), 0)
+    words = 0
     for contest, outcome in games:
         for speaker, debater in debaters_of(contest).items():
             if debater != name:
                 continue
             count[kinds[share_of(outcome, speaker)]] += 1
-            said = [one for one in contest.speeches if one.speaker == speaker]
-            count["speeches"] += len(said)
-            count["fallbacks"] += sum(FALLBACK in (one.model_extra or {}) for one in said)
-            count["words"] += sum(len(one.text.split()) for one in said)
-    return count
-
-
-def _ratings(result: Tournament) -> Table:
-    asked = any(one.asked for one in result.standings)
-    head = ["debater", "rating", "95 %", "won", "tied", "lost", "share", "words a speech"]
-    rows = []
-    for one in result.standings:
-        rows.append(
-            [
-                one.name,
-                f"{one.rating:.0f}",
-                cell("{low:.0f} to {high:.0f}", one),
-                str(one.wins),
-                str(one.ties),
-                str(one.losses),
-                format_share(one.share),
-                f"{one.words or 0:.1f}",
-                *(_cost(one.asked) if asked else ()),
-            ]
-        )
-    return Table(head + ["calls", "tokens"] * asked, rows)
-
-
-def _cost(asked: Mapping[str, int] | None) -> tuple[str, str]:
-    if asked is None:
-        return NONE, NONE
-    tokens = asked["prompt_tokens"] + asked["completion_tokens"]
-    return str(asked["calls"] + asked["from_cache"]), str(tokens)
+            speeches = [one for one in contest.speeches if one.speaker == speaker]
+            count["speeches"] += len(speeches)
+            count["fallbacks"] += sum(FALLBACK in (one.model_extra or {}) for one in speeches)
+            words += sum(len(one.text.split()) for one in speeches)
+    decided = count["wins"] + count["ties"] + count["losses"]
+    return Standing(
+        name=name,
+        rating=rating.rating,
+        low=rating.low,
+        high=rating.high,
+        share=points / decided if decided else None,
+        words=words / count["speeches"] if count["speeches"] else None,
+        asked=costs,
+        **count,
+    )
 
 
 def _matrix(result: Tournament) -> Table:
