@@ -5,9 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files as resources
+from statistics import fmean
 from typing import Any, Final, Literal
-
-from pydantic import Field
 
 from touche_rad.score.tables import Columns, Item, Part, Printed, Table, table
 
@@ -63,21 +62,14 @@ def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[Con
             repeats.setdefault((judges[row.run], row.basis), []).append(row)
     for (judge, basis), of_one in repeats.items():
         if len(of_one) > 1:
-            figures = {name: _mean([getattr(row, name) for row in of_one]) for name in _AVERAGED}
-            yield ContestRow.model_validate(
-                {
-                    "run": f"mean of {len(of_one)} runs of {judge}",
-                    "basis": basis,
-                    **figures,
-                    "dimension": of_one[0].dimension,
-                    "debates": of_one[0].debates,
-                }
+            values = {name: [getattr(row, name) for row in of_one] for name in _AVERAGED}
+            yield ContestRow(
+                run=f"mean of {len(of_one)} runs of {judge}",
+                dimension=of_one[0].dimension,
+                basis=basis,
+                debates=of_one[0].debates,
+                **{name: fmean(column) for name, column in values.items() if None not in column},
             )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 class BiasRow(Item):
@@ -150,8 +142,8 @@ class ContestReport(Printed):
     biases: tuple[BiasRow, ...] = ()
     same: tuple[SameRow, ...] = ()
     sides: tuple[SideRow, ...] = ()
-    published: tuple[Published, ...] = Field(default=())
-    missing: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    published: tuple[Published, ...] = ()
+    missing: Mapping[str, tuple[str, ...]] = {}
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of the runs and of the constant predictors."""
@@ -221,34 +213,33 @@ SAME_COLUMNS: Columns = (
 
 def published() -> tuple[Published, ...]:
     """Return the scores published in the papers."""
-    published = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
-    return tuple(figure for table in published["table"] for figure in _figures(table))
+    content = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
+    return tuple(
+        Published(
+            system=system,
+            data=of_paper["data"],
+            measure=measure,
+            value=value,
+            dimension=of_paper.get("dimension", "general"),
+            paper=of_paper["paper"],
+        )
+        for of_paper in content["table"]
+        for system, *values in of_paper["rows"]
+        for measure, value in zip(of_paper["measures"], values, strict=True)
+        if value != ""
+    )
 
 
-def _figures(table: Mapping[str, Any]) -> Iterator[Published]:
-    for system, *values in table["rows"]:
-        for measure, value in zip(table["measures"], values, strict=True):
-            if value != "":
-                yield Published(
-                    system=system,
-                    data=table["data"],
-                    measure=measure,
-                    value=value,
-                    dimension=table.get("dimension", "general"),
-                    paper=table["paper"],
-                )
-
-
-def _published(figures: Sequence[Published]) -> Iterator[Part]:
-    if not figures:
+def _published(scores: Sequence[Published]) -> Iterator[Part]:
+    if not scores:
         return
     yield ["Published in the papers, on their data with their models (not measured here):"]
-    measures = dict.fromkeys(one.measure for one in figures)
+    measures = dict.fromkeys(one.measure for one in scores)
     rows: dict[tuple[str, ...], dict[str, str]] = {}
-    for one in figures:
-        key = (one.system, one.data, one.dimension, one.paper)
+    for one in scores:
         digits = 3 if one.measure in _CORRELATIONS else 2
-        rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
+        row = rows.setdefault((one.system, one.data, one.dimension, one.paper), {})
+        row[one.measure] = f"{one.value:.{digits}f}"
     yield Table(
         ["system", "data", "dimension", *measures, "where"],
         [

@@ -21,12 +21,7 @@ from touche_rad.files.records import (
     short_repr,
 )
 
-_SIDES: Final[Mapping[str, Side]] = {
-    "pro": "pro",
-    "con": "con",
-    "for": "pro",
-    "against": "con",
-}
+_SIDES: Final[Mapping[str, Side]] = {"pro": "pro", "con": "con", "for": "pro", "against": "con"}
 _TIES: Final = (TIE, "tied", "draw")
 _SPEECHES: Final = ("arguments", "speeches", "rounds")
 _POINTS: Final = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
@@ -61,7 +56,7 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
     )
     speeches = tuple(
         {
-            "speaker": speakers[_side(speech, "side", place)],
+            "speaker": speakers[_side(speech, place)],
             "text": require_text(speech.get("text"), f"{place}.text"),
         }
         for place, speech in _speeches(record)
@@ -111,36 +106,32 @@ def _speeches(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield place, require_object(one, place)
 
 
-def _side(record: Mapping[str, Any], key: str, place: str = "") -> Side:
-    side = _SIDES.get(str(record.get(key, "")).strip().lower())
-    if side is None:
-        field = f"{place}.{key}" if place else key
-        raise FieldError(field, f"expected pro or con, got {short_repr(record.get(key))}")
-    return side
+def _side(speech: Mapping[str, Any], place: str) -> Side:
+    text = str(speech.get("side", "")).strip().lower()
+    if text not in _SIDES:
+        expected = f"expected pro or con, got {short_repr(speech.get('side'))}"
+        raise FieldError(f"{place}.side", expected)
+    return _SIDES[text]
 
 
 def _vote(vote: Mapping[str, Any], place: str) -> Vote:
     """Return a voter's side by criterion."""
-    return {name: _voted(vote, name, place) for name in (*_POINTS, "winner")}
-
-
-def _voted(vote: Mapping[str, Any], criterion: str, place: str) -> str | None:
-    text = str(vote.get(criterion) or "").strip().lower()
-    if not text or text in _TIES:
-        return TIE if text else None
-    if text not in _SIDES:
-        expected = f"expected pro, con or tie, got {short_repr(vote[criterion])}"
-        raise FieldError(f"{place}.{criterion}", expected)
-    return _SIDES[text]
+    sides: dict[str, str | None] = {}
+    for criterion in (*_POINTS, "winner"):
+        text = str(vote.get(criterion) or "").strip().lower()
+        if text and text not in _SIDES and text not in _TIES:
+            expected = f"expected pro, con or tie, got {short_repr(vote[criterion])}"
+            raise FieldError(f"{place}.{criterion}", expected)
+        sides[criterion] = _SIDES.get(text, TIE) if text else None
+    return sides
 
 
 def _by_dimension(vote: Vote) -> Vote:
     """Return a voter's side by dimension; without a winner, the points decide."""
-    counted = {name: points for name, points in _POINTS.items() if vote.get(name)}
-    lead = sum(points * (2 * _VALUES[str(vote[name])] - 1) for name, points in counted.items())
-    by_points = "pro" if lead < 0 else "con" if lead > 0 else TIE
+    sides = [(vote[name], points) for name, points in _POINTS.items()]
+    by_points = [side for side, points in sides for _ in range(points)]
     return {
-        "general": vote.get("winner") or (by_points if counted else None),
+        "general": vote.get("winner") or winner(by_points),
         "argument": vote.get("arguments"),
         "source": vote.get("sources"),
         "language": winner([vote.get("legibility"), vote.get("conduct")]),
@@ -162,11 +153,11 @@ def _gold(votes: Sequence[Vote], speakers: Mapping[Side, str]) -> dict[str, Any]
     gold: dict[str, Any] = {}
     counts: dict[str, dict[str, int]] = {}
     for dimension in votes[0] if votes else ():
-        given = [vote[dimension] for vote in votes]
-        won = winner(given)
+        sides = [vote[dimension] for vote in votes]
+        won = winner(sides)
         if won is not None:
             gold[dimension] = names[won]
             counts[dimension] = {
-                names[side]: given.count(side) for side in _VALUES if side in given
+                names[side]: sides.count(side) for side in _VALUES if side in sides
             }
     return {**gold, "votes": counts} if counts else {}

@@ -8,7 +8,6 @@ are in `gold.json` or `gold/NAME.json`: for each dimension a speaker, `tie`, or 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,13 +29,10 @@ from touche_rad.files.records import (
 )
 
 
-def is_one(folder: Path) -> bool:
-    """Whether a folder has this layout."""
-    return (folder / "motion").is_dir() and (folder / "speech").is_dir()
-
-
 def contests(folder: Path) -> Iterator[Contest]:
     """Read every debate of a folder, in the order of their names."""
+    if not (folder / "motion").is_dir() or not (folder / "speech").is_dir():
+        raise InputError(folder, "expected a folder with motion/ and speech/ (PanelBench)")
     motions = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
     if not motions:
         raise InputError(folder / "motion", "expected motions as NAME.json, found none")
@@ -121,7 +117,7 @@ def _speeches(folder: Path, name: str) -> list[str]:
     files = sorted((folder / name).glob("*"), key=lambda path: _natural(path.stem))
     if not files:
         raise FieldError("", f"expected its speeches in speech/{name}.json or speech/{name}/")
-    return [_text(path) for path in files if path.is_file()]
+    return [read_whole(path) for path in files if path.is_file()]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -130,12 +126,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def _text(path: Path) -> str:
-    return read_whole(path)
-
-
 def _read(path: Path) -> Any:
     try:
-        return parse(_text(path))
-    except (FieldError, json.JSONDecodeError) as error:
-        raise InputError(path, str(error).lstrip(": ")) from None
+        return parse(read_whole(path))
+    except FieldError as error:
+        raise InputError(path, str(error)) from None

@@ -25,8 +25,6 @@ def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
         InputError: The format is unknown, or a record does not follow it.
     """
     if source.is_dir():
-        if not panelbench.is_one(source):
-            raise InputError(source, "expected a folder with motion/ and speech/ (PanelBench)")
         return panelbench.contests(source)
     bad = bad or BadLines()
     records = _foreign_records(source)
@@ -55,9 +53,10 @@ def _by_line(text: str) -> Iterator[Record]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                yield str(number), number, parse(line)
-            except FieldError as miss:
-                yield str(number), number, miss
+                record = parse(line)
+            except FieldError as error:
+                record = error
+            yield str(number), number, record
 
 
 def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator[Contest]:
@@ -73,7 +72,7 @@ def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator
                 raise FieldError("id", f"the debate {short_repr(contest.id)} is not unique")
             seen.add(contest.id)
             yield contest
-        except FieldError as miss:
+        except FieldError as error:
             where = "" if line else f"number {name}: "
-            field = miss.field or None
-            bad.report(InputError(source, f"{where}{miss.expected}", line=line, field=field))
+            field = error.field or None
+            bad.report(InputError(source, f"{where}{error.expected}", line=line, field=field))
