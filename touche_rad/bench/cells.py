@@ -9,10 +9,11 @@ A cell's output is a file in the results:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from touche_rad.bench.plan import Chosen, ChosenUser, Loaded
+from touche_rad.bench.plan import Loaded, PluginEntry, UserEntry
 
 
 @dataclass(frozen=True)
@@ -24,41 +25,44 @@ class Cell:
     seed: int
     input: str
     """Its input: the output of another cell, or a key of the plan's data."""
-    debater: Chosen | None = None
-    user: ChosenUser | None = None
-    judge: Chosen | None = None
-
-    @property
-    def plays(self) -> bool:
-        """Whether it plays debates; otherwise it judges them."""
-        return self.judge is None
-
-    @property
-    def is_labelled(self) -> bool:
-        """Whether it judges the labelled debates."""
-        return self.debater is None
+    entry: PluginEntry
+    """The debater that plays, or the judge."""
 
     def source(self, loaded: Loaded, results: Path) -> Path:
         """Return the path of its input."""
         return loaded.data.get(self.input) or results / self.input
 
 
-def cells_of(loaded: Loaded) -> list[Cell]:
-    """Return the cells of a plan; each comes after its input."""
-    cells: list[Cell] = []
+@dataclass(frozen=True)
+class DebateCell(Cell):
+    """A debater plays debates with a user."""
+
+    user: UserEntry
+
+
+@dataclass(frozen=True)
+class VerdictCell(Cell):
+    """A judge judges the debates of another cell, or the labelled debates."""
+
+    of: DebateCell | None = None
+
+
+def cells_of(loaded: Loaded) -> Iterator[DebateCell | VerdictCell]:
+    """Yield the cells of a plan; each comes after its input."""
     for seed in loaded.plan.seeds:
         for user in loaded.users:
             for debater in loaded.debaters:
                 place = f"debates/seed-{seed}/{user.name}/{debater.name}"
-                played = Cell(f"{place}.jsonl", seed, "claims", debater, user)
-                cells.append(played)
-                cells += [
-                    Cell(f"{place}.{judge.name}.jsonl", seed, played.path, debater, user, judge)
-                    for judge in loaded.judges
-                ]
-        if loaded.plan.labels:
-            cells += [
-                Cell(f"labelled/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge=judge)
-                for judge in loaded.judges
-            ]
-    return cells
+                debates = DebateCell(f"{place}.jsonl", seed, "claims", debater, user)
+                yield debates
+                for judge in loaded.judges:
+                    path = f"{place}.{judge.name}.jsonl"
+                    yield VerdictCell(path, seed, debates.path, judge, debates)
+        for judge in loaded.judges if loaded.plan.labels else ():
+            yield VerdictCell(f"labelled/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge)
+
+
+def labelled_runs(loaded: Loaded) -> list[VerdictCell]:
+    """Return the cells that judge the labelled debates."""
+    cells = (one for one in cells_of(loaded) if isinstance(one, VerdictCell))
+    return [one for one in cells if one.of is None]

@@ -16,16 +16,17 @@ from typing import Any, Final
 import numpy as np
 
 from touche_rad import files
-from touche_rad.bench.cells import Cell, cells_of
+from touche_rad.bench.cells import DebateCell, VerdictCell, cells_of, labelled_runs
 from touche_rad.bench.plan import Loaded
-from touche_rad.bench.record import FIGURES, status_of
+from touche_rad.bench.record import FIGURES
 from touche_rad.debate import Maxim
 from touche_rad.errors import WorkError
+from touche_rad.files.outputs import read_status
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.score import JudgementReport, Policy, score_judgements
 from touche_rad.score.result import MEAN, Comparison
 from touche_rad.score.significance import Measured, comparisons, pairs, ranks, resampled_sums
-from touche_rad.score.tables import INTERVAL, NONE, Item, Part, Printed, Table
+from touche_rad.score.tables import INTERVAL, NONE, Item, Part, Printed, Table, cell
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
@@ -83,9 +84,7 @@ class Figures(Printed):
                     NONE if one.rank is None else str(one.rank),
                     one.name,
                     f"{one.yes:.4f}",
-                    NONE
-                    if one.low is None or one.high is None
-                    else f"{one.low:.3f}–{one.high:.3f}",
+                    cell("{low:.3f}–{high:.3f}", one),
                     *(f"{one.judges[judge]:.3f}" for judge in judges),
                     f"{one.words:.1f}",
                     str(one.fallbacks),
@@ -130,24 +129,15 @@ def compute(loaded: Loaded, results: Path) -> Computed:
     return Computed(figures, judges)
 
 
-def labelled_runs(loaded: Loaded, results: Path) -> list[Path]:
-    """Return the verdicts on the labelled debates."""
-    return [results / one.path for one in cells_of(loaded) if one.is_labelled]
-
-
 def _score_judges(loaded: Loaded, results: Path) -> JudgementReport | None:
     plan = loaded.plan
     if not plan.labels:
         return None
-    marked = [
-        results / one.path
-        for one in cells_of(loaded)
-        if one.is_labelled and one.judge and one.judge.name in plan.pages.baselines
-    ]
+    cells = labelled_runs(loaded)
     report = score_judgements(
-        labelled_runs(loaded, results),
+        [results / one.path for one in cells],
         loaded.file("labels"),
-        baselines=marked,
+        baselines=[results / one.path for one in cells if one.entry.name in plan.pages.baselines],
         policy=Policy(debates=loaded.file("debates")),
         samples=plan.samples,
     )
@@ -174,7 +164,7 @@ class _Counts:
     """The verdicts on all debaters, counted."""
 
     def __init__(self, loaded: Loaded, results: Path) -> None:
-        self.loaded, self.plan, self.results = loaded, loaded.plan, results
+        self.plan = loaded.plan
         self.claims = sum(1 for _ in files.read_claims(loaded.file("claims")))
         self.names = [one.name for one in loaded.debaters]
         self.judges = [one.name for one in loaded.judges]
@@ -182,43 +172,26 @@ class _Counts:
         self.words: Counter[str] = Counter()
         self.responses: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
-        shape = (
-            self.claims,
-            len(self.names),
-            len(self.users),
-            len(self.plan.seeds),
-            len(self.judges),
-            len(Maxim),
-            2,
-        )
-        self.counts = np.zeros(shape)
-        for cell in cells_of(loaded):
-            if cell.debater is not None and cell.user is not None:
-                self._add(cell, cell.debater.name, cell.user.name)
+        axes = (self.names, self.users, self.plan.seeds, self.judges, tuple(Maxim))
+        self.counts = np.zeros((self.claims, *map(len, axes), 2))
+        """Verdicts, and those that are yes, by claim, debater, user, seed, judge and maxim."""
+        for one in cells_of(loaded):
+            path = results / one.path
+            if isinstance(one, DebateCell):
+                number = self._add_debates(path, one.entry.name)
+            elif one.of is not None:
+                number = self._add_verdicts(path, one, one.of)
+            else:
+                continue
+            if number != self.claims:
+                raise WorkError(f"{path} has {number} debates, and there are {self.claims} claims")
+        self.baselines = [name for name in self.names if name in self.plan.pages.baselines]
         self.ranking = [
             at for at, name in enumerate(self.judges) if name not in self.plan.pages.baselines
         ]
         self.measured = {
             name: self._measure(self.counts[:, at]) for at, name in enumerate(self.names)
         }
-
-    def _add(self, cell: Cell, debater: str, user: str) -> None:
-        path = self.results / cell.path
-        if cell.judge is None:
-            number = self._add_debates(path, debater)
-        else:
-            at = (
-                self.names.index(debater),
-                self.users.index(user),
-                self.plan.seeds.index(cell.seed),
-                self.judges.index(cell.judge.name),
-            )
-            counts = [_count(one.turns) for one in files.read_evaluations(path)]
-            number = len(counts)
-            if number == self.claims:
-                self.counts[(slice(None), *at)] = counts
-        if number != self.claims:
-            raise WorkError(f"{path} has {number} debates, and there are {self.claims} claims")
 
     def _add_debates(self, path: Path, debater: str) -> int:
         """Count responses, words and fallbacks, and return the number of debates."""
@@ -227,30 +200,41 @@ class _Counts:
             for debate in files.read_debates(path)
         ]
         self.responses[debater] += sum(map(len, debates))
-        self.words[debater] += sum(count_words(one) for said in debates for one in said)
-        fallbacks = status_of(path).get("fallbacks") or ()
+        self.words[debater] += sum(count_words(one) for texts in debates for one in texts)
+        fallbacks = read_status(path).get("fallbacks") or ()
         self.fallbacks[debater] += sum(one["count"] for one in fallbacks if one["what"] == ANSWERS)
         return len(debates)
+
+    def _add_verdicts(self, path: Path, verdicts: VerdictCell, debates: DebateCell) -> int:
+        """Count the verdicts, and return the number of debates."""
+        counts = [_count(one.turns) for one in files.read_evaluations(path)]
+        at = (
+            self.names.index(debates.entry.name),
+            self.users.index(debates.user.name),
+            self.plan.seeds.index(verdicts.seed),
+            self.judges.index(verdicts.entry.name),
+        )
+        if len(counts) == self.claims:
+            self.counts[(slice(None), *at)] = counts
+        return len(counts)
 
     def _measure(self, counts: Any) -> dict[str, Measured]:
         """Return the share of yes of a debater: the mean, and each maxim."""
         sums = counts.sum(axis=(1, 2))[:, self.ranking]
-        whole = _shares(sums.sum(axis=0))
-        drawn = None
+        values = _shares(sums.sum(axis=0)).mean(axis=0)
+        draws = mean = None
         if self.claims > 1:
-            drawn = _shares(resampled_sums(sums, self.plan.samples, 0))
-        values = whole.mean(axis=0)
-        draws = drawn.mean(axis=1) if drawn is not None else None
-        found = {
+            draws = _shares(resampled_sums(sums, self.plan.samples, 0)).mean(axis=1)
+            mean = draws.mean(axis=1)
+        maxims = {
             str(maxim): Measured(float(values[at]), draws[:, at] if draws is not None else None)
             for at, maxim in enumerate(Maxim)
         }
-        mean = draws.mean(axis=1) if draws is not None else None
-        return {MEAN: Measured(float(values.mean()), mean), **found}
+        return {MEAN: Measured(float(values.mean()), mean), **maxims}
 
     def debaters(self) -> Iterator[DebaterFigures]:
         """Yield the debaters, best first."""
-        for name, rank in ranks(self.measured, MEAN, self._baselines()):
+        for name, rank in ranks(self.measured, MEAN, self.baselines):
             measured, own = self.measured[name], self.counts[:, self.names.index(name)]
             low, high = measured[MEAN].interval
             responses = self.responses[name]
@@ -272,14 +256,9 @@ class _Counts:
 
     def comparisons(self) -> tuple[Comparison, ...]:
         """Compare the debaters with the best one and with the baselines."""
-        baselines = self._baselines()
-        own = [name for name in self.names if name not in baselines] or self.names
+        own = [name for name in self.names if name not in self.baselines] or self.names
         best = max(own, key=lambda name: self.measured[name][MEAN].value)
-        chosen = pairs("top", self.names, best, baselines)
-        return comparisons(self.measured, chosen, [MEAN])
-
-    def _baselines(self) -> list[str]:
-        return [name for name in self.names if name in self.plan.pages.baselines]
+        return comparisons(self.measured, pairs("top", self.names, best, self.baselines), [MEAN])
 
 
 def _count(turns: Sequence[Mapping[Maxim, Any]]) -> Any:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from touche_rad.bench.cells import cells_of
-from touche_rad.bench.figures import Computed, Figures, labelled_runs
+from touche_rad.bench.cells import VerdictCell, cells_of, labelled_runs
+from touche_rad.bench.figures import Computed, Figures
 from touche_rad.bench.plan import Loaded
 from touche_rad.bench.record import PAGE
 from touche_rad.debate import Maxim
@@ -44,7 +44,7 @@ def write_pages(
     judges = computed.judges
     if judges is not None:
         page = write_report(
-            labelled_runs(loaded, results),
+            [results / one.path for one in labelled_runs(loaded)],
             folder / JUDGES if loaded.debaters else folder,
             labels=loaded.file("labels"),
             boards=[judgement_board(judges)],
@@ -52,7 +52,8 @@ def write_pages(
             debates=plan.pages.debates,
         ).page
     if loaded.debaters:
-        runs = [results / one.path for one in cells_of(loaded) if one.judge and one.debater]
+        cells = (one for one in cells_of(loaded) if isinstance(one, VerdictCell))
+        runs = [results / one.path for one in cells if one.of is not None]
         page = write_report(
             runs,
             folder,

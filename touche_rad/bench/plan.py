@@ -19,11 +19,11 @@ grounded = "grounded"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
@@ -43,8 +43,6 @@ NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 NAMES_ARE: Final = "a name has 1 to 40 letters, digits, - and _"
 _FILE_OPTIONS: Final = ("prompts", "profile", "persona")
 """Options of plugins whose value may be a path, relative to the TOML file."""
-Group = Literal["users", "debaters", "judges"]
-GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 DATA: Final = ("claims", "debates", "labels")
 """The keys that name files."""
 
@@ -109,15 +107,21 @@ class BenchPlan(_Part):
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A debater or a judge of the plan with its options, which are valid."""
+class _NamedPlugin:
+    """A plugin of the plan, and the language model that it uses."""
 
     name: str
     plugin: Plugin
+    model: str
+
+
+@dataclass(frozen=True)
+class PluginEntry(_NamedPlugin):
+    """A debater or a judge of the plan with its options, which are valid."""
+
     options: Mapping[str, str]
     tag: str
     """The plugin's name with the options that differ from the defaults."""
-    model: str
 
     @property
     def effective(self) -> Options:
@@ -126,17 +130,10 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class ChosenUser:
+class UserEntry(_NamedPlugin):
     """A simulated user of the plan."""
 
-    name: str
     choice: UserChoice
-    model: str
-
-    @property
-    def plugin(self) -> Plugin:
-        """Its plugin."""
-        return self.choice.plugin
 
     @property
     def effective(self) -> Options:
@@ -168,59 +165,54 @@ class Loaded:
         return {key: self.file(key) for key in DATA if getattr(self.plan, key)}
 
     @cached_property
-    def debaters(self) -> tuple[Chosen, ...]:
+    def debaters(self) -> tuple[PluginEntry, ...]:
         """The debaters in the order of the file."""
-        return tuple(self._choose("debater", one) for one in self.plan.debaters.items())
+        return tuple(self._plugin("debater", *one) for one in self.plan.debaters.items())
 
     @cached_property
-    def judges(self) -> tuple[Chosen, ...]:
+    def judges(self) -> tuple[PluginEntry, ...]:
         """The judges in the order of the file."""
-        return tuple(self._choose("judge", one) for one in self.plan.judges.items())
+        return tuple(self._plugin("judge", *one) for one in self.plan.judges.items())
 
     @cached_property
-    def users(self) -> tuple[ChosenUser, ...]:
+    def users(self) -> tuple[UserEntry, ...]:
         """The simulated users in the order of the file."""
-        return tuple(self._choose_user(*one) for one in self.plan.users.items())
+        return tuple(self._user(*one) for one in self.plan.users.items())
 
     @property
-    def entries(self) -> tuple[Chosen | ChosenUser, ...]:
+    def groups(self) -> Mapping[str, Sequence[PluginEntry | UserEntry]]:
+        """All entries by group."""
+        return {"users": self.users, "debaters": self.debaters, "judges": self.judges}
+
+    @property
+    def entries(self) -> tuple[PluginEntry | UserEntry, ...]:
         """All entries."""
         return (*self.users, *self.debaters, *self.judges)
 
-    @property
-    def plugins(self) -> list[Plugin]:
-        """The plugins of all entries."""
-        return [one.plugin for one in self.entries]
-
-    def _choose(self, kind: Kind, item: tuple[str, Entry]) -> Chosen:
-        name, entry = item
+    def _plugin(self, kind: Kind, name: str, entry: Entry) -> PluginEntry:
         try:
-            found, given = parse_plugin(entry.plugin)
-            plugin = find(kind, found)
-            options = _beside(self.folder, given)
+            plugin_name, values = parse_plugin(entry.plugin)
+            plugin = find(kind, plugin_name)
+            options = _beside(self.folder, values)
             tag = plugin.identity(plugin.parse(options))
         except OptionError as error:
             raise InputError(self.path, str(error), field=f"{kind}s.{name}") from None
-        return Chosen(name, plugin, options, tag, self._model(entry))
+        return PluginEntry(name, plugin, self._model(entry), options, tag)
 
-    def _choose_user(self, name: str, entry: Entry) -> ChosenUser:
+    def _user(self, name: str, entry: Entry) -> UserEntry:
         try:
             choice = parse_user(entry.plugin, {}, self.folder)
         except UserError as error:
             raise InputError(self.path, str(error), field=f"users.{name}") from None
-        return ChosenUser(name, choice, self._model(entry))
+        return UserEntry(name, choice.plugin, self._model(entry), choice)
 
     def _model(self, entry: Entry) -> str:
         return entry.model or self.model or self.plan.model
 
-    def with_model(self, model: str | None) -> Loaded:
-        """Return the plan with the model of `-m` for the entries that name none."""
-        return Loaded(self.plan, self.path, model or "")
-
     def require_models(self, *, named: bool) -> None:
         """Refuse an entry that needs a model and has none."""
-        for group in GROUPS:
-            for one in getattr(self, group):
+        for group, entries in self.groups.items():
+            for one in entries:
                 if "model" in one.plugin.needs and not one.model and not named:
                     raise InputError(
                         self.path,
@@ -262,11 +254,11 @@ def check_plan(content: Mapping[str, Any], path: Path) -> Loaded:
     for key, file in loaded.data.items():
         if not file.is_file():
             raise InputError(path, f"{getattr(plan, key)} is not a file", field=key)
-        found = sha256_of(file)
-        if plan.sha256.get(key, found) != found:
+        digest = sha256_of(file)
+        if plan.sha256.get(key, digest) != digest:
             raise InputError(
                 path,
-                f"{file} has the hash {found}: restore the file, or write its hash here",
+                f"{file} has the hash {digest}: restore the file, or write its hash here",
                 field=f"sha256.{key}",
             )
     assert all(one.plugin.name for one in loaded.entries)  # reads the options of every entry
@@ -281,26 +273,22 @@ def _check_parts(loaded: Loaded) -> None:
     for part in (playing, labelled):
         missing = [key for key, value in part.items() if not value]
         if missing and len(missing) < len(part):
-            given = next(key for key, value in part.items() if value)
-            raise InputError(path, f"is required together with {given}", field=missing[0])
+            other = next(key for key, value in part.items() if value)
+            raise InputError(path, f"is required together with {other}", field=missing[0])
     if not any((*playing.values(), *labelled.values())):
         raise InputError(path, "expected claims, users and debaters, or debates and labels")
     if plan.debaters and not plan.index:
         raise InputError(path, 'expected a folder, elasticsearch:URL/NAME or "demo"', field="index")
     if len(set(plan.seeds)) < len(plan.seeds):
         raise InputError(path, "a seed is given twice", field="seeds")
-    known = {*plan.debaters, *plan.judges}
+    names = {*plan.debaters, *plan.judges}
     for name in plan.pages.baselines:
-        if name not in known:
-            raise InputError(
-                path,
-                f"there is no debater or judge {name!r}{nearest(name, known)}",
-                field="pages.baselines",
-            )
+        if name not in names:
+            message = f"there is no debater or judge {name!r}{nearest(name, names)}"
+            raise InputError(path, message, field="pages.baselines")
     if set(plan.judges) <= set(plan.pages.baselines) and plan.debaters:
-        raise InputError(
-            path, "one judge must be no baseline, to rank the debaters", field="pages.baselines"
-        )
+        message = "one judge must be no baseline, to rank the debaters"
+        raise InputError(path, message, field="pages.baselines")
 
 
 def _wrong(path: Path, error: ValidationError) -> InputError:

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import __version__, files
 from touche_rad.errors import InputError, UserError, refuse_newer
-from touche_rad.files.outputs import sha256_of, status_beside
+from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import redact_data
 
 if TYPE_CHECKING:
-    from touche_rad.bench.plan import Chosen, ChosenUser, Loaded
+    from touche_rad.bench.plan import Loaded, PluginEntry, UserEntry
     from touche_rad.plugins import ArgumentIndex
 
 RECORD: Final = "record.json"
@@ -72,11 +72,8 @@ def write_record(
         "versions": versions(),
         "index": index.fingerprint if index is not None else None,
         "inputs": {key: sha256_of(path) for key, path in loaded.data.items()},
-        "entries": {
-            group: {one.name: entry_record(one) for one in getattr(loaded, group)}
-            for group in ("users", "debaters", "judges")
-        },
-        "models": models_of(statuses),
+        "entries": entry_records(loaded),
+        "models": _models(statuses),
         "usage": _usage(statuses.values()),
         "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
         "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in computed},
@@ -84,40 +81,36 @@ def write_record(
     _write(results / RECORD, redact_data(record))
 
 
-def status_of(out: Path) -> dict[str, Any]:
-    """Return the status beside an output; empty if there is none."""
-    with suppress(FileNotFoundError, ValueError):
-        status = read_json(status_beside(out))
-        if isinstance(status, dict):
-            return status
-    return {}
-
-
-def models_of(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _models(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the identity of the models of each cell that uses one."""
-    models: dict[str, Any] = {}
-    for path, status in sorted(statuses.items()):
-        identity = status.get("identity") or {}
-        used = {key: identity[key] for key in ("model", "user_model") if key in identity}
-        if used:
-            models[path] = used
-    return models
+    identities = {path: status.get("identity") or {} for path, status in sorted(statuses.items())}
+    models = {
+        path: {key: identity[key] for key in ("model", "user_model") if key in identity}
+        for path, identity in identities.items()
+    }
+    return {path: of_cell for path, of_cell in models.items() if of_cell}
 
 
 def versions() -> dict[str, str]:
     """Return the versions of touche-rad, Python and the packages that touche-rad requires."""
-    found = {"touche-rad": __version__, "python": platform.python_version()}
+    numbers = {"touche-rad": __version__, "python": platform.python_version()}
     for line in requires("touche-rad") or ():
         name = _PACKAGE.match(line)
         if name is not None and "extra ==" not in line:
-            try:
-                found[name[0]] = version(name[0])
-            except PackageNotFoundError:
-                continue
-    return found
+            with suppress(PackageNotFoundError):
+                numbers[name[0]] = version(name[0])
+    return numbers
 
 
-def entry_record(entry: Chosen | ChosenUser) -> dict[str, Any]:
+def entry_records(loaded: Loaded) -> dict[str, dict[str, Any]]:
+    """Return the plugins of a plan by group and name."""
+    return {
+        group: {one.name: _entry_record(one) for one in entries}
+        for group, entries in loaded.groups.items()
+    }
+
+
+def _entry_record(entry: PluginEntry | UserEntry) -> dict[str, Any]:
     """Return a plugin with the values of all its options and the hashes of its prompts."""
     values = entry.effective.model_dump(mode="json")
     folder = Path(values.pop(PROMPTS, "") or os.devnull)
@@ -135,12 +128,8 @@ def entry_record(entry: Chosen | ChosenUser) -> dict[str, Any]:
 
 def _usage(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Sum the calls and tokens of all cells."""
-    total = dict.fromkeys(_COUNTS, 0)
-    for status in statuses:
-        counts = (status.get("usage") or {}).get("total") or {}
-        for name in _COUNTS:
-            total[name] += int(counts.get(name, 0))
-    return total
+    totals = [(status.get("usage") or {}).get("total") or {} for status in statuses]
+    return {name: sum(int(one.get(name, 0)) for one in totals) for name in _COUNTS}
 
 
 def read_record(results: Path) -> dict[str, Any]:

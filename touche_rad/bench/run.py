@@ -6,23 +6,26 @@ output has the status of the same settings is not run again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
-
-import anyio
+from typing import Any
 
 from touche_rad import files
-from touche_rad.bench.cells import Cell, cells_of
+from touche_rad.bench.cells import DebateCell, VerdictCell, cells_of
 from touche_rad.bench.figures import Computed, compute
 from touche_rad.bench.page import page_files, write_pages
-from touche_rad.bench.plan import Chosen, ChosenUser, Loaded
-from touche_rad.bench.record import begin_record, is_ours, status_of, write_record
+from touche_rad.bench.plan import Loaded, PluginEntry, UserEntry
+from touche_rad.bench.record import begin_record, is_ours, write_record
 from touche_rad.demo import is_demo
 from touche_rad.errors import InputError
-from touche_rad.files import outputs
-from touche_rad.files.outputs import check_output, is_output_of, status_beside
+from touche_rad.files.outputs import (
+    all_replaced,
+    check_output,
+    is_output_of,
+    read_status,
+    status_beside,
+)
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs import judging, simulate
@@ -30,60 +33,32 @@ from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.output import SUFFIX, whole_identity
 from touche_rad.runs.runner import identity_of, run_work
-from touche_rad.runs.work import Progress, RunOptions
+from touche_rad.runs.work import Progress, RunOptions, Work
 
-
-class Models(Protocol):
-    """Opens the language models of the entries; all cells share the server of a model."""
-
-    def names(self, model: str) -> bool:
-        """Whether a model is named, by the plan or in the environment."""
-        ...
-
-    def open(self, model: str, out: Path | None, seed: int) -> Model:
-        """Return a model whose usage is that of one cell, with its trace beside an output."""
-        ...
-
-    async def close(self) -> None:
-        """Close connections and stop servers."""
-        ...
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of a run that do not change its results."""
-
-    workers: int = 4
-    strict: bool = False
-    replace: bool = False
-    """Whether results with other settings may be replaced."""
-    restart: bool = False
-    """Start from the beginning instead of resuming."""
-    progress: Progress = lambda done, total: None
+OpenModel = Callable[[str, Path | None, int], Model | None]
+"""Opens the model of an entry, with a random seed and its trace beside an output; None if the plan
+and the environment name no model. All cells share the server of a model, each has its own usage."""
 
 
 class Bench:
     """A plan with the folder of its results."""
 
     def __init__(
-        self, loaded: Loaded, results: Path, index: ArgumentIndex | None, models: Models
+        self, loaded: Loaded, results: Path, index: ArgumentIndex | None, open_model: OpenModel
     ) -> None:
-        """Prepare; nothing is read or written."""
+        """Check the index; nothing is read or written."""
         self.loaded, self.results, self.index = loaded, results, index
-        self.models = models
-        self.cells: Sequence[Cell] = cells_of(loaded)
-
-    def check_index(self) -> None:
-        """Refuse another index than the plan was made for."""
-        expected = self.loaded.plan.index_fingerprint
-        if expected and self.index is not None and self.index.fingerprint != expected:
+        self.open_model = open_model
+        self.cells = list(cells_of(loaded))
+        expected = loaded.plan.index_fingerprint
+        if expected and index is not None and index.fingerprint != expected:
             raise InputError(
-                self.loaded.path,
-                f"expected an index with the fingerprint {expected}, got {self.index.fingerprint}",
+                loaded.path,
+                f"expected an index with the fingerprint {expected}, got {index.fingerprint}",
                 field="index",
             )
 
-    async def run(self, settings: Settings) -> None:
+    async def run(self, options: RunOptions) -> None:
         """Play and judge everything that is not finished.
 
         Raises:
@@ -91,20 +66,16 @@ class Bench:
             WorkError: A cell failed; what is finished is kept.
         """
         if not is_ours(self.results):
-            check_output(self.results, replace=settings.replace)
+            check_output(self.results, replace=options.replace)
         sizes = self._sizes()
         counts = [sizes.get(cell.input, sizes.get("claims", 0)) for cell in self.cells]
-        done, total = 0, sum(counts)
+        report = options.progress or (lambda done, total: None)
         begin_record(self.results, self.loaded)
-        try:
-            for cell, count in zip(self.cells, counts, strict=True):
-                if settings.restart or not self._is_done(cell):
-                    await self._run(cell, settings, done, total)
-                done += count
-                settings.progress(done, total)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self.models.close()
+        done, total = 0, sum(counts)
+        for cell, count in zip(self.cells, counts, strict=True):
+            await self._run(cell, replace(options, progress=_after(report, done, total)))
+            done += count
+            report(done, total)
 
     def _sizes(self) -> dict[str, int]:
         """Count the claims and the labelled debates, so that a wrong line is reported at once."""
@@ -118,100 +89,99 @@ class Bench:
                 raise InputError(data[key], "expected at least one debate, found none")
         return counts
 
-    def _is_done(self, cell: Cell) -> bool:
-        out = self.results / cell.path
-        source = cell.source(self.loaded, self.results)
-        if not source.is_file() or out.with_name(f"{out.name}{SUFFIX}").exists():
-            return False
-        verb = "simulate" if cell.plays else "judge"
-        settings = self._settings(cell, *self._services(cell))
-        return is_output_of(out, whole_identity(verb, settings, source))
-
-    def _settings(self, cell: Cell, ours: Services, of_user: Services) -> dict[str, Any]:
-        """Return what decides the results of a cell, besides its input."""
-        plan = self.loaded.plan
-        if cell.judge is not None:
-            return identity_of(
-                ours, cell.judge.plugin, deadline=plan.deadline, judge=cell.judge.tag
-            )
-        assert cell.debater is not None
-        assert cell.user is not None
-        settings = identity_of(
-            ours,
-            cell.debater.plugin,
-            deadline=plan.deadline,
-            debater=cell.debater.tag,
-            max_words=plan.max_words,
-        )
-        if of_user.model is not None:
-            settings["user_model"] = of_user.model.identity
-        return settings | cell.user.choice.identity | {"turns": plan.turns}
-
-    def _services(self, cell: Cell) -> tuple[Services, Services]:
-        """Return what the debater or the judge can use, and what the user can use."""
-        main = cell.judge or cell.debater
-        assert main is not None
-        index = self.index if cell.plays or "index" in main.plugin.needs else None
-        model = self._model(main, self.results / cell.path, cell.seed)
-        of_user = self._model(cell.user, None, cell.seed) if cell.plays and cell.user else None
-        if model is not None and of_user is not None:
-            of_user = of_user.spending(model.usage)  # the status has the usage of both
-        return Services(index, cell.seed, model), Services(index, cell.seed, of_user)
-
-    def _model(self, entry: Chosen | ChosenUser, out: Path | None, seed: int) -> Model | None:
-        if not entry.plugin.uses_model or not self.models.names(entry.model):
-            return None
-        return self.models.open(entry.model, out, seed)
-
-    async def _run(self, cell: Cell, settings: Settings, before: int, total: int) -> None:
-        plan, out = self.loaded.plan, self.results / cell.path
-        source = cell.source(self.loaded, self.results)
-        ours, of_user = self._services(cell)
-        identity = self._settings(cell, ours, of_user)
-        options = RunOptions(
-            workers=settings.workers,
-            restart=settings.restart,
-            replace=settings.replace,
-            progress=lambda done, _: settings.progress(before + done, total),
+    async def _run(self, cell: DebateCell | VerdictCell, options: RunOptions) -> None:
+        """Run a cell, unless its output is that of a finished run with the same settings."""
+        out, source = self.results / cell.path, cell.source(self.loaded, self.results)
+        model = self._model(cell.entry, cell.seed, out)
+        if isinstance(cell, DebateCell):
+            verb = "simulate"
+            of_user = self._model(cell.user, cell.seed)
+            if model is not None and of_user is not None:
+                of_user = of_user.spending(model.usage)  # the status has the usage of both
+            identity, make_work = self._simulation(cell, source, model, of_user)
+            model = model or of_user
+        else:
+            verb = "judge"
+            identity, make_work = self._judging(cell, source, model)
+        whole = whole_identity(verb, identity, source)
+        has_journal = out.with_name(f"{out.name}{SUFFIX}").exists()
+        if not options.restart and not has_journal and is_output_of(out, whole):
+            return
+        out.parent.mkdir(parents=True, exist_ok=True)
+        options = replace(
+            options,
             status_path=status_beside(out),
-            model=ours.model or of_user.model,
-            strict=settings.strict,
+            model=model,
             demo=self.index is not None and is_demo(self.index),
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if cell.judge is not None:
-            made = cell.judge.plugin.make(ours, cell.judge.options)
-            await run_work(
-                judging.work(source, made, identity=identity, deadline=plan.deadline), out, options
-            )
-            return
-        assert cell.debater is not None
-        assert cell.user is not None
-        chain = make_chain(cell.debater.plugin.name, cell.debater.options, ours)
-        answerer = Answerer(chain, self.index, max_words=plan.max_words, deadline=plan.deadline)
-        speaker = cell.user.choice.speaker(of_user, plan.deadline)
-        work = simulate.work(source, answerer, speaker, identity=identity, turns=plan.turns)
-        await run_work(work, out, options)
+        await run_work(make_work(), out, options)
+
+    def _model(
+        self, entry: PluginEntry | UserEntry, seed: int, out: Path | None = None
+    ) -> Model | None:
+        return self.open_model(entry.model, out, seed) if entry.plugin.uses_model else None
+
+    def _judging(
+        self, cell: VerdictCell, source: Path, model: Model | None
+    ) -> tuple[dict[str, Any], Callable[[], Work[Any]]]:
+        """Return what decides the verdicts of a cell, and a function that makes its work."""
+        entry, deadline = cell.entry, self.loaded.plan.deadline
+        index = self.index if "index" in entry.plugin.needs else None
+        services = Services(index, cell.seed, model)
+        identity = identity_of(services, entry.plugin, deadline=deadline, judge=entry.tag)
+
+        def make_work() -> Work[Any]:
+            judge = entry.plugin.make(services, entry.options)
+            return judging.work(source, judge, identity=identity, deadline=deadline)
+
+        return identity, make_work
+
+    def _simulation(
+        self, cell: DebateCell, source: Path, model: Model | None, of_user: Model | None
+    ) -> tuple[dict[str, Any], Callable[[], Work[Any]]]:
+        """Return what decides the debates of a cell, and a function that makes its work."""
+        plan, entry, user = self.loaded.plan, cell.entry, cell.user
+        words, deadline = plan.max_words, plan.deadline
+        services = Services(self.index, cell.seed, model)
+        identity = identity_of(
+            services, entry.plugin, deadline=deadline, debater=entry.tag, max_words=words
+        )
+        if of_user is not None:
+            identity["user_model"] = of_user.identity
+        identity |= {**user.choice.identity, "turns": plan.turns}
+
+        def make_work() -> Work[Any]:
+            chain = make_chain(entry.plugin.name, entry.options, services)
+            answerer = Answerer(chain, self.index, max_words=words, deadline=deadline)
+            speaker = user.choice.speaker(Services(self.index, cell.seed, of_user), deadline)
+            return simulate.work(source, answerer, speaker, identity=identity, turns=plan.turns)
+
+        return identity, make_work
 
     def finish(self) -> Computed:
         """Write the figures, the pages and, last, the record; the cells must be done."""
         computed = compute(self.loaded, self.results)
         computed.write(self.results)
         write_pages(self.loaded, self.results, computed)
-        statuses = {cell.path: status_of(self.results / cell.path) for cell in self.cells}
+        statuses = {cell.path: read_status(self.results / cell.path) for cell in self.cells}
         write_record(self.results, self.loaded, self.index, statuses, page_files(self.results))
         return computed
 
     def warnings(self) -> Iterator[str]:
         """Yield the warnings of all cells, each with its cell."""
         for cell in self.cells:
-            for line in status_of(self.results / cell.path).get("warnings") or ():
+            for line in read_status(self.results / cell.path).get("warnings") or ():
                 yield f"{cell.path}: {line}"
 
     def all_replaced(self) -> Iterator[str]:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""
         for cell in self.cells:
-            status = status_of(self.results / cell.path)
-            kinds = outputs.all_replaced(status.get("fallbacks") or (), status.get("counts") or {})
+            status = read_status(self.results / cell.path)
+            kinds = all_replaced(status.get("fallbacks") or (), status.get("counts") or {})
             yield from (f"all {what} in {cell.path}" for what in kinds)
+
+
+def _after(report: Progress, before: int, total: int) -> Progress:
+    """Return the progress of a cell as that of the bench."""
+    return lambda done, _: report(before + done, total)

@@ -13,8 +13,8 @@ from typing import Any, Final
 from touche_rad.bench.cells import cells_of
 from touche_rad.bench.figures import compute
 from touche_rad.bench.page import page_files, write_pages
-from touche_rad.bench.plan import DATA, GROUPS, Loaded, check_plan, load_plan
-from touche_rad.bench.record import FIGURES, RECORD, entry_record, read_record, versions
+from touche_rad.bench.plan import DATA, Loaded, check_plan, load_plan
+from touche_rad.bench.record import FIGURES, RECORD, entry_records, read_record, versions
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_json
 from touche_rad.plugins import ArgumentIndex
@@ -62,8 +62,8 @@ class Results:
         plan = self.record["plan"]
         if self.plan_file.is_file():
             now = redact_data(load_plan(self.plan_file).plan.model_dump(mode="json"))
-            for key, found, was in compare_json(now, plan):
-                yield f"{self.plan_file}: {key} is {found!r:.80}, the record has {was!r:.80}"
+            for key, value, was in compare_json(now, plan):
+                yield f"{self.plan_file}: {key} is {value!r:.80}, the record has {was!r:.80}"
         cells = {cell.path for cell in cells_of(loaded)}
         for path in sorted(cells ^ set(self.record["outputs"])):
             yield f"{place}: {path} is not both an output and a part of the plan"
@@ -76,8 +76,8 @@ class Results:
             yield f"{place}: the file is missing"
             return
         right = json.loads(computed.text())
-        for key, found, expected in compare_json(read_json(place), right):
-            yield f"{place}: {key} is {_short(found)}, the files give {_short(expected)}"
+        for key, value, expected in compare_json(read_json(place), right):
+            yield f"{place}: {key} is {_short(value)}, the files give {_short(expected)}"
         with tempfile.TemporaryDirectory() as name:
             fresh = Path(name)
             write_pages(loaded, self.folder, computed, fresh)
@@ -94,12 +94,8 @@ class Results:
         """Yield what differs before anything is played again: index, plugins and prompts."""
         if index is not None and self.record.get("index") != index.fingerprint:
             yield f"index: its fingerprint was {self.record.get('index')}, now {index.fingerprint}"
-        now = {
-            group: {one.name: entry_record(one) for one in getattr(loaded, group)}
-            for group in GROUPS
-        }
-        for key, found, was in compare_json(now, self.record["entries"]):
-            yield f"{key} was {was!r} and is now {found!r}"
+        for key, now, was in compare_json(entry_records(loaded), self.record["entries"]):
+            yield f"{key} was {was!r} and is now {now!r}"
 
     def changed_versions(self) -> list[str]:
         """Return the packages whose version differs; results may be equal nevertheless."""
@@ -116,16 +112,16 @@ class Results:
                     return f"models.{path} was {was!r} and is now {now!r}"
                 return _first_line(path, self.folder / path, again.folder / path)
         was, now = (read_json(one.folder / FIGURES) for one in (self, again))
-        for key, found, expected in compare_json(now, was):
-            return f"{FIGURES}: {key} was {expected!r:.80} and is now {found!r:.80}"
+        for key, is_now, it_was in compare_json(now, was):
+            return f"{FIGURES}: {key} was {it_was!r:.80} and is now {is_now!r:.80}"
         return None
 
 
 def _hash(path: Path, expected: Any) -> Iterator[str]:
     if not path.is_file():
         yield f"{path}: the file is missing"
-    elif (found := sha256_of(path)) != expected:
-        yield f"{path}: SHA-256 is {found}, the record has {expected}"
+    elif (digest := sha256_of(path)) != expected:
+        yield f"{path}: SHA-256 is {digest}, the record has {expected}"
 
 
 def _first_line(name: str, before: Path, after: Path) -> str:
@@ -139,26 +135,24 @@ def _first_line(name: str, before: Path, after: Path) -> str:
     return f"{name}: differs"
 
 
-def compare_json(found: Any, expected: Any) -> Iterator[tuple[str, Any, Any]]:
+def compare_json(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield the keys in which two JSON values differ, with both values."""
-    left, right = dict(_leaves(found)), dict(_leaves(expected))
-    for key in {**right, **left}:
-        if left.get(key, MISSING) != right.get(key, MISSING):
-            yield key, left.get(key, MISSING), right.get(key, MISSING)
+    first, second = dict(_leaves(one)), dict(_leaves(other))
+    for key in {**second, **first}:
+        values = first.get(key, MISSING), second.get(key, MISSING)
+        if values[0] != values[1]:
+            yield key, *values
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     """Yield each value inside a JSON value with its key, such as `debaters.0.yes`."""
-    inner: Iterator[tuple[Any, Any]] | None = None
-    if isinstance(value, Mapping):
-        inner = iter(value.items())
-    elif isinstance(value, list | tuple):
-        inner = iter(enumerate(value))
-    if inner is None or not value:
+    if isinstance(value, list | tuple):
+        value = dict(enumerate(value)) or value
+    if not isinstance(value, Mapping) or not value:
         yield key, value
         return
-    for name, one in inner:
-        yield from _leaves(one, f"{key}.{name}" if key else str(name))
+    for name, inner in value.items():
+        yield from _leaves(inner, f"{key}.{name}" if key else str(name))
 
 
 def _short(value: Any) -> str:

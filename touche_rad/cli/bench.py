@@ -166,7 +166,7 @@ def run(options: RunOptions) -> int:
     path = plan / PLAN if plan.is_dir() else plan
     if plan.is_dir() and not path.is_file():
         raise UserError(f"{plan} has no {PLAN}: make one with: touche-rad bench new {plan}")
-    loaded = load_plan(path).with_model(options.model)
+    loaded = replace(load_plan(path), model=options.model or "")
     results = output or (plan / _RESULTS if plan.is_dir() else None)
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
@@ -214,7 +214,7 @@ def verify(options: VerifyOptions) -> int:
         return 0
     for line in results.changed_versions():
         say(f"note: {line}", quiet=quiet)
-    loaded = results.load().with_model(options.model)
+    loaded = replace(results.load(), model=options.model or "")
     _check_addresses(loaded, options)
     for difference in results.changes(loaded, open_index(loaded, options)):
         return _differs(difference)
@@ -242,12 +242,10 @@ class _Models:
         self.options = options
         self._backends: dict[str, Backend | None] = {}
 
-    def names(self, model: str) -> bool:
-        """Whether the plan or the environment names a model."""
-        return prepare.names_model(opt.Common(model=model))
-
-    def open(self, model: str, out: Path | None, seed: int) -> Model:
-        """Return a model whose usage is that of one cell."""
+    def open(self, model: str, out: Path | None, seed: int) -> Model | None:
+        """Return a model whose usage is that of one cell; None if no model is named."""
+        if not prepare.names_model(opt.Common(model=model)):
+            return None
         options = replace(self.options, model=model or None, seed=seed)
         if model not in self._backends:
             self._backends[model] = prepare.make_model(options).backend
@@ -255,8 +253,9 @@ class _Models:
 
     def check(self, models: Iterable[str]) -> None:
         """Check the endpoint of each model before anything is played."""
-        for model in dict.fromkeys(models):
-            prepare.check_endpoint(self.open(model, None, 0), self.options)
+        for name in dict.fromkeys(models):
+            if (model := self.open(name, None, 0)) is not None:
+                prepare.check_endpoint(model, self.options)
 
     async def close(self) -> None:
         """Close connections and stop servers."""
@@ -267,7 +266,7 @@ class _Models:
 
 def open_index(loaded: Loaded, options: PlanOptions) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
-    needed = loaded.debaters or any("index" in one.needs for one in loaded.plugins)
+    needed = loaded.debaters or any("index" in one.plugin.needs for one in loaded.entries)
     place = options.index or loaded.plan.index
     if not place or not needed:
         return None
@@ -285,28 +284,36 @@ def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Co
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     import anyio
 
-    from touche_rad.bench.run import Bench, Settings
+    from touche_rad.bench.run import Bench
+    from touche_rad.runs import work
     from touche_rad.runs.folders import alone_in
     from touche_rad.runs.runner import Interrupted
 
     models = _Models(options)
-    loaded.require_models(named=models.names(""))
-    bench = Bench(loaded, results, open_index(loaded, options), models)
-    bench.check_index()
-    asked = [one.model for one in loaded.entries if one.plugin.uses_model]
-    models.check(model for model in asked if models.names(model))
+    loaded.require_models(named=prepare.names_model(opt.Common(model="")))
+    bench = Bench(loaded, results, open_index(loaded, options), models.open)
+    used = [one.model for one in loaded.entries if one.plugin.uses_model]
+    models.check(used)
     _check_users(loaded, options)
+
+    async def run_bench(settings: work.RunOptions) -> None:
+        try:
+            await bench.run(settings)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await models.close()
+
     with alone_in(results):
         with progress("playing and judging", quiet=options.quiet) as report:
-            settings = Settings(
-                workers=prepare.parallel(options, model=bool(asked)),
+            settings = work.RunOptions(
+                workers=prepare.parallel(options, model=bool(used)),
                 strict=options.strict,
                 replace=options.replace,
                 restart=options.restart,
                 progress=report,
             )
             try:
-                anyio.run(bench.run, settings)
+                anyio.run(run_bench, settings)
             except KeyboardInterrupt:
                 raise Interrupted(
                     f"stopped; finished debates are kept in {results}: run the same command to "
