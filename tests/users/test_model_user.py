@@ -24,7 +24,7 @@ from touche_rad.errors import UserError
 from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.text import count_words
-from touche_rad.users import ModelUser, RuleUser, Speaker, UserSimulator
+from touche_rad.users import ModelUser, RuleUser, Speaker
 from touche_rad.users.model_user import EMPTY, NO_PERSON, REPETITION
 from touche_rad.users.persona import Persona, bundled_personas, load_persona
 
@@ -300,7 +300,6 @@ def test_no_debate_hears_an_utterance_twice(said: list[str], seed: int) -> None:
             return schema.model_construct(utterance=said[len(messages) % len(said)] if said else "")
 
     user = ModelUser(Answering(), load_persona("evasive"), SmallIndex(), seed)  # type: ignore[arg-type]
-    assert isinstance(user, UserSimulator)
     speaker = Speaker(user, RuleUser(SmallIndex(), seed), max_words=60)
 
     async def play() -> list[str]:

@@ -19,7 +19,7 @@ from tests.models.scripted import Answer, Handler, Scripted, fails, raw, says
 from tests.runs.playing import OFTEN, Stage, write_claims
 from touche_rad.debate import Debate, Response
 from touche_rad.text import count_words
-from touche_rad.users import OfficialUser, UserSimulator, official
+from touche_rad.users import official
 from touche_rad.users.official import mirrored
 
 
@@ -49,10 +49,6 @@ def stage(tmp_path: Path, demo_index_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def url(server: Scripted) -> str:
     return f"http://127.0.0.1:{server.server_port}/user-sim/api/chat"
-
-
-def test_it_is_a_user() -> None:
-    assert isinstance(OfficialUser("http://localhost/"), UserSimulator)
 
 
 def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(

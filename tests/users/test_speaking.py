@@ -70,7 +70,7 @@ def test_the_users_words_are_one_clean_line(debate: Debate) -> None:
 def test_what_is_no_words_is_replaced(words: Any) -> None:
     found = spoken(Saying(words))
     assert found.utterance == RuleUser(None).open(CLAIM)
-    assert found.replaced
+    assert found.error is not None
     assert found.notes[0].startswith("user fallback: ")
 
 
@@ -97,7 +97,7 @@ def test_rules_whose_index_is_broken_speak_without_it() -> None:
         rules.reply(SECOND)
     for user in (rules, Failing()):
         found = spoken(user, SECOND, fallback=rules)
-        assert found.replaced
+        assert found.error is not None
         assert found.utterance == RuleUser(None, 3).new_reply(SECOND)
 
 

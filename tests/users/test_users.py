@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.text import count_words
-from touche_rad.users import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser, UserSimulator
+from touche_rad.users import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser
 from touche_rad.users.arguments import arguments_for_user, score_for_user, stance, word_overlap
 
 INDEX = SmallIndex()
@@ -30,10 +30,6 @@ def play(user: RuleUser, turns: int = 5, claim: Debate = CLAIM) -> list[str]:
         said.append(user.reply(debate) if debate.turns else user.open(debate))
         debate = answered(debate, said[-1], CONTRA if turn % 2 else ARGUMENTS[2])
     return said
-
-
-def test_the_rule_user_is_a_user() -> None:
-    assert isinstance(RuleUser(None), UserSimulator)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -337,11 +337,10 @@ def _check_addresses(loaded: Loaded, options: PlanOptions) -> None:
 
 def _check_users(loaded: Loaded, options: PlanOptions) -> None:
     from touche_rad.cli.dead_endpoint import check_user
-    from touche_rad.users import EndpointChoice
 
     for user in loaded.users:
-        if isinstance(user.choice, EndpointChoice):
-            check_user(user.choice.endpoint(), options, must_answer=True)
+        if user.choice.endpoint is not None:
+            check_user(user.choice.endpoint, options, must_answer=True)
 
 
 def _show(bench: Bench, computed: Computed, options: RunOptions) -> int:

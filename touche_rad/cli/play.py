@@ -254,7 +254,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
     from touche_rad import files
     from touche_rad.runs import simulate
     from touche_rad.tira.input import configured_turns
-    from touche_rad.users import EndpointChoice, Speaker, parse_user
+    from touche_rad.users import Speaker, parse_user
 
     turns = options.turns or configured_turns() or TURNS
     output, kinds = run_files.output_of(options), {files.Kind.CLAIMS}
@@ -267,7 +267,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
         # A user with an endpoint of its own is not called for an estimate.
         speaker = (
             Speaker(user.fallback(services))
-            if estimate and user.is_external
+            if estimate and user.endpoint is not None
             else user.speaker(services, options.deadline)
         )
         return simulate.work(
@@ -278,10 +278,10 @@ def _simulate_with_user(options: SimulateOptions) -> int:
             turns=turns,
         )
 
-    if isinstance(user, EndpointChoice) and not options.dry_run:
+    if user.endpoint is not None and not options.dry_run:
         from touche_rad.cli.dead_endpoint import check_user
 
-        check_user(user.endpoint(), options, must_answer=not prepare.is_tira(places.out))
+        check_user(user.endpoint, options, must_answer=not prepare.is_tira(places.out))
     return run_files.run_on_files(
         "simulating",
         options,

@@ -4,7 +4,7 @@ The user by rules depends only on the debate and the random seed, so that a resu
 same utterances. It is the fallback of the other users.
 """
 
-from touche_rad.users.choice import EndpointChoice, UserChoice, parse_user
+from touche_rad.users.choice import UserChoice, parse_user
 from touche_rad.users.model_user import ModelUser
 from touche_rad.users.official import OfficialUser
 from touche_rad.users.rules import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser
@@ -13,7 +13,6 @@ from touche_rad.users.simulator import Speaker, UserSimulator, describe_user
 __all__ = [
     "ASKING_ABOUT_ALL",
     "OPENING_ON_NOTHING",
-    "EndpointChoice",
     "ModelUser",
     "OfficialUser",
     "RuleUser",

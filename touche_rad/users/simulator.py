@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol
 
 import anyio
 
@@ -15,7 +15,6 @@ from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.rules import RuleUser
 
 
-@runtime_checkable
 class UserSimulator(Protocol):
     """Plays the user. Both methods may be `def` or `async def`, and may raise.
 
@@ -31,19 +30,11 @@ class UserSimulator(Protocol):
         ...
 
 
-@runtime_checkable
-class Describes(Protocol):
-    """A user that describes itself in the configuration of a simulation."""
-
-    def describe(self, debate: Debate) -> Mapping[str, Any]:
-        """Return the fields of `user` in the configuration of a simulation."""
-        ...
-
-
 def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
-    """Return the user's entry in the configuration of a simulation."""
-    entry = {"class": type(user).__name__, "model": debate.user}
-    return {**entry, **user.describe(debate)} if isinstance(user, Describes) else entry
+    """Return the entry in a simulation's configuration; a user may `describe` itself."""
+    describe = getattr(user, "describe", None)
+    details: Mapping[str, Any] = describe(debate) if describe else {}
+    return {"class": type(user).__name__, "model": debate.user, **details}
 
 
 log = logging.getLogger("touche_rad")
@@ -64,11 +55,6 @@ class Utterance:
     notes: tuple[str, ...] = ()
     error: Exception | None = None
     """Why it is from the fallback user instead of the selected one."""
-
-    @property
-    def replaced(self) -> bool:
-        """Whether it is from the fallback user."""
-        return self.error is not None
 
 
 class Speaker:
@@ -93,13 +79,18 @@ class Speaker:
 
     async def speak(self, debate: Debate) -> Utterance:
         """Return the user's next utterance."""
-        turn = len(debate.turns)
+        context = call_context(
+            plugin=f"user {self.name}",
+            debate=debate.key,
+            turn=len(debate.turns),
+            deadline=deadline_in(self.deadline),
+        )
         try:
-            limit = deadline_in(self.deadline)
-            with call_context(
-                plugin=f"user {self.name}", debate=debate.key, turn=turn, deadline=limit
-            ):
-                return self._bounded(await self._called(_method_of(self.user, debate), debate))
+            with context:
+                user = self.user
+                return self._bounded(
+                    await self._run(user.reply if debate.turns else user.open, debate)
+                )
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
             cause, note = error, f"user fallback: {_describe(error)}"
@@ -107,14 +98,15 @@ class Speaker:
 
     async def _from_fallback(self, debate: Debate) -> str:
         """Return the fallback's utterance; without an index if the index fails."""
+        user = self.fallback
         try:
-            return clean(await self._called(_new_utterance_of(self.fallback, debate), debate))
+            return clean(await self._run(user.new_reply if debate.turns else user.open, debate))
         except Exception as error:
             log.debug("the fallback user failed", exc_info=error)
-        alone = RuleUser(None, self.fallback.seed, self.fallback.options)
-        return clean(_new_utterance_of(alone, debate)(debate))
+        user = RuleUser(None, user.seed, user.options)
+        return clean(user.new_reply(debate) if debate.turns else user.open(debate))
 
-    async def _called(self, method: Method, debate: Debate) -> str:
+    async def _run(self, method: Method, debate: Debate) -> str:
         with anyio.move_on_after(self.deadline):
             return await self._call(method, debate)
         raise TimeoutError(f"no utterance within {self.deadline:g} seconds")
@@ -127,18 +119,10 @@ class Speaker:
             raise ValueError("the utterance is empty")
         if not self.max_words:
             return Utterance(whole)
-        kept = cut_to_words(whole, self.max_words)[: _LETTERS_PER_WORD * self.max_words].rstrip()
-        if kept == whole:
+        short = cut_to_words(whole, self.max_words)[: _LETTERS_PER_WORD * self.max_words].rstrip()
+        if short == whole:
             return Utterance(whole)
-        return Utterance(kept, (f"user cut: {count_words(whole)} words to {count_words(kept)}",))
-
-
-def _method_of(user: UserSimulator, debate: Debate) -> Method:
-    return user.reply if debate.turns else user.open
-
-
-def _new_utterance_of(user: RuleUser, debate: Debate) -> Callable[[Debate], str]:
-    return user.new_reply if debate.turns else user.open
+        return Utterance(short, (f"user cut: {count_words(whole)} words to {count_words(short)}",))
 
 
 def _describe(error: Exception) -> str:
