@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from touche_rad.plugins import Judge, Services
     from touche_rad.runs.answering import Answerer
-    from touche_rad.serve.limits import Access
     from touche_rad.serve.debate_page import Offer
+    from touche_rad.serve.limits import Access
 
 
 @dataclass(frozen=True, kw_only=True)
