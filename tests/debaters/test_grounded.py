@@ -21,7 +21,7 @@ from tests.debaters.world import (
 )
 from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.choosing import STANCES
+from touche_rad.debaters.grounded.debater import STANCES
 from touche_rad.debaters.grounded.ranking import rank, read
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import Services, find

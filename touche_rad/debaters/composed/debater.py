@@ -21,7 +21,7 @@ from touche_rad.debaters.composed.guard import (
     by_nli,
 )
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.choosing import MAX_LETTERS, Quotable
+from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
 from touche_rad.evidence.guard import (
     Checked,

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field, create_model
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
-from touche_rad.debaters.grounded.choosing import (
-    STANCES,
-    Quotable,
-    QuotationChoice,
-    choose_quotation,
-)
+from touche_rad.debaters.asking import ask_about
 from touche_rad.debaters.grounded.polarity import KNOWN, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     PHRASES,
     SIDE,
     STANCE,
-    Asked,
+    Queries,
     Ranked,
     StanceName,
     StanceRanking,
@@ -33,10 +29,46 @@ from touche_rad.debaters.grounded.ranking import (
 from touche_rad.errors import WorkError
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.repetition import Earlier
-from touche_rad.models import Model, ModelError
+from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import count_words, cut_to_words
+
+MAX_LETTERS: Final = 1_500
+"""Longer utterances are cut in a prompt."""
+
+Frame = Literal["disagree", "contrary", "differently", "unconvinced", "not so", "none"]
+FRAMES: Final[dict[Frame, str]] = {
+    "disagree": "I disagree:",
+    "contrary": "On the contrary:",
+    "differently": "I see it differently:",
+    "unconvinced": "I am not convinced:",
+    "not so": "Not so:",
+    "none": "",
+}
+"""What can stand before the quotation: a stance without a claim, or nothing."""
+STANCES: Final = tuple(words for words in FRAMES.values() if words)
+
+
+@dataclass(frozen=True)
+class Quotable:
+    """An argument and its quotation."""
+
+    argument: Argument
+    quoted: str
+    path: tuple[str, ...] = ()
+    """How the argument was reached."""
+    opposed: bool = False
+    """Whether it is known that the argument opposes the user."""
+
+
+class Choice(BaseModel):
+    """The model's answer; `number` 0 means that no argument can be used."""
+
+    number: int = Field(ge=0)
+    frame: Frame = "none"
+
 
 FLOOR: Final = "minimum word similarity of user and argument, else 'nothing found' (0 = off)"
 
@@ -94,35 +126,41 @@ class Grounded:
     async def _ask_model(
         self, model: Model, debate: Debate, quotables: Sequence[Quotable]
     ) -> Response:
-        """Let the model choose; if it fails or can use none, quote the one with the best score."""
+        """Let the model choose; if it fails or can use none, quote the one with the best score.
+
+        It sees the best quotations and, if it can use none of them, once more the next ones.
+        """
+        shown = self.options.shown
         try:
-            choice = await self._choice(model, debate, quotables)
+            for start in range(0, min(len(quotables), _PROMPTS * shown), shown):
+                some = quotables[start : start + shown]
+                choice = await _choose(model, debate, some)
+                if choice.number:
+                    return self.quote(debate, some[choice.number - 1], FRAMES[choice.frame])
         except ModelError as error:
             report_without_model(error)
-            choice = None
-        if choice is None:
-            return self.quote_best(debate, quotables)
-        return self.quote(debate, choice.quotable, choice.frame)
-
-    async def _choice(
-        self, model: Model, debate: Debate, quotables: Sequence[Quotable]
-    ) -> QuotationChoice | None:
-        """Ask about the best quotations and, if none can be used, once more about the next ones."""
-        shown = self.options.shown
-        for start in range(0, _PROMPTS * shown, shown):
-            some = quotables[start : start + shown]
-            choice = some and await choose_quotation(model, debate, some)
-            if choice:
-                return choice
-        return None
+        return self.quote_best(debate, quotables)
 
     def quotables(self, debate: Debate, most: int = _MAX_TRIED) -> list[Quotable]:
         """Return at most `most` quotations against the user's last message, best first.
 
-        None of them repeats a message of the debate; the list may be empty.
+        None of them repeats a message of the debate. If none is clear, they are unclear or cut.
         """
-        asked = read(debate)
-        return self._quotables(self._ranked(asked), asked, most)
+        queries = read(debate)
+        earlier = Earlier(queries.spoken)
+        by_fault: tuple[list[Quotable], ...] = ([], [], [])
+        texts: set[str] = set()
+        for one in self._ranked(queries)[:_MAX_TRIED]:
+            quoted = quotation(one.argument.text, self._room, self.options.whole)
+            if not quoted or earlier.has(quoted) or quoted.lower() in texts:
+                continue
+            texts.add(quoted.lower())
+            fault = 2 if quoted.endswith("…") else int(not clear(quoted))
+            quotable = Quotable(one.argument, quoted, one.path, self._opposed(one))
+            by_fault[fault].append(quotable)
+            if len(by_fault[0]) == most:
+                break
+        return next((some[:most] for some in by_fault if some), [])
 
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
         """Quote the first of the best quotations that shares enough words with the user.
@@ -149,21 +187,15 @@ class Grounded:
     def quote(self, debate: Debate, one: Quotable, frame: str | None = None) -> Response:
         """Return a response that quotes, with a frame if there is room for it.
 
-        Args:
-            debate: The debate.
-            one: The quotation.
-            frame: What the response begins with; by default a stance if the argument is known to
-                oppose the user, otherwise nothing.
+        By default the frame is a stance if the argument is known to oppose the user, or nothing.
         """
         if frame is None:
             frame = STANCES[(len(debate.turns) - 1) % len(STANCES)] if one.opposed else ""
         content = one.quoted
-        if frame and self.options.frame and self._fits(frame, content):
-            content = f"{frame} {content}"
+        framed = f"{frame} {content}"
+        if frame and self.options.frame and count_words(framed) <= self.options.max_words:
+            content = framed
         return Response(content=content, arguments=(with_path(one.argument, one.path),))
-
-    def _fits(self, before: str, content: str) -> bool:
-        return count_words(before) + count_words(content) <= self.options.max_words
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Return the ranked candidates with the parts of their scores."""
@@ -179,33 +211,16 @@ class Grounded:
             for one in self._ranked(read(debate))
         ]
 
-    def _ranked(self, asked: Asked) -> list[Ranked]:
-        ranked = rank(self.index, asked, self.options.k)
+    def _ranked(self, queries: Queries) -> list[Ranked]:
+        ranked = rank(self.index, queries, self.options.k)
         if ranked and self._stance is not None:
-            return self._stance.rank(ranked, asked)
+            return self._stance.rank(ranked, queries)
         if ranked:
             return ranked
         some = [Ranked(one) for one in islice(self.index.arguments(), self.options.k)]
         if not some:
             raise WorkError("the index has no argument that can be quoted")
         return some
-
-    def _quotables(self, ranked: list[Ranked], asked: Asked, most: int) -> list[Quotable]:
-        """Return new, clear and different quotations; if there are none, unclear or cut ones."""
-        earlier = Earlier(asked.spoken)
-        by_fault: tuple[list[Quotable], ...] = ([], [], [])
-        texts: set[str] = set()
-        for one in ranked[:_MAX_TRIED]:
-            quoted = quotation(one.argument.text, self._room, self.options.whole)
-            if not quoted or earlier.has(quoted) or quoted.lower() in texts:
-                continue
-            texts.add(quoted.lower())
-            fault = 2 if quoted.endswith("…") else int(not clear(quoted))
-            opposed = self._opposed(one)
-            by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed))
-            if len(by_fault[0]) == most:
-                break
-        return next((found[:most] for found in by_fault if found), [])
 
     def _opposed(self, one: Ranked) -> bool:
         """Whether the stance model, or the words of the claims, oppose an argument to the user."""
@@ -217,3 +232,18 @@ class Grounded:
     def _room(self) -> int:
         longest = max(map(count_words, STANCES)) if self.options.frame else 0
         return max(1, self.options.max_words - longest)
+
+
+async def _choose(model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Choice:
+    """Ask a model which quotation answers the user best."""
+    number: Any = (int, Field(ge=0, le=len(quotables)))
+    return await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "choosing"),
+        create_model("Choice", __base__=Choice, number=number),
+        step="grounded.choice",
+        dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
+        quotables=[one.quoted for one in quotables],
+        frames=FRAMES,
+    )

@@ -41,7 +41,7 @@ _NEAR: Final = 4
 
 
 @dataclass(frozen=True)
-class Asked:
+class Queries:
     """The texts of a debate that are searched."""
 
     message: str
@@ -53,12 +53,12 @@ class Asked:
     """All messages and responses."""
 
 
-def read(debate: Debate) -> Asked:
+def read(debate: Debate) -> Queries:
     """Read a debate whose last turn needs an answer."""
     users = [_shortened(turn.utterance) for turn in debate.turns]
     answers = [_shortened(turn.response.content) for turn in debate.turns[:-1] if turn.response]
     context = dict.fromkeys([users[0], *answers[-1:], users[-1]])
-    return Asked(users[-1], " ".join(context), " ".join(users), (*users, *answers))
+    return Queries(users[-1], " ".join(context), " ".join(users), (*users, *answers))
 
 
 def _shortened(text: str) -> str:
@@ -82,26 +82,26 @@ class Ranked:
         return sum(self.features.values())
 
 
-def rank(index: ArgumentIndex, asked: Asked, k: int) -> list[Ranked]:
+def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
     """Return the candidates of all searches, best first."""
-    found: dict[str, Argument] = {}
+    arguments: dict[str, Argument] = {}
     routes = {
-        "attacks": _searched(index, "attacks", asked.context, k, found),
-        "text": _searched(index, "text", asked.message, k, found),
+        "attacks": _search(index, "attacks", queries.context, k, arguments),
+        "text": _search(index, "text", queries.message, k, arguments),
     }
     meaning = meaning_of(index)
-    topics = _topics(routes.values(), found)
-    nearest = _nearest(index, meaning, asked, max(1, k // _NEAR), found) if meaning else {}
-    likeness = _likeness(meaning, asked, found) if meaning else {}
+    topics = _topics(routes.values(), arguments)
+    nearest = _nearest(index, meaning, queries, max(1, k // _NEAR), arguments) if meaning else {}
+    likeness = _likeness(meaning, queries, arguments) if meaning else {}
     ranked = []
-    for one, argument in found.items():
+    for one, argument in arguments.items():
         features = {name: of.get(one, 0.0) for name, of in routes.items()}
         features["topic"] = topics.get(argument.topic, 0.0)
         features |= {"meaning": likeness[one]} if likeness else {}
         searches = {**routes, "meaning": nearest}
         hits = {name: of[one] for name, of in searches.items() if one in of}
         ranked.append(Ranked(argument, hits, features, _path(hits)))
-    return ordered(_with_sides(ranked, asked, topics))
+    return ordered(_with_sides(ranked, queries, topics))
 
 
 def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
@@ -109,24 +109,24 @@ def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
     return sorted(ranked, key=lambda one: (-one.score, one.argument.id))
 
 
-def _searched(
-    index: ArgumentIndex, name: str, query: str, k: int, found: dict[str, Argument]
+def _search(
+    index: ArgumentIndex, name: str, query: str, k: int, arguments: dict[str, Argument]
 ) -> dict[str, float]:
     hits = index.search(name, query, k) if content_words(query) else []
     best = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
-        found.setdefault(hit.argument.id, hit.argument)
+        arguments.setdefault(hit.argument.id, hit.argument)
     return {hit.argument.id: hit.score / best if best > 0 else 1.0 for hit in hits}
 
 
 def _topics(
-    routes: Iterable[Mapping[str, float]], found: Mapping[str, Argument]
+    routes: Iterable[Mapping[str, float]], arguments: Mapping[str, Argument]
 ) -> dict[str, float]:
     """Return the share of each topic in the best hits; the best topic has 1."""
     weights: Counter[str] = Counter()
     for route in routes:
         for one, score in list(route.items())[:_VOICES]:
-            weights[found[one].topic] += score  # type: ignore[assignment]
+            weights[arguments[one].topic] += score  # type: ignore[assignment]
     best = max(weights.values(), default=0) or 1
     return {topic: weight / best for topic, weight in weights.items()}
 
@@ -140,12 +140,12 @@ def _path(hits: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def _with_sides(
-    ranked: Sequence[Ranked], asked: Asked, topics: Mapping[str, float]
+    ranked: Sequence[Ranked], queries: Queries, topics: Mapping[str, float]
 ) -> list[Ranked]:
     """Prefer arguments on the other side of the topic that most hits are about."""
     topic = max(topics, key=topics.__getitem__, default="")
     votes = sides([one.argument for one in ranked if one.argument.topic == topic], topic)
-    user = side(asked.message, topic)
+    user = side(queries.message, topic)
     return [
         replace(one, features={**one.features, SIDE: -user * votes.get(one.argument.id, 0.0)})
         for one in ranked
@@ -153,18 +153,24 @@ def _with_sides(
 
 
 def _nearest(
-    index: ArgumentIndex, meaning: Meaning, asked: Asked, most: int, found: dict[str, Argument]
+    index: ArgumentIndex,
+    meaning: Meaning,
+    queries: Queries,
+    most: int,
+    arguments: dict[str, Argument],
 ) -> dict[str, float]:
     """Add the arguments that attack what is near in meaning to the message; the nearest has 1."""
-    (nearest,) = meaning.nearest("attacks", [asked.message], most)
-    new = arguments_by(index, [one for one in nearest if one not in found])
-    found |= {argument.id: argument for argument in new if argument is not None}
+    (nearest,) = meaning.nearest("attacks", [queries.message], most)
+    new = arguments_by(index, [one for one in nearest if one not in arguments])
+    arguments |= {argument.id: argument for argument in new if argument is not None}
     return {one: 1 - place / most for place, one in enumerate(nearest)}
 
 
-def _likeness(meaning: Meaning, asked: Asked, found: Mapping[str, Argument]) -> dict[str, float]:
-    (row,) = meaning.likeness("attacks", [asked.message], list(found)) if found else ([],)
-    return dict(zip(found, row, strict=True))
+def _likeness(
+    meaning: Meaning, queries: Queries, arguments: Mapping[str, Argument]
+) -> dict[str, float]:
+    (row,) = meaning.likeness("attacks", [queries.message], list(arguments)) if arguments else ([],)
+    return dict(zip(arguments, row, strict=True))
 
 
 StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+|trained:.+)$")]
@@ -182,11 +188,11 @@ class StanceRanking:
         self._name = name
         self._most = most
 
-    def rank(self, ranked: Sequence[Ranked], asked: Asked) -> list[Ranked]:
+    def rank(self, ranked: Sequence[Ranked], queries: Queries) -> list[Ranked]:
         """Rank again with the stance model; if it fails, keep the ranking."""
         judged, rest = ranked[: self._most], ranked[self._most :]
         try:
-            stances = self._backend.stances([(asked.message, one.argument) for one in judged])
+            stances = self._backend.stances([(queries.message, one.argument) for one in judged])
         except Exception as error:
             log.warning("grounded ranks without %s: %s", self._name, error)
             return list(ranked)
