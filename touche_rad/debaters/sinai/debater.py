@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import ClassVar, Literal
 
@@ -9,7 +11,7 @@ import anyio
 from pydantic import Field
 
 from touche_rad.calls import report_without_model
-from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debate import Debate, Response
 from touche_rad.debaters.asking import cited_before
 from touche_rad.debaters.sinai.step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai.step2_search import (
@@ -18,10 +20,10 @@ from touche_rad.debaters.sinai.step2_search import (
     Query,
     Retrieved,
     SearchOptions,
+    ask_queries,
     distinct,
     last_message,
     outline,
-    queries,
     search,
 )
 from touche_rad.debaters.sinai.step3_4_selection import (
@@ -35,6 +37,7 @@ from touche_rad.debaters.sinai.step3_4_selection import (
 from touche_rad.debaters.sinai.step5_response import Wording, write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
+from touche_rad.models.prompts import all_of
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, cut_to_words
@@ -80,51 +83,53 @@ class Sinai:
 
     async def answer(self, debate: Debate) -> Response:
         """Take the five steps; if the model fails in one, that step has a fallback."""
-        plan, asked = await self._plan_and_queries(debate)
-        found = await anyio.to_thread.run_sync(self._search, debate, asked, abandon_on_cancel=True)
-        if not found:
+        plan, queries = await self._plan_and_queries(debate)
+        retrieved = await anyio.to_thread.run_sync(
+            self._search, debate, queries, abandon_on_cancel=True
+        )
+        if not retrieved:
             raise WorkError("the index has no argument for any query")
-        selected = await self._select(debate, plan, found)
-        content, arguments = await self._write(debate, plan, selected)
+        selected = await self._select(debate, plan, retrieved)
+        try:
+            content, arguments = await write_response(
+                self.model,
+                debate,
+                plan,
+                selected,
+                words=self.options.max_words,
+                wording=self.options.wording,
+                shorter_attempts=self.options.shorter_attempts,
+            )
+        except ModelError as error:
+            report_without_model(error)
+            content, arguments = "", []
         if not content:
-            best = (selected or select_by_rank(_unselected(found), 1))[0].argument
+            best = (selected or select_by_rank(_unselected(retrieved), 1))[0].argument
             content = cut_to_words(clean(best.text), self.options.max_words)
             arguments = [best]
         return Response(content=content, arguments=tuple(arguments[: self.options.cited]))
 
     async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""
-        count = self.options.queries
-        turned = self.options.support == "turned"
-        if self.options.calls == "merged" and self.options.plan:
-            try:
-                planned, asked = await outline(self.model, debate, count, turned=turned)
-            except ModelError:
-                planned, asked = FIXED, []
-            return planned, asked or [last_message(debate)]
-        planned = await self._plan(debate)
+        options, made = self.options, FIXED
+        count, turned = options.queries, options.support == "turned"
         try:
-            asked = await queries(self.model, debate, planned, count, turned=turned)
+            if options.plan and options.calls == "merged":
+                made, queries = await outline(self.model, debate, count, turned=turned)
+                return made, queries or [last_message(debate)]
+            if options.plan:
+                with suppress(ModelError):
+                    made = await plan(self.model, debate)
+            return made, await ask_queries(self.model, debate, made, count, turned=turned)
         except ModelError:
-            asked = [last_message(debate)]
-        return planned, asked
+            return made, [last_message(debate)]
 
-    async def _plan(self, debate: Debate) -> Plan:
-        """Step 1."""
-        if not self.options.plan:
-            return FIXED
-        try:
-            return await plan(self.model, debate)
-        except ModelError:
-            return FIXED
-
-    def _search(self, debate: Debate, asked: list[Query]) -> list[Retrieved]:
+    def _search(self, debate: Debate, queries: list[Query]) -> list[Retrieved]:
         """Search for all queries; if they find nothing, for the opponent's last message."""
-        options = self.options
-        turned = options.support == "turned"
+        options, turned = self.options, self.options.support == "turned"
         if turned and options.calls == "merged":
             # SUPPORT and ATTACK queries for the same idea are the same search.
-            asked = distinct(asked)
+            queries = distinct(queries)
         cited = cited_before(debate)
         how = SearchOptions(
             turned=turned,
@@ -132,25 +137,25 @@ class Sinai:
             spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
             chain=options.chain,
         )
-        found = [search(self.index, query, how) for query in asked]
-        if not any(one.all for one in found):
-            found = [search(self.index, last_message(debate), how)]
-        return [one for one in found if one.all] or self._first_arguments(debate)
+        last = last_message(debate)
+        for some in (queries, [last]):
+            results = [search(self.index, query, how) for query in some]
+            if any(one.all for one in results):
+                return [one for one in results if one.all]
+        first = tuple(islice(self.index.arguments(), 2))
+        return [Retrieved(last, {"TEXT": first})] if first else []
 
-    def _first_arguments(self, debate: Debate) -> list[Retrieved]:
-        """Return the first arguments of the index, if no search found any."""
-        some = tuple(islice(self.index.arguments(), 2))
-        return [Retrieved(last_message(debate), {"TEXT": some})] if some else []
-
-    async def _select(self, debate: Debate, plan: Plan, found: list[Retrieved]) -> list[Selected]:
+    async def _select(
+        self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
+    ) -> list[Selected]:
         """Steps 3 and 4; an empty list if the model says that no argument can be used."""
         options = self.options
-        shortlists = _unselected(found)
+        shortlists = _unselected(retrieved)
         try:
             if options.calls == "merged" and options.shortlist and options.selection:
-                return await select_at_once(self.model, debate, plan, found, options.selected)
+                return await select_at_once(self.model, debate, plan, retrieved, options.selected)
             if options.shortlist:
-                shortlists = await self._shortlists(debate, plan, found)
+                shortlists = await self._shortlists(debate, plan, retrieved)
                 if not any(one.arguments for one in shortlists):
                     return []
             if options.selection:
@@ -160,43 +165,19 @@ class Sinai:
         return select_by_rank(shortlists, options.selected)
 
     async def _shortlists(
-        self, debate: Debate, plan: Plan, found: list[Retrieved]
+        self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
     ) -> list[Shortlist]:
         """Step 3 for all queries at the same time."""
-        made: dict[int, Shortlist] = {}
-
-        async def one(place: int) -> None:
-            count = self.options.per_query
-            try:
-                made[place] = await select_for_query(self.model, debate, plan, found[place], count)
-            except ModelError:
-                made[place] = Shortlist(found[place], found[place].all[:count])
-
-        async with anyio.create_task_group() as group:
-            for place in range(len(found)):
-                group.start_soon(one, place)
-        return [made[place] for place in range(len(found))]
-
-    async def _write(
-        self, debate: Debate, plan: Plan, selected: list[Selected]
-    ) -> tuple[str, list[Argument]]:
-        """Step 5; if the model fails, the response is empty."""
-        options = self.options
-        try:
-            return await write_response(
-                self.model,
-                debate,
-                plan,
-                selected,
-                words=options.max_words,
-                wording=options.wording,
-                shorter_attempts=options.shorter_attempts,
-            )
-        except ModelError as error:
-            report_without_model(error)
-            return "", []
+        count = self.options.per_query
+        calls = [
+            partial(select_for_query, self.model, debate, plan, one, count) for one in retrieved
+        ]
+        return [
+            Shortlist(one, one.all[:count]) if isinstance(answer, ModelError) else answer
+            for one, answer in zip(retrieved, await all_of(calls), strict=True)
+        ]
 
 
-def _unselected(found: list[Retrieved]) -> list[Shortlist]:
+def _unselected(retrieved: list[Retrieved]) -> list[Shortlist]:
     """Return all arguments of each query, as if step 3 had kept them all."""
-    return [Shortlist(one, one.all) for one in found]
+    return [Shortlist(one, one.all) for one in retrieved]

@@ -7,9 +7,10 @@ arguments that it finds, other arguments are taken, by default those that attack
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -45,16 +46,14 @@ def searches(most: int) -> type[BaseModel]:
 
 def in_order(answer: BaseModel) -> list[Query]:
     """Return the queries of an answer in the order of their numbers."""
-    found = (getattr(answer, name) for name in sorted(type(answer).model_fields))
-    return [query for query in found if query is not None]
+    queries = (getattr(answer, name) for name in sorted(type(answer).model_fields))
+    return [query for query in queries if query is not None]
 
 
 def distinct(queries: Sequence[Query]) -> list[Query]:
     """Return the queries without those that repeat an idea."""
-    found: dict[str, Query] = {}
-    for one in queries:
-        found.setdefault(clean(one.opponent_idea).lower(), one)
-    return list(found.values())
+    by_idea = {clean(one.opponent_idea).lower(): one for one in reversed(queries)}
+    return [one for one in queries if by_idea[clean(one.opponent_idea).lower()] is one]
 
 
 def last_message(debate: Debate) -> Query:
@@ -66,7 +65,7 @@ def last_message(debate: Debate) -> Query:
     )
 
 
-async def queries(
+async def ask_queries(
     model: Model, debate: Debate, plan: Plan, most: int, *, turned: bool
 ) -> list[Query]:
     """Ask for the queries."""
@@ -156,85 +155,76 @@ class Retrieved:
     @property
     def meanings(self) -> dict[Strategy, str]:
         """What the arguments of each strategy are, for a prompt."""
-        side = {"ATTACK": "against", "SUPPORT": "for"}
-        meanings: dict[Strategy, str] = {"TEXT": "texts like the idea, on either side"}
-        for strategy, own in side.items():
-            found = f"arguments {own} the idea"
-            if strategy != self.goal and self.how.chain == "attackers":
-                found = f"arguments that attack {found}"
-            elif strategy != self.goal:
-                found = f"arguments that support what {found} attack"
-            meanings["ATTACK" if strategy == "ATTACK" else "SUPPORT"] = found
+        meanings: dict[Strategy, str] = {
+            "TEXT": "texts like the idea, on either side",
+            "ATTACK": "arguments against the idea",
+            "SUPPORT": "arguments for the idea",
+        }
+        chained: Strategy = "SUPPORT" if self.goal == "ATTACK" else "ATTACK"
+        if self.how.chain == "attackers":
+            meanings[chained] = f"arguments that attack {meanings[chained]}"
+        else:
+            meanings[chained] = f"arguments that support what {meanings[chained]} attack"
         return meanings
 
     @property
     def all(self) -> tuple[Argument, ...]:
         """All arguments without repetition, ordered by their rank in each strategy."""
-        found: dict[str, Argument] = {}
-        longest = max(map(len, self.by.values()), default=0)
-        for rank in range(longest):
-            for strategy in STRATEGIES:
-                for one in self.by.get(strategy, ())[rank : rank + 1]:
-                    found.setdefault(text_key(one), one)
-        return tuple(found.values())
+        ranks = zip_longest(*(self.by.get(strategy, ()) for strategy in STRATEGIES))
+        by_text: dict[str, Argument] = {}
+        for one in (one for rank in ranks for one in rank if one is not None):
+            by_text.setdefault(text_key(one), one)
+        return tuple(by_text.values())
 
 
 def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
     """Search with all strategies for one query."""
-    goal = Retrieved(query, how=how).goal
-    idea = query.opponent_idea
-    found: dict[Strategy, tuple[Argument, ...]] = {}
+    goal, idea = Retrieved(query, how=how).goal, query.opponent_idea
+    by: dict[Strategy, tuple[Argument, ...]] = {}
     # A collection can have one text under several ids.
     seen: set[str] = set()
 
-    def take(field: str, query: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
-        hits = index.search(field, query, count + how.spare)
+    def take(field: str, text: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
+        hits = index.search(field, text, count + how.spare)
         arguments = [with_path(hit.argument, path) for hit in hits]
         if how.spare:
             new: dict[str, Argument] = {}
             for one in arguments:
                 if one.id not in how.excluded and text_key(one) not in seen:
                     new.setdefault(text_key(one), one)
-            arguments = list(new.values())
-            arguments.sort(key=lambda one: bool(missing_context(one.text)))
+            arguments = sorted(new.values(), key=lambda one: bool(missing_context(one.text)))
         return arguments[:count]
 
+    def chain(link: Argument, path: str) -> list[Argument]:
+        if how.chain == "attackers":
+            steps = (f"{link.id} {path}", "attacks the like of what that says")
+            return take("attacks", link.text, PER_LINK, steps)
+        steps = (f"{link.id} {path}", "supports the like of what that attacks")
+        return take("supports", link.attacks, PER_LINK, steps)
+
     for strategy in STRATEGIES:
-        field = FIELDS[strategy]
         path = f"{PATHS[strategy]}: {idea}"
         if strategy in ("TEXT", goal):
-            taken = take(field, idea, PER_STRATEGY, (path,))
+            taken = take(FIELDS[strategy], idea, PER_STRATEGY, (path,))
+            seen |= set(map(text_key, taken))
         else:
             taken = []
-            for link in take(field, idea, PER_STRATEGY):
-                if how.chain == "attackers":
-                    chain = (f"{link.id} {path}", "attacks the like of what that says")
-                    linked = take("attacks", link.text, PER_LINK, chain)
-                else:
-                    chain = (f"{link.id} {path}", "supports the like of what that attacks")
-                    linked = take("supports", link.attacks, PER_LINK, chain)
-                taken.extend(linked)
-                seen |= _texts(linked) if how.spare else set()
-        found[strategy] = tuple(taken)
-        seen |= _texts(taken) if how.spare else set()
-    return Retrieved(query, _clear(found) if how.spare else found, how)
+            for link in take(FIELDS[strategy], idea, PER_STRATEGY):
+                taken += chain(link, path)
+                seen |= set(map(text_key, taken))
+        by[strategy] = tuple(taken)
+    return Retrieved(query, _clear(by) if how.spare else by, how)
 
 
-def _clear(
-    found: Mapping[Strategy, tuple[Argument, ...]],
-) -> Mapping[Strategy, tuple[Argument, ...]]:
+def _clear(by: Mapping[Strategy, tuple[Argument, ...]]) -> Mapping[Strategy, tuple[Argument, ...]]:
     """Leave out the arguments that need another text, unless there are no others."""
     clear = {
         strategy: tuple(one for one in arguments if not missing_context(one.text))
-        for strategy, arguments in found.items()
+        for strategy, arguments in by.items()
     }
-    return clear if any(clear.values()) else found
+    return clear if any(clear.values()) else by
 
 
 def text_key(argument: Argument) -> str:
     """Return what equal arguments have in common: their text, without case and punctuation."""
     return " ".join(words(argument.text))
-
-
-def _texts(arguments: Iterable[Argument]) -> set[str]:
-    return {text_key(argument) for argument in arguments}

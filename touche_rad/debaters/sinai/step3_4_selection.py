@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, create_model
@@ -31,54 +32,40 @@ def matched(texts: Iterable[str], arguments: Sequence[Argument]) -> list[Argumen
     A text matches exactly, or without case and punctuation, or by similarity. Texts that match no
     argument are ignored.
     """
-    found: dict[str, Argument] = {}
-    for text in texts:
-        one = _matched(text, arguments)
-        if one is not None:
-            found.setdefault(one.id, one)
-    return list(found.values())
+    matches = (_match(text, arguments) for text in texts if text.strip())
+    return list({one.id: one for one in matches if one is not None}.values())
 
 
-def _matched(text: str, arguments: Sequence[Argument]) -> Argument | None:
-    if not text.strip():
-        return None
-    for argument in arguments:
-        if text == argument.text:
-            return argument
+def _match(text: str, arguments: Sequence[Argument]) -> Argument | None:
     plain = _plain(text)
-    for argument in arguments:
-        if plain and plain == _plain(argument.text):
-            return argument
+    exact = (one for one in arguments if text == one.text)
+    alike = (one for one in arguments if plain and plain == _plain(one.text))
+    match = next(exact, None) or next(alike, None)
+    if match is not None:
+        return match
     nearest = max(arguments, key=lambda one: _similarity(plain, one), default=None)
-    return (
-        nearest if nearest is not None and _similarity(plain, nearest) >= MIN_SIMILARITY else None
-    )
+    near = nearest is not None and _similarity(plain, nearest) >= MIN_SIMILARITY
+    return nearest if near else None
 
 
 def _similarity(plain: str, argument: Argument) -> float:
     other = _plain(argument.text)
-    if plain and len(plain) >= 20 and plain in other:
+    if len(plain) >= 20 and plain in other:
         return 1.0
     return SequenceMatcher(None, plain[:1000], other[:1000], autojunk=False).ratio()
 
 
 def _plain(text: str) -> str:
-    return "".join(
-        letter
-        for letter in " ".join(clean(text).lower().split())
-        if letter.isalnum() or letter == " "
-    )
+    lower = " ".join(clean(text).lower().split())
+    return "".join(letter for letter in lower if letter.isalnum() or letter == " ")
 
 
 def used(content: str, arguments: Sequence[Argument]) -> list[Argument]:
-    """Return the arguments that share words with a text, the largest share first."""
+    """Return the arguments that share words with a text, those with the most words first."""
     words = set(content_words(content))
-    shares = {
-        argument.id: len(words & set(content_words(argument.text))) / (len(words) or 1)
-        for argument in arguments
-    }
-    sharing = [argument for argument in arguments if shares[argument.id] > 0]
-    return sorted(sharing, key=lambda argument: -shares[argument.id])
+    shared = {one.id: len(words & set(content_words(one.text))) for one in arguments}
+    sharing = [one for one in arguments if shared[one.id]]
+    return sorted(sharing, key=lambda one: -shared[one.id])
 
 
 @dataclass(frozen=True)
@@ -146,10 +133,10 @@ async def select_for_query(
         meanings=retrieved.meanings,
         plan=plan,
     )
-    chosen = matched(answer.arguments, retrieved.all)[:most]
-    if answer.arguments and not chosen:  # it misquotes all
-        chosen = list(retrieved.all[:most])
-    return Shortlist(retrieved, tuple(chosen), answer.justification)
+    best = matched(answer.arguments, retrieved.all)[:most]
+    if answer.arguments and not best:  # it misquotes all
+        best = list(retrieved.all[:most])
+    return Shortlist(retrieved, tuple(best), answer.justification)
 
 
 async def select_of_all(
@@ -166,11 +153,17 @@ async def select_of_all(
         most=most,
         shortlists=shortlists,
     )
-    said = answer.model_dump()
-    selected = _selected(said, shortlists, most)
-    if not selected and any(said[f"retrieved_argument_{n}"].strip() for n in range(1, most + 1)):
+    choices = answer.model_dump()
+    everything = [one for shortlist in shortlists for one in shortlist.arguments]
+    selected: dict[str, Selected] = {}
+    for number in range(1, most + 1):
+        for one in matched([choices[f"retrieved_argument_{number}"]], everything):
+            reason = choices[f"justification_argument_{number}"]
+            selected.setdefault(one.id, Selected(one, _aspect(one, shortlists), reason))
+    texts = [choices[f"retrieved_argument_{number}"] for number in range(1, most + 1)]
+    if not selected and any(text.strip() for text in texts):
         return select_by_rank(shortlists, most)  # it misquotes all
-    return selected
+    return list(selected.values())
 
 
 @lru_cache(64)
@@ -184,18 +177,6 @@ def _choice(most: int) -> type[BaseModel]:
     return create_model("Choice", **fields)
 
 
-def _selected(
-    answer: Mapping[str, str], shortlists: Sequence[Shortlist], most: int
-) -> list[Selected]:
-    everything = [one for shortlist in shortlists for one in shortlist.arguments]
-    found: dict[str, Selected] = {}
-    for number in range(1, most + 1):
-        for one in matched([answer[f"retrieved_argument_{number}"]], everything):
-            reason = answer[f"justification_argument_{number}"]
-            found.setdefault(one.id, Selected(one, _aspect(one, shortlists), reason))
-    return list(found.values())
-
-
 def _aspect(argument: Argument, shortlists: Sequence[Shortlist]) -> str:
     return next(
         (one.aspect for one in shortlists if any(argument.id == x.id for x in one.arguments)), ""
@@ -207,13 +188,12 @@ def select_by_rank(shortlists: Sequence[Shortlist], most: int) -> list[Selected]
 
     Arguments that only the strategy TEXT found come last, because they may be on either side.
     """
-    found: dict[str, Selected] = {}
-    ranked = [_text_last(one) for one in shortlists]
-    for rank in range(max(map(len, ranked), default=0)):
-        for one, arguments in zip(shortlists, ranked, strict=True):
-            for argument in arguments[rank : rank + 1]:
-                found.setdefault(argument.id, Selected(argument, one.aspect))
-    return list(found.values())[:most]
+    selected: dict[str, Selected] = {}
+    for best in zip_longest(*map(_text_last, shortlists)):
+        for one, argument in zip(shortlists, best, strict=True):
+            if argument is not None:
+                selected.setdefault(argument.id, Selected(argument, one.aspect))
+    return list(selected.values())[:most]
 
 
 def _text_last(shortlist: Shortlist) -> list[Argument]:
@@ -243,14 +223,14 @@ def _numbers(count: int, most: int) -> type[Numbers]:
 
 
 async def select_at_once(
-    model: Model, debate: Debate, plan: Plan, found: Sequence[Retrieved], most: int
+    model: Model, debate: Debate, plan: Plan, retrieved: Sequence[Retrieved], most: int
 ) -> list[Selected]:
     """Steps 3 and 4 in one call, by number, so that no text is misquoted.
 
     An empty list means that no argument can be used.
     """
-    shortlists = [Shortlist(one, one.all) for one in found]
-    searches, listed = _numbered(found)
+    shortlists = [Shortlist(one, one.all) for one in retrieved]
+    searches, listed = _numbered(retrieved)
     answer = await ask_about(
         debate,
         model,
@@ -262,19 +242,19 @@ async def select_at_once(
         plan=plan,
         searches=searches,
     )
-    chosen: dict[str, Selected] = {}
+    selected: dict[str, Selected] = {}
     for choice in answer.selected:
         if 1 <= choice.number <= len(listed):
             argument = listed[choice.number - 1]
             aspect = _aspect(argument, shortlists)
-            chosen.setdefault(argument.id, Selected(argument, aspect, choice.justification))
-    if answer.selected and not chosen:  # it gives numbers that do not exist
+            selected.setdefault(argument.id, Selected(argument, aspect, choice.justification))
+    if answer.selected and not selected:  # it gives numbers that do not exist
         return select_by_rank(shortlists, most)
-    return list(chosen.values())[:most]
+    return list(selected.values())[:most]
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Search:
     """The arguments of a query that no earlier query found, with their numbers."""
 
     idea: str
@@ -282,18 +262,18 @@ class _Shown:
     """Numbered arguments by how they were found."""
 
 
-def _numbered(found: Sequence[Retrieved]) -> tuple[list[_Shown], list[Argument]]:
+def _numbered(retrieved: Sequence[Retrieved]) -> tuple[list[_Search], list[Argument]]:
     """Return the arguments of all queries as they are shown, and in the order of their numbers."""
     listed: dict[str, Argument] = {}
-    searches: list[_Shown] = []
-    for one in found:
-        shown = _Shown(one.query.opponent_idea, {})
+    searches: list[_Search] = []
+    for one in retrieved:
+        search = _Search(one.query.opponent_idea, {})
         for strategy in sorted(one.by, key=lambda strategy: strategy == "TEXT"):
             for argument in one.by[strategy]:
                 if text_key(argument) not in listed:
                     listed[text_key(argument)] = argument
-                    group = shown.groups.setdefault(one.meanings[strategy], [])
+                    group = search.groups.setdefault(one.meanings[strategy], [])
                     group.append((len(listed), argument))
-        if shown.groups:
-            searches.append(shown)
+        if search.groups:
+            searches.append(search)
     return searches, list(listed.values())

@@ -41,21 +41,11 @@ async def write_response(
     wording: Wording,
     shorter_attempts: int,
 ) -> tuple[str, list[Argument]]:
-    """Ask for the response.
-
-    Args:
-        model: The language model.
-        debate: The debate; its last message is answered.
-        plan: The plan of step 1.
-        selected: The arguments of step 4; there may be none.
-        words: Maximum words of the response.
-        wording: `close` keeps to the words of the arguments.
-        shorter_attempts: How often to ask for a shorter response if it is too long.
+    """Ask for the response, and for a shorter one if it is too long.
 
     Returns:
-        The response, cut at the end of a sentence if it is still too long, and the arguments that
-        the model names; if it names none that it was given, those that share words with the
-        response.
+        The response, and the arguments that the model names; if it names none that it was given,
+        those that share words with the response.
     """
     prompt = Prompt.load(__package__, "response")
     values = {
@@ -73,24 +63,21 @@ async def write_response(
         messages, schema, step="sinai.response", shorten=shorten, max_tokens=COPYING
     )
     for _ in range(shorter_attempts):
-        if count_words(clean(written.response)) <= words:
+        count = count_words(clean(written.response))
+        if count <= words:
             break
-        shorter = Prompt.load(__package__, "shorter").messages(
-            count=count_words(clean(written.response)), words=words
-        )
-        said = Message("assistant", written.model_dump_json())
+        shorter = Prompt.load(__package__, "shorter").messages(count=count, words=words)
+        messages_so_far = [*messages, Message("assistant", written.model_dump_json()), *shorter]
         try:
             written = await model.ask(
-                [*messages, said, *shorter], schema, step="sinai.shorter", max_tokens=COPYING
+                messages_so_far, schema, step="sinai.shorter", max_tokens=COPYING
             )
         except ModelError:
             break  # the response before is cut
-    content = clean(written.response)
-    if count_words(content) > words:
-        content = cut_to_words(content, words)
-    given = [one.argument for one in selected]
+    content = cut_to_words(clean(written.response), words)
+    arguments = [one.argument for one in selected]
     if isinstance(written, Written):
-        named = matched(written.arguments, given)
+        named = matched(written.arguments, arguments)
         if named or not written.arguments:  # an empty list says that it used none
             return content, named
-    return content, used(content, given)
+    return content, used(content, arguments)
