@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import anyio
@@ -19,8 +17,6 @@ from touche_rad.plugins import ArgumentIndex, annotations_of
 CACHED: Final = 5_000
 """Maximum cached calls."""
 
-_Key = tuple[str, ...]
-
 
 class SchemeAnnotations:
     """Adds annotations to retrieved records."""
@@ -29,9 +25,11 @@ class SchemeAnnotations:
         """Without an annotator, only the annotations of the index are used."""
         self._stored = annotations_of(index).get(SCHEMES)
         self._annotator = annotator
-        self._made: OrderedDict[_Key, list[Annotation | None]] = OrderedDict()
+        # By debate and by the arguments of a call, so that the results of a debate do not depend
+        # on other debates, or on where a run was killed.
+        self._made: dict[tuple[str, ...], list[Annotation | None]] = {}
 
-    def known(self, ids: Sequence[str]) -> list[Annotation | None]:
+    def stored(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return the annotations of arguments that the index contains."""
         if self._stored is None:
             return [None] * len(ids)
@@ -40,29 +38,35 @@ class SchemeAnnotations:
             for one in self._stored.get_all(ids)
         ]
 
-    async def annotated(
+    async def add_to(
         self, evidence: Sequence[Record], allowance: Allowance, debate: str, *, keep: int
     ) -> list[Record]:
         """Return the records with their annotations; without them if a call fails.
 
-        Args:
-            evidence: The records.
-            allowance: The call budget of the turn.
-            debate: The id of the debate; annotations of its earlier turns are reused.
-            keep: Number of calls that must remain for later steps.
+        Annotations of earlier turns of a debate are used again. Of the turn's calls, `keep` must
+        remain for later steps.
         """
         ids = [one.argument.id for one in evidence]
-        known = await anyio.to_thread.run_sync(self.known, ids, abandon_on_cancel=True)
-        missing = [place for place, one in enumerate(known) if one is None]
-        if self._annotator is not None and missing:
-            new = [evidence[place] for place in missing]
-            made = await self._annotate(self._annotator, new, allowance, debate, keep)
-            for place, annotation in zip(missing, made, strict=True):
-                known[place] = annotation
-        return [
+        stored = await anyio.to_thread.run_sync(self.stored, ids, abandon_on_cancel=True)
+        records = [
             replace(one, annotation=annotation)
-            for one, annotation in zip(evidence, known, strict=True)
+            for one, annotation in zip(evidence, stored, strict=True)
         ]
+        missing = [place for place, one in enumerate(stored) if one is None]
+        if self._annotator is None:
+            return records
+        annotator, step = self._annotator, self._annotator.per_call
+
+        async def annotate(places: Sequence[int]) -> None:
+            part = [records[place] for place in places]
+            annotations = await self._annotate(annotator, part, allowance, debate, keep)
+            for place, one, annotation in zip(places, part, annotations, strict=True):
+                records[place] = replace(one, annotation=annotation)
+
+        async with anyio.create_task_group() as group:
+            for start in range(0, len(missing), step):
+                group.start_soon(annotate, missing[start : start + step])
+        return records
 
     async def _annotate(
         self,
@@ -72,44 +76,18 @@ class SchemeAnnotations:
         debate: str,
         keep: int,
     ) -> list[Annotation | None]:
-        """Annotate records, several per call.
-
-        Results are cached by debate and by the texts of a call, so that they do not depend on other
-        debates, or on where a run was killed.
-        """
-        made: list[Annotation | None] = [None] * len(evidence)
-        step, calls = annotator.per_call, 1 if annotator.options.calls == "merged" else 2
-
-        async def some(start: int) -> None:
-            part = evidence[start : start + step]
-            key = (debate, *(one.argument.id for one in part))
-            made[start : start + step] = await self._call(
-                annotator, part, partial(allowance.take, calls, keep=keep), key
-            )
-
-        async with anyio.create_task_group() as group:
-            for start in range(0, len(evidence), step):
-                group.start_soon(some, start)
-        return made
-
-    async def _call(
-        self,
-        annotator: SchemeAnnotator,
-        evidence: Sequence[Record],
-        take: Callable[[], None],
-        key: _Key,
-    ) -> list[Annotation | None]:
+        """Annotate the records of one call."""
+        key = (debate, *(one.argument.id for one in evidence))
         if key in self._made:
-            self._made.move_to_end(key)
-            return list(self._made[key])
+            return self._made[key]
         try:
-            take()
+            allowance.take(1 if annotator.options.calls == "merged" else 2, keep=keep)
         except ModelError:
             return [None] * len(evidence)
-        answered = await annotator.annotate([one.argument.text for one in evidence])
-        found = [None if isinstance(one, ModelError) else one for one in answered]
-        if any(one is not None for one in found):
-            self._made[key] = found
-            while len(self._made) > CACHED:
-                self._made.popitem(last=False)
-        return list(found)
+        answers = await annotator.annotate([one.argument.text for one in evidence])
+        annotations = [None if isinstance(one, ModelError) else one for one in answers]
+        if any(annotations):
+            self._made[key] = annotations
+            if len(self._made) > CACHED:
+                del self._made[next(iter(self._made))]
+        return annotations

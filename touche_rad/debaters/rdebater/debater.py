@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -13,13 +13,12 @@ from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.rdebater.annotations import SchemeAnnotations
 from touche_rad.debaters.rdebater.citing import cited, distortions, supported
-from touche_rad.debaters.rdebater.logic import Logic, logic
+from touche_rad.debaters.rdebater.logic import Logic, ask_logic
 from touche_rad.debaters.rdebater.options import RdebaterOptions
-from touche_rad.debaters.rdebater.reading import keywords, plain_keywords, reading
+from touche_rad.debaters.rdebater.reading import ask_keywords, plain_keywords, read_at_once
 from touche_rad.debaters.rdebater.retrieval import Recall, Record, retrieved, with_priors
 from touche_rad.debaters.rdebater.revision import (
     Attempt,
-    Gate,
     MergedAgents,
     Revised,
     SeparateAgents,
@@ -67,15 +66,15 @@ class Rdebater:
         if self.options.mode != "full":
             return await self._baseline(debate)
         allowance = Allowance(self.options.calls)
-        found, asked, notes = await self._read(debate, allowance)
-        recall = await self._retrieve(debate, asked, allowance)
+        logic, keywords, notes = await self._read(debate, allowance)
+        recall = await self._retrieve(debate, keywords, allowance)
         if not recall.evidence:
             raise WorkError("the index has no arguments")
-        brief = self._brief(debate, found, recall)
-        made = await self._write(brief, allowance)
-        response = await self._response(brief, recall, made)
+        brief = Brief(debate, logic.flaws, recall.prior, recall.schemes, self.options)
+        revised = await self._write(brief, allowance)
+        response = await self._response(brief, recall, revised)
         if self.options.trace:
-            trace = traced(found, recall, made, allowance, notes)
+            trace = trace_of(logic, recall, revised, allowance, notes)
             response = response.model_copy(update={"extra": {"rdebater": trace}})
         return response
 
@@ -90,69 +89,59 @@ class Rdebater:
         self, debate: Debate, allowance: Allowance
     ) -> tuple[Logic, tuple[str, ...], list[str]]:
         """Find the opponent's logic and the keywords; the agents work independently."""
-        most = self.options.keywords
+        most, keep = self.options.keywords, self._reserved
         wanted = self.options.logic_summarization and not opens(debate)
-        keep = self._reserved
+        logic, keywords = Logic(), plain_keywords(debate, most)
         notes: list[str] = []
+
+        async def read_all() -> None:
+            nonlocal logic, keywords
+            allowance.take(keep=keep)
+            logic, keywords = await read_at_once(self.model, debate, most)
+
+        async def find_logic() -> None:
+            nonlocal logic
+            logic = await ask_logic(self.model, debate, allowance, keep=keep)
+
+        async def find_keywords() -> None:
+            nonlocal keywords
+            allowance.take(keep=keep)
+            keywords = await ask_keywords(self.model, debate, most)
+
+        async def or_note(step: Callable[[], Awaitable[None]], name: str) -> None:
+            try:
+                await step()
+            except ModelError as error:
+                notes.append(f"{name}: {type(error).__name__}")
+
         if self.options.agents == "merged" and wanted:
-            try:
-                allowance.take(keep=keep)
-                return *await reading(self.model, debate, most), notes
-            except ModelError as error:
-                notes.append(f"reading: {type(error).__name__}")
-                return Logic(), plain_keywords(debate, most), notes
-        found, asked = Logic(), plain_keywords(debate, most)
-
-        async def of_logic() -> None:
-            nonlocal found
-            try:
-                found = await logic(self.model, debate, allowance, keep=keep)
-            except ModelError as error:
-                notes.append(f"logic: {type(error).__name__}")
-
-        async def of_keywords() -> None:
-            nonlocal asked
-            try:
-                allowance.take(keep=keep)
-                asked = await keywords(self.model, debate, most)
-            except ModelError as error:
-                notes.append(f"keywords: {type(error).__name__}")
-
+            await or_note(read_all, "reading")
+            return logic, keywords, notes
         async with anyio.create_task_group() as group:
-            group.start_soon(of_keywords)
+            group.start_soon(or_note, find_keywords, "keywords")
             if wanted:
-                group.start_soon(of_logic)
-        return found, asked, notes
+                group.start_soon(or_note, find_logic, "logic")
+        return logic, keywords, notes
 
-    async def _retrieve(self, debate: Debate, asked: Sequence[str], allowance: Allowance) -> Recall:
+    async def _retrieve(
+        self, debate: Debate, keywords: Sequence[str], allowance: Allowance
+    ) -> Recall:
         """Retrieve E and, with argumentation schemes, select by them."""
         recall = await anyio.to_thread.run_sync(
             retrieved,
             self.index,
-            self._annotations.known,
+            self._annotations.stored,
             debate,
-            asked,
+            keywords,
             self.options,
             abandon_on_cancel=True,
         )
         if not self.options.argumentation_schemes:
             return replace(recall, prior=recall.evidence)
-        evidence = await self._annotations.annotated(
+        evidence = await self._annotations.add_to(
             recall.evidence, allowance, debate.key, keep=self._reserved
         )
         return with_priors(recall, evidence, self.options)
-
-    def _brief(self, debate: Debate, found: Logic, recall: Recall) -> Brief:
-        return Brief(
-            debate,
-            found.flaws,
-            recall.prior,
-            recall.schemes,
-            self.options.max_words,
-            self.options.cited,
-            self.options.wording,
-            self.options.label_agg,
-        )
 
     async def _write(self, brief: Brief, allowance: Allowance) -> Revised | None:
         """Draft and revise; None if the model has no draft."""
@@ -164,53 +153,44 @@ class Rdebater:
             return None
         if not self.options.optimization_module:
             return Revised((Attempt(first),), "unasked")
-        return await revise(
-            first,
-            self._gate(brief, allowance),
-            partial(self._violations, brief),
-            self.options.max_revisions,
-        )
-
-    def _gate(self, brief: Brief, allowance: Allowance) -> Gate:
-        if self.options.agents == "merged":
-            return MergedAgents(self.model, brief, allowance)
-        once = self.options.summarise == "once"
-        return SeparateAgents(self.model, brief, allowance, once=once)
+        gate_class = MergedAgents if self.options.agents == "merged" else SeparateAgents
+        gate = gate_class(self.model, brief, allowance)
+        rules = partial(self._violations, brief)
+        return await revise(first, gate, rules, self.options.max_revisions)
 
     def _violations(self, brief: Brief, candidate: Candidate) -> list[str]:
         """Return the violations of the task's rules."""
         if not self.options.task_rules:
             return []
         count, most = count_words(candidate.text), self.options.max_words
-        found = [f"It has {count} words; at most {most} are allowed."] if count > most else []
-        if words(candidate.text) in [words(clean(said)) for said in brief.debate.system_texts]:
-            found.append("It repeats an earlier response word for word.")
-        cites = self._cited(brief, candidate)
-        if candidate.named and not cites:
-            found.append("Its words come from none of the arguments.")
-        if not cites:
-            return found
-        return [*found, *distortions(candidate.text, cites, _opponent(brief))]
+        lines = [f"It has {count} words; at most {most} are allowed."] if count > most else []
+        if words(candidate.text) in [words(clean(text)) for text in brief.debate.system_texts]:
+            lines.append("It repeats an earlier response word for word.")
+        uses = self._cited(brief, candidate)
+        if candidate.named and not uses:
+            lines.append("Its words come from none of the arguments.")
+        if uses:
+            lines += distortions(candidate.text, uses, _opponent(brief))
+        return lines
 
     def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
-        given = [one.argument for one in brief.evidence]
-        return cited(candidate.text, candidate.named, given, self.options.cited)
+        arguments = [one.argument for one in brief.evidence]
+        return cited(candidate.text, candidate.named, arguments, self.options.cited)
 
-    async def _response(self, brief: Brief, recall: Recall, made: Revised | None) -> Response:
+    async def _response(self, brief: Brief, recall: Recall, revised: Revised | None) -> Response:
         """Return the supported sentences of the best candidate; a quotation if there are none."""
-        best = made.best if made else Attempt(Candidate(""))
+        best = revised.best if revised else Attempt(Candidate(""))
+        rules = self.options.task_rules
         content = cut_to_words(clean(best.candidate.text), self.options.max_words)
-        named = self._cited(brief, replace(best.candidate, text=content))
-        uses = named
-        if self.options.task_rules:
+        uses = named = self._cited(brief, replace(best.candidate, text=content))
+        if rules:
             doubted = best.verdict.unsupported if best.verdict else None
-            kept = await supported(content, named, _opponent(brief), doubted)
-            content = " ".join(kept)
+            content = " ".join(await supported(content, named, _opponent(brief), doubted))
             uses = self._cited(brief, Candidate(content, named)) if named else ()
-        if content and (not self.options.task_rules or count_words(content) >= MIN_WORDS):
+        if content and (not rules or count_words(content) >= MIN_WORDS):
             return Response(content=content, arguments=uses)
-        retrieved = (one.argument for one in (*brief.evidence, *recall.evidence))
-        quoted = next(iter((*named, *retrieved)))
+        records = (*brief.evidence, *recall.evidence)
+        quoted = named[0] if named else records[0].argument
         content = cut_to_words(clean(quoted.text), self.options.max_words)
         return Response(content=content, arguments=(quoted,))
 
@@ -222,10 +202,9 @@ class Rdebater:
                 self.index.search, "text", clean(debate.last.utterance), self.options.k
             )
             texts = [hit.argument for hit in hits]
-        said = await plain(
-            self.model, debate, [clean(one.text) for one in texts], self.options.max_words
-        )
-        content = cut_to_words(said, self.options.max_words)
+        words = self.options.max_words
+        utterance = await plain(self.model, debate, [clean(one.text) for one in texts], words)
+        content = cut_to_words(utterance, words)
         return Response(content=content, arguments=cited(content, (), texts, self.options.cited))
 
 
@@ -233,39 +212,43 @@ def _opponent(brief: Brief) -> str:
     return "\n".join(opponent_texts(brief.debate))
 
 
-def traced(
-    logic: Logic, recall: Recall, made: Revised | None, allowance: Allowance, notes: Sequence[str]
+def trace_of(
+    logic: Logic,
+    recall: Recall,
+    revised: Revised | None,
+    allowance: Allowance,
+    notes: Sequence[str],
 ) -> dict[str, Any]:
     """Return the intermediate results as JSON."""
     return {
         "calls": allowance.spent,
-        "accepted": bool(made and made.accepted),
-        "stop": made.stop if made else "quotation",
+        "accepted": bool(revised and revised.accepted),
+        "stop": revised.stop if revised else "quotation",
         "predicates": list(logic.predicates),
         "chain": logic.chain,
         "flaws": list(logic.flaws),
         "keywords": list(recall.keywords),
         "coarse": recall.coarse,
-        "evidence": [_traced_record(one) for one in recall.evidence],
+        "evidence": [_trace_of_record(one) for one in recall.evidence],
         "means": {scheme.value: mean for scheme, mean in (recall.means or {}).items()},
         "scheme_priors": [scheme.value for scheme in recall.schemes],
         "evidence_priors": [one.argument.id for one in recall.prior],
-        "attempts": [_traced_attempt(one) for one in made.attempts] if made else [],
+        "attempts": [_trace_of_attempt(one) for one in revised.attempts] if revised else [],
         "notes": [*notes, *recall.notes],
     }
 
 
-def _traced_record(one: Record) -> dict[str, Any]:
+def _trace_of_record(one: Record) -> dict[str, Any]:
     marks = one.annotation.model_dump(mode="json")["marks"] if one.annotation else None
     return {"id": one.argument.id, "likeness": round(one.likeness, 4), "schemes": marks}
 
 
-def _traced_attempt(one: Attempt) -> dict[str, Any]:
-    found = one.verdict
+def _trace_of_attempt(one: Attempt) -> dict[str, Any]:
+    verdict = one.verdict
     return {
         "utterance": one.candidate.text,
         "summary": one.summary.model_dump() if one.summary else None,
-        "criteria": dict(found.criteria) if found else None,
-        "unsupported": list(found.unsupported or ()) if found else [],
-        "feedback": found.full_feedback if found else "",
+        "criteria": dict(verdict.criteria) if verdict else None,
+        "unsupported": list(verdict.unsupported or ()) if verdict else [],
+        "feedback": verdict.full_feedback if verdict else "",
     }

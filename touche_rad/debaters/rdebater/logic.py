@@ -78,7 +78,7 @@ def flaws(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in map(clean, lines) if one))[:MOST_FLAWS]
 
 
-async def logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
+async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
     """Take the three steps of the paper: one call per utterance, then two calls over all.
 
     Raises:

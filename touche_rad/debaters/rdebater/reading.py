@@ -36,24 +36,22 @@ def _limited(schema: type[K], most: int) -> type[K]:
     return create_model(schema.__name__, __base__=schema, keywords=bound)
 
 
-def kept(said: Iterable[str], most: int) -> tuple[str, ...]:
+def different(keywords: Iterable[str], most: int) -> tuple[str, ...]:
     """Return the keywords without empty, repeated and additional ones."""
-    found: dict[str, str] = {}
-    for keyword in map(clean, said):
+    by_words: dict[str, str] = {}
+    for keyword in map(clean, keywords):
         if content_words(keyword):
-            found.setdefault(" ".join(words(keyword)), keyword)
-    return tuple(found.values())[:most]
+            by_words.setdefault(" ".join(words(keyword)), keyword)
+    return tuple(by_words.values())[:most]
 
 
 def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
-    """Return the keywords that are used without a model: words of the last message."""
-    said = content_words(clean(debate.last.utterance)) or content_words(clean(debate.claim))
-    often = Counter(said)
-    ranked = sorted(often, key=lambda word: (-often[word], said.index(word)))
-    return tuple(ranked[:most])
+    """Return the most frequent words of the last message, which are used without a model."""
+    message = content_words(clean(debate.last.utterance)) or content_words(clean(debate.claim))
+    return tuple(word for word, _ in Counter(message).most_common(most))
 
 
-async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
+async def ask_keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
     """Ask for keywords from the utterances of both sides."""
     answer = await ask_about(
         debate,
@@ -64,7 +62,7 @@ async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
         most=most,
         **neutral_values(debate),
     )
-    return kept(answer.keywords, most) or plain_keywords(debate, most)
+    return different(answer.keywords, most) or plain_keywords(debate, most)
 
 
 class Reading(BaseModel):
@@ -76,7 +74,7 @@ class Reading(BaseModel):
     keywords: list[Keyword]
 
 
-async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple[str, ...]]:
+async def read_at_once(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple[str, ...]]:
     """Ask for the opponent's logic and the keywords in one call."""
     values = neutral_values(debate)
     answer = await ask_about(
@@ -89,5 +87,5 @@ async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple
         **values,
     )
     named = (one.replace(values["other"], "the opponent") for one in answer.flaws)
-    found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))
-    return found, kept(answer.keywords, most) or plain_keywords(debate, most)
+    logic = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))
+    return logic, different(answer.keywords, most) or plain_keywords(debate, most)

@@ -132,20 +132,18 @@ def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
 class SeparateAgents:
     """The paper's three agents, one call each."""
 
-    def __init__(self, model: Model, brief: Brief, allowance: Allowance, *, once: bool) -> None:
-        """With `once`, the summary of the first candidate is used for all."""
+    def __init__(self, model: Model, brief: Brief, allowance: Allowance) -> None:
         self._model = model
         self._brief = brief
         self._neutral = neutral_values(brief.debate)
         self._allowance = allowance
-        self._once = once
         self._summary: Summary | None = None
 
     async def judge(
         self, candidate: Candidate, violations: Sequence[str], *, final: bool
     ) -> tuple[Summary | None, Verdict]:
         """Call the Debate Summarization Agent, then the Judgement Agent."""
-        if self._summary is None or not self._once:
+        if self._summary is None or self._brief.options.summarise == "each":
             self._summary = await self._summarise(candidate)
         self._allowance.take()
         messages = Prompt.load(__package__, "judgement").messages(
@@ -178,12 +176,12 @@ class SeparateAgents:
             feedback=found.full_feedback,
             candidate=candidate.text,
         )
-        schema = speech(Modified, self._brief.words)
+        words = self._brief.options.max_words
         answer: Modified = await self._model.ask(
             messages,
-            schema,
+            speech(Modified, words),
             step="rdebater.modification",
-            max_tokens=tokens_for(self._brief.words),
+            max_tokens=tokens_for(words),
         )
         return Candidate(clean(answer.utterance), candidate.named)
 
@@ -206,19 +204,22 @@ class MergedAgents:
         """Ask for the summary, the judgement and, if it can be judged, the revised text."""
         self._allowance.take()
         revise = not final and self._allowance.left > 0
-        brief = self._brief
+        brief, options = self._brief, self._brief.options
+        schema: Any = Assessment
+        if revise:
+            schema = speech(Check, options.max_words, options.cited, len(brief.evidence))
         answer: Assessment = await ask_about(
             brief.debate,
             self._model,
             Prompt.load(__package__, "check"),
-            speech(Check, brief.words, brief.cited, len(brief.evidence)) if revise else Assessment,
+            schema,
             step="rdebater.check",
-            max_tokens=max(CHECK_TOKENS, 2 * tokens_for(brief.words) - 700),
+            max_tokens=max(CHECK_TOKENS, 2 * tokens_for(options.max_words) - 700),
             **neutral_values(brief.debate),
             **brief.limits,
             schemes=brief.wanted,
             evidence=brief.texts,
-            cited=brief.cited,
+            cited=options.cited,
             revise=revise,
             candidate=candidate.text,
             violations=list(violations),

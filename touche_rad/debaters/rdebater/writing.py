@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.asking import ask_about
-from touche_rad.debaters.rdebater.options import Wording
+from touche_rad.debaters.rdebater.options import RdebaterOptions
 from touche_rad.debaters.rdebater.retrieval import Record
-from touche_rad.debaters.rdebater.schemes import Aggregation, Scheme
+from touche_rad.debaters.rdebater.schemes import Annotation, Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
 from touche_rad.debaters.rdebater.turn import sided_values
 from touche_rad.models import Model, Prompt
@@ -37,15 +37,13 @@ class Brief:
     flaws: Sequence[str]
     evidence: Sequence[Record]
     schemes: Sequence[Scheme]
-    words: int
-    cited: int
-    wording: Wording
-    label_agg: Aggregation
+    options: RdebaterOptions
 
     @property
     def limits(self) -> dict[str, Any]:
         """The limits of an utterance as variables of a prompt."""
-        return {"words": self.words, "letters": max_letters(self.words)}
+        words = self.options.max_words
+        return {"words": words, "letters": max_letters(words)}
 
     @property
     def wanted(self) -> dict[Scheme, Any]:
@@ -54,27 +52,24 @@ class Brief:
 
     @property
     def texts(self) -> list[dict[str, Any]]:
-        """The arguments with their labels."""
-        return [_shown(one, self.label_agg) for one in self.evidence]
+        """The arguments and, as in the paper's Table 4, their schemes with the labels."""
+        return [
+            {"text": clean(one.argument.text), "marks": [*self._labels(one.annotation)]}
+            for one in self.evidence
+        ]
+
+    def _labels(self, annotation: Annotation | None) -> Iterator[str]:
+        for scheme, mark in annotation.marks.items() if annotation else ():
+            reason = f" ({mark.reason})" if mark.reason else ""
+            yield f"{scheme.value}: {mark.level(self.options.label_agg).word}{reason}"
 
     def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
         """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
-        known = (number for number in numbers if 1 <= number <= len(self.evidence))
-        return tuple(self.evidence[number - 1].argument for number in dict.fromkeys(known))
-
-
-def _shown(one: Record, label_agg: Aggregation) -> dict[str, Any]:
-    """Return the text of a record and, as in the paper's Table 4, its schemes with their labels."""
-    marks = one.annotation.marks if one.annotation else {}
-    return {
-        "text": clean(one.argument.text),
-        "marks": [
-            f"{scheme.value}: {one.annotation.level(scheme, label_agg).word}"
-            + (f" ({marks[scheme].reason})" if marks[scheme].reason else "")
-            for scheme in marks
-            if one.annotation
-        ],
-    }
+        return tuple(
+            self.evidence[number - 1].argument
+            for number in dict.fromkeys(numbers)
+            if 1 <= number <= len(self.evidence)
+        )
 
 
 class Draft(BaseModel):
@@ -112,22 +107,22 @@ def tokens_for(words: int) -> int:
 
 async def draft(model: Model, brief: Brief) -> Candidate:
     """Ask for the first candidate."""
-    texts = brief.texts
+    texts, options = brief.texts, brief.options
     answer: Draft = await ask_about(
         brief.debate,
         model,
         Prompt.load(__package__, "draft"),
-        speech(Draft, brief.words, brief.cited, len(texts)),
+        speech(Draft, options.max_words, options.cited, len(texts)),
         step="rdebater.draft",
-        max_tokens=tokens_for(brief.words),
+        max_tokens=tokens_for(options.max_words),
         **sided_values(brief.debate),
         **brief.limits,
         schemes=brief.wanted,
         evidence=texts,
         marked=any(one["marks"] for one in texts),
         flaws=list(brief.flaws),
-        cited=brief.cited,
-        wording=brief.wording,
+        cited=options.cited,
+        wording=options.wording,
     )
     return Candidate(clean(answer.utterance), brief.named(answer.numbers))
 

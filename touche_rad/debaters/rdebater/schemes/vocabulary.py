@@ -66,6 +66,10 @@ class Mark(BaseModel):
     levels: Mapping[Dimension, Level]
     reason: str = ""
 
+    def level(self, by: Aggregation = "mean") -> Level:
+        """Return one label for the labels of the dimensions."""
+        return collapsed(self.levels.values(), by)
+
 
 class Annotation(BaseModel):
     """The schemes of one text; one that uses none has no marks."""
@@ -83,12 +87,12 @@ class Annotation(BaseModel):
     @property
     def labels(self) -> dict[str, int]:
         """The grade of each scheme: what `touche-rad score` compares with other annotators."""
-        return {scheme.value: int(self.level(scheme)) for scheme in self.marks}
+        return {scheme.value: int(mark.level()) for scheme, mark in self.marks.items()}
 
     def level(self, scheme: Scheme, by: Aggregation = "mean") -> Level:
         """Return the one label of a scheme: none where the text does not use it."""
         mark = self.marks.get(scheme)
-        return Level.NONE if mark is None else collapsed(mark.levels.values(), by)
+        return Level.NONE if mark is None else mark.level(by)
 
 
 def collapsed(levels: Iterable[Level], by: Aggregation = "mean") -> Level:
