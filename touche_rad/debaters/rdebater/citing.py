@@ -21,23 +21,20 @@ _FEWEST: Final = 2
 
 
 def cited(
-    content: str, named: Sequence[Argument], given: Sequence[Argument], most: int
+    content: str, named: Sequence[Argument], shown: Sequence[Argument], most: int
 ) -> tuple[Argument, ...]:
-    """Return the arguments that a response uses, in the order of their use.
+    """Return at most `most` arguments that a response uses, in the order of their use.
 
-    Args:
-        content: The response.
-        named: The arguments that the model named; those that it did not use are left out.
-        given: All arguments of the prompt, tried with a higher threshold if no named one was used.
-        most: Maximum arguments.
+    If it uses none of those that the model named, all that were shown to the model are tried with a
+    higher threshold.
     """
     used = [one for one in named if _share(content, one) >= NAMED]
     if not used:
-        shares = {one.id: _share(content, one) for one in given}
-        used = [one for one in given if shares[one.id] >= UNNAMED]
+        shares = {one.id: _share(content, one) for one in shown}
+        used = [one for one in shown if shares[one.id] >= UNNAMED]
         used = sorted(used, key=lambda one: -shares[one.id])[:most]
-    said = content_words(content)
-    return tuple(sorted(used, key=lambda one: _first(said, one, used))[:most])
+    words = content_words(content)
+    return tuple(sorted(used, key=lambda one: _first(words, one, used))[:most])
 
 
 def _share(content: str, argument: Argument) -> float:
@@ -50,24 +47,23 @@ def _share(content: str, argument: Argument) -> float:
     for sentence in read_sentences(clean(content)):
         if len(own & set(content_words(sentence.text))) < _FEWEST:
             continue
-        found = support(sentence.passage, source)
-        if found.kind in (SupportKind.QUOTED, SupportKind.NEAR):
+        result = support(sentence.passage, source)
+        if result.kind in (SupportKind.QUOTED, SupportKind.NEAR):
             shares.append(1.0)
-        elif not found.contrary:
-            shares.append(found.covered)
+        elif not result.contrary:
+            shares.append(result.covered)
     return max(shares)
 
 
-def _first(said: Sequence[str], one: Argument, among: Sequence[Argument]) -> int:
+def _first(content: Sequence[str], one: Argument, among: Sequence[Argument]) -> int:
     """Return the position of the first word of an argument, preferably one only it has."""
     own = set(content_words(one.text))
-    others: set[str] = set()
-    others.update(*(content_words(other.text) for other in among if other.id != one.id))
+    others = {word for other in among if other.id != one.id for word in content_words(other.text)}
     for telling in (own - others, own):
-        for place, word in enumerate(said):
+        for place, word in enumerate(content):
             if word in telling:
                 return place
-    return len(said)
+    return len(content)
 
 
 _CRITICISM: Final = frozenset(
@@ -102,38 +98,35 @@ def distortions(content: str, arguments: Sequence[Argument], opponent: str) -> I
             yield f'No argument says this: "{sentence}" Reason: {reason}.'
 
 
-class FoundByModel:
+class NotQuoted:
     """The sentences that follow, according to a model that quoted what does not."""
 
     def __init__(self, unsupported: Sequence[str]) -> None:
         self._unsupported = [set(content_words(one)) for one in unsupported]
 
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
-        """Return whether each sentence contains none of the unsupported words."""
-        return [not any(self._contains(one, part) for part in self._unsupported) for one in said]
-
-    @staticmethod
-    def _contains(sentence: str, quoted: set[str]) -> bool:
-        return len(quoted & set(content_words(sentence))) > len(quoted) / 2
+        """Return whether no sentence has more than half of the words of a quotation."""
+        words = [set(content_words(sentence)) for sentence in said]
+        return [
+            all(2 * len(quoted & one) <= len(quoted) for quoted in self._unsupported)
+            for one in words
+        ]
 
 
 async def supported(
     content: str, arguments: Sequence[Argument], opponent: str, unsupported: Sequence[str] | None
 ) -> list[str]:
-    """Return the sentences of a response that are supported.
+    """Return the sentences of a response that are supported by the arguments that it cites.
 
-    Args:
-        content: The response.
-        arguments: The arguments that it cites. Without any, only the model's quotations count.
-        opponent: What the opponent says. Sentences about it need no argument.
-        unsupported: What a model quoted as unsupported; None if no model checked the response. Then
-            only quotations of the arguments are supported.
+    `unsupported` is what a model quoted as unsupported; None if no model checked the response. Then
+    only quotations of the arguments are supported. Sentences about the opponent's words need no
+    argument, and without arguments only the model's quotations count.
     """
-    model = None if unsupported is None else FoundByModel(unsupported)
-    said = sentences(clean(content))
-    free = [one for one in said if not arguments or criticises(one, opponent)]
+    model = None if unsupported is None else NotQuoted(unsupported)
+    everything = sentences(clean(content))
+    free = [one for one in everything if not arguments or criticises(one, opponent)]
     follows = await model.of(free, ()) if model else [False] * len(free)
-    kept = {one for one, follow in zip(free, follows, strict=True) if follow}
-    rest = " ".join(one for one in said if one not in free)
-    kept |= set((await Guard(model).checked(rest, arguments)).stands)
-    return [one for one in said if one in kept]
+    stands = {one for one, follow in zip(free, follows, strict=True) if follow}
+    rest = " ".join(one for one in everything if one not in free)
+    stands.update((await Guard(model).checked(rest, arguments)).stands)
+    return [one for one in everything if one in stands]

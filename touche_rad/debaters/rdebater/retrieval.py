@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, zip_longest
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.asking import cited_before
@@ -24,8 +24,8 @@ from touche_rad.plugins import ArgumentIndex, meaning_of
 from touche_rad.text import clean, content_words, words
 from touche_rad.users.contest_views import opens
 
-Known = Callable[[Sequence[str]], list[Annotation | None]]
-"""Returns the known annotations of arguments by their ids."""
+Stored = Callable[[Sequence[str]], list[Annotation | None]]
+"""Returns the stored annotations of arguments by their ids."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,15 @@ def coarse(
     query = " ".join(keywords)
     if not query.strip():
         return []
-    found = [index.search(field, query, most) for field in fields]
-    ranked: dict[str, Argument] = {}
-    for rank in range(max(map(len, found), default=0)):
-        for field, hits in zip(fields, found, strict=True):
-            for hit in hits[rank : rank + 1]:
-                said = str(getattr(hit.argument, field, hit.argument.text))
-                if match == "index" or rule_match(said, keywords):
-                    ranked.setdefault(hit.argument.id, hit.argument)
-    return list(ranked.values())
+    arguments: dict[str, Argument] = {}
+    for rank in zip_longest(*(index.search(field, query, most) for field in fields)):
+        for field, hit in zip(fields, rank, strict=True):
+            if hit is None:
+                continue
+            text = str(getattr(hit.argument, field, hit.argument.text))
+            if match == "index" or rule_match(text, keywords):
+                arguments.setdefault(hit.argument.id, hit.argument)
+    return list(arguments.values())
 
 
 def top_k(arguments: Sequence[Argument], likeness: Sequence[float], k: int) -> list[Record]:
@@ -108,35 +108,34 @@ def prior_evidence(evidence: Sequence[Record], schemes: Sequence[Scheme]) -> tup
 
 
 def likeness(
-    index: ArgumentIndex, field: str, said: str, arguments: Sequence[Argument]
+    index: ArgumentIndex, field: str, history: str, arguments: Sequence[Argument]
 ) -> tuple[list[float], str]:
     """Return the cosine of each argument with the history, and of what: vectors or words."""
     meaning = meaning_of(index)
     if meaning is not None and arguments:
         with suppress(ToucheRadError, KeyError):
-            (found,) = meaning.likeness(field, [said], [one.id for one in arguments])
-            return found, "vectors"
-    return by_words(said, [str(getattr(one, field)) for one in arguments]), "words"
+            (cosines,) = meaning.likeness(field, [history], [one.id for one in arguments])
+            return cosines, "vectors"
+    return by_words(history, [str(getattr(one, field)) for one in arguments]), "words"
 
 
-def nearest(index: ArgumentIndex, field: str, said: str, k: int) -> list[Argument]:
+def nearest(index: ArgumentIndex, field: str, history: str, k: int) -> list[Argument]:
     """Return the arguments nearest to the history, if there are vectors of the field."""
     meaning = meaning_of(index)
-    if meaning is None or not said.strip():
-        return []
-    with suppress(ToucheRadError, KeyError):
-        (ids,) = meaning.nearest(field, [said], k)
-        return [one for one in map(index.get, ids) if one is not None]
+    if meaning is not None and history.strip():
+        with suppress(ToucheRadError, KeyError):
+            (ids,) = meaning.nearest(field, [history], k)
+            return [one for one in map(index.get, ids) if one is not None]
     return []
 
 
-def by_words(said: str, texts: Sequence[str]) -> list[float]:
+def by_words(history: str, texts: Sequence[str]) -> list[float]:
     """Return the cosine of word counts; rare words have more weight."""
     counts = [Counter(content_words(text)) for text in texts]
     often = Counter(word for count in counts for word in count)
     weights = {word: math.log(1 + len(texts) / times) for word, times in often.items()}
-    asked = _weighted(Counter(content_words(said)), weights)
-    return [_cosine(asked, _weighted(count, weights)) for count in counts]
+    query = _weighted(Counter(content_words(history)), weights)
+    return [_cosine(query, _weighted(count, weights)) for count in counts]
 
 
 def _weighted(count: Counter[str], weights: Mapping[str, float]) -> dict[str, float]:
@@ -154,7 +153,7 @@ MAX_QUERY_LETTERS = 2_000
 
 def retrieved(
     index: ArgumentIndex,
-    known: Known,
+    stored: Stored,
     debate: Debate,
     keywords: Sequence[str],
     options: RdebaterOptions,
@@ -162,15 +161,21 @@ def retrieved(
     """Return E: the k candidates most similar to the debate, not annotated yet."""
     notes: list[str] = []
     used = frozenset() if options.repeat else cited_before(debate)
-    spare = options.coarse + len(used)
     fields = [_field(one, debate) for one in options.searched]
-    found = coarse(index, keywords, fields, spare, options.rule_match)
-    fresh = [one for one in found if one.id not in used]
+    most = options.coarse + len(used)
+    matches = coarse(index, keywords, fields, most, options.rule_match)
+    fresh = [one for one in matches if one.id not in used]
     if not fresh:
         notes.append("no keyword matched: the whole index was searched")
         fresh = [one for one in _anything(index, debate, options) if one.id not in used]
     if options.scheme_rule and options.argumentation_schemes:
-        fresh = _with_schemes(known, fresh)
+        annotations = stored([one.id for one in fresh])
+        # Arguments that are known to use no scheme are left out, unless there are no others.
+        fresh = [
+            one
+            for one, annotation in zip(fresh, annotations, strict=True)
+            if annotation is None or annotation.schemes
+        ] or fresh
     ranked_by = _field(options.likeness, debate)
     cosines, of = likeness(index, ranked_by, history_text(debate), fresh)
     evidence = _different(top_k(fresh, cosines, len(fresh)), options.k, options.standalone)
@@ -188,12 +193,12 @@ def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) ->
     near = nearest(index, _field(options.likeness, debate), history_text(debate), options.coarse)
     if near:
         return near
-    said = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
+    query = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
     fields = ("attacks", *options.searched, "text", "supports")
     searched = dict.fromkeys(_field(one, debate) for one in fields)
-    hits = [hit for field in searched for hit in index.search(field, said, options.coarse)]
-    found = {hit.argument.id: hit.argument for hit in hits}
-    return list(found.values()) or list(islice(index.arguments(), options.k + 20))
+    hits = [hit for field in searched for hit in index.search(field, query, options.coarse)]
+    arguments = {hit.argument.id: hit.argument for hit in hits}
+    return list(arguments.values()) or list(islice(index.arguments(), options.k + 20))
 
 
 def _different(ranked: Sequence[Record], k: int, standalone: bool) -> list[Record]:
@@ -201,34 +206,24 @@ def _different(ranked: Sequence[Record], k: int, standalone: bool) -> list[Recor
 
     With `standalone`, texts that refer to another text are left out, unless all do.
     """
-    different = {clean(one.argument.text).lower(): one for one in reversed(ranked)}
-    first = {one.argument.id for one in different.values()}
-    kept = [one for one in ranked if one.argument.id in first]
+    by_text: dict[str, Record] = {}
+    for one in ranked:
+        by_text.setdefault(clean(one.argument.text).lower(), one)
+    records = list(by_text.values())
     if standalone:
-        readable = (one for one in kept if not missing_context(one.argument.text))
-        return list(islice(readable, k)) or kept[:k]
-    return kept[:k]
+        readable = (one for one in records if not missing_context(one.argument.text))
+        return list(islice(readable, k)) or records[:k]
+    return records[:k]
 
 
-def _with_schemes(known: Known, arguments: Sequence[Argument]) -> list[Argument]:
-    """Skip arguments that are known to use no scheme, unless no other argument is left."""
-    annotations = known([one.id for one in arguments])
-    kept = [
-        one
-        for one, annotation in zip(arguments, annotations, strict=True)
-        if annotation is None or annotation.schemes
-    ]
-    return kept or list(arguments)
-
-
-def with_priors(found: Recall, evidence: Sequence[Record], options: RdebaterOptions) -> Recall:
+def with_priors(recall: Recall, evidence: Sequence[Record], options: RdebaterOptions) -> Recall:
     """Add the means, S_prior and E_prior of the annotated records."""
     means = scheme_means(evidence, options.k, options.label_agg)
     schemes = prior_schemes(means, options.prior_threshold)
-    prior, notes = prior_evidence(evidence, schemes), found.notes
+    prior, notes = prior_evidence(evidence, schemes), recall.notes
     if not schemes:
         most = {"all": len(evidence), "first": 1, "none": 0}[options.without_priors]
         prior, notes = tuple(evidence[:most]), (*notes, "no scheme is above the threshold")
     return replace(
-        found, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior, notes=notes
+        recall, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior, notes=notes
     )

@@ -77,7 +77,7 @@ class Verdict:
     feedback: str
     violations: tuple[str, ...] = ()
     """Violations of the task's rules."""
-    unsupported: tuple[str, ...] | None = None
+    unsupported: Sequence[str] | None = None
     """Words of the candidate that no argument supports; None if the model was not asked."""
 
     @property
@@ -99,9 +99,8 @@ class Verdict:
 
 
 def verdict(
-    found: Judgement,
+    judgement: Judgement,
     violations: Sequence[str],
-    *,
     schemes: bool,
     unsupported: Sequence[str] | None = None,
 ) -> Verdict:
@@ -111,15 +110,15 @@ def verdict(
     arguments is one more criterion.
     """
     criteria = {
-        "stance_faithfulness": found.stance_faithfulness,
-        "argumentative_relevance": found.argumentative_relevance,
+        "stance_faithfulness": judgement.stance_faithfulness,
+        "argumentative_relevance": judgement.argumentative_relevance,
     }
     if schemes:
-        criteria["scheme_compliance"] = found.scheme_compliance
-    if unsupported is None:
-        return Verdict(criteria, clean(found.feedback), tuple(violations))
-    criteria["evidence_support"] = not unsupported
-    return Verdict(criteria, clean(found.feedback), tuple(violations), tuple(unsupported))
+        criteria["scheme_compliance"] = judgement.scheme_compliance
+    if unsupported is not None:
+        criteria["evidence_support"] = not unsupported
+        unsupported = tuple(unsupported)
+    return Verdict(criteria, clean(judgement.feedback), tuple(violations), unsupported)
 
 
 def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
@@ -152,8 +151,8 @@ class SeparateAgents:
             summary=self._summary,
             candidate=candidate.text,
         )
-        found = await self._model.ask(messages, Judgement, step="rdebater.judgement")
-        return self._summary, verdict(found, violations, schemes=bool(self._brief.schemes))
+        judgement = await self._model.ask(messages, Judgement, step="rdebater.judgement")
+        return self._summary, verdict(judgement, violations, bool(self._brief.schemes))
 
     async def _summarise(self, candidate: Candidate) -> Summary:
         self._allowance.take()
@@ -167,13 +166,13 @@ class SeparateAgents:
             candidate=candidate.text,
         )
 
-    async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
+    async def modify(self, candidate: Candidate, verdict: Verdict) -> Candidate:
         """Call the Text Modification Agent with the utterance and the feedback."""
         self._allowance.take()
         messages = Prompt.load(__package__, "modification").messages(
             **self._neutral,
             **self._brief.limits,
-            feedback=found.full_feedback,
+            feedback=verdict.full_feedback,
             candidate=candidate.text,
         )
         words = self._brief.options.max_words
@@ -228,15 +227,11 @@ class MergedAgents:
         if isinstance(answer, Check):
             named = brief.named(answer.numbers) or candidate.named
             self._next = Candidate(clean(answer.utterance), named)
-        found = verdict(
-            answer.judgement,
-            violations,
-            schemes=bool(brief.schemes),
-            unsupported=quoted_from(candidate.text, answer.unsupported),
-        )
-        return answer.summary, found
+        quoted = quoted_from(candidate.text, answer.unsupported)
+        schemes = bool(brief.schemes)
+        return answer.summary, verdict(answer.judgement, violations, schemes, quoted)
 
-    async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
+    async def modify(self, candidate: Candidate, verdict: Verdict) -> Candidate:
         """Return the text of the last call; empty if the model wrote none."""
         if self._next is None:
             raise OverBudget("no call is left to judge a revised text")
@@ -285,28 +280,21 @@ async def revise(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revis
     """Judge the first candidate and revise it."""
     attempts: list[Attempt] = []
     candidate = first
-    for revision in range(most + 1):
-        try:
-            summary, found = await gate.judge(candidate, rules(candidate), final=revision == most)
-        except ModelError as error:
-            return Revised((*attempts, Attempt(candidate)), _stop(error))
-        attempts.append(Attempt(candidate, summary, found))
-        if found.accepted:
-            return Revised(tuple(attempts), "accepted")
-        if revision == most:
-            break
-        try:
-            candidate = await gate.modify(candidate, found)
-        except ModelError as error:
-            return Revised(tuple(attempts), _stop(error))
-        if not candidate.text or _plain(candidate) in {_plain(one.candidate) for one in attempts}:
-            return Revised(tuple(attempts), "repeated")
+    try:
+        for revision in range(most + 1):
+            final = revision == most
+            summary, verdict = await gate.judge(candidate, rules(candidate), final=final)
+            attempts.append(Attempt(candidate, summary, verdict))
+            if verdict.accepted:
+                return Revised(tuple(attempts), "accepted")
+            if final:
+                break
+            candidate = await gate.modify(candidate, verdict)
+            texts = [" ".join(words(one.candidate.text)) for one in attempts]
+            if not candidate.text or " ".join(words(candidate.text)) in texts:
+                return Revised(tuple(attempts), "repeated")
+    except ModelError as error:
+        if not attempts or attempts[-1].candidate is not candidate:
+            attempts.append(Attempt(candidate))
+        return Revised(tuple(attempts), "budget" if isinstance(error, OverBudget) else "model")
     return Revised(tuple(attempts), "revisions")
-
-
-def _stop(error: ModelError) -> Stop:
-    return "budget" if isinstance(error, OverBudget) else "model"
-
-
-def _plain(candidate: Candidate) -> str:
-    return " ".join(words(candidate.text))
