@@ -150,7 +150,7 @@ def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> Non
     [
         ({"of": "best-of-n"}, "contain itself"),
         ({"of": "nobody"}, "'nobody'"),
-        ({"of": "sinai"}, "cannot be used"),
+        ({"of": "sinai"}, "needs an argument index"),
         ({"of": "says-short", "judge": "nobody"}, "'nobody'"),
         ({"of": "says-short", "judge": "debatrix"}, "cannot judge here"),
         ({"of": "grounded(x)"}, "KEY=VALUE"),

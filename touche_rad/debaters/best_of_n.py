@@ -19,7 +19,7 @@ from touche_rad.calls import (
     report_without_model,
 )
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import (
     Debater,
     ExplainedCandidate,
@@ -42,7 +42,6 @@ class Candidate:
     """One answer, its reward, or the reason why there is none."""
 
     debater: Debater
-    number: int
     response: Response | None = None
     reward: float | None = None
     fault: str = ""
@@ -69,10 +68,10 @@ class BestOfN:
 
         @field_validator("of")
         @classmethod
-        def _named(cls, said: str) -> str:
-            if not split_plugins(said):
+        def _named(cls, value: str) -> str:
+            if not split_plugins(value):
                 raise ValueError("expected at least one debater")
-            return said
+            return value
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
@@ -88,26 +87,22 @@ class BestOfN:
         if name == "best-of-n":
             raise OptionError("of: best-of-n cannot contain itself; name other debaters")
         plugin = find("debater", name)
-        missing = plugin.missing(index=services.index is not None, model=services.model is not None)
-        if missing:
-            raise UserError(f"debater {name} cannot be used: {'; '.join(missing)}")
-        made: list[Debater] = [plugin.make(services, options)]
-        asks = services.model is not None and "model" in (*plugin.needs, *plugin.uses)
-        for number in range(1, self.options.n if asks else 1):
-            assert services.model is not None
+        debaters: list[Debater] = [plugin.make(services, options)]
+        if services.model is None or not plugin.uses_model:
+            return debaters
+        for number in range(1, self.options.n):
             seed = services.model.settings.seed + number
             model = services.model.with_settings(seed=seed, temperature=self.options.temperature)
             other = replace(services, model=model, seed=services.seed + number)
-            made.append(plugin.make(other, options))
-        return made
+            debaters.append(plugin.make(other, options))
+        return debaters
 
     async def answer(self, debate: Debate) -> Response:
         """Return the candidate with the highest reward; the first of equal ones.
 
         An answer that says that nothing was found is only returned if there is no other.
         """
-        found = await self._candidates(debate)
-        best = max(found, key=_rank)
+        best = max(await self._candidates(debate), key=_rank)
         assert best.response is not None
         if best.model_use.without is not None:
             report_without_model(best.model_use.without)
@@ -115,7 +110,7 @@ class BestOfN:
 
     async def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Generate and judge the answers again, and return them, the best first."""
-        found = sorted(await self._candidates(debate), key=_rank, reverse=True)
+        candidates = sorted(await self._candidates(debate), key=_rank, reverse=True)
         return [
             ExplainedCandidate(
                 name_of(one.debater),
@@ -123,26 +118,29 @@ class BestOfN:
                 one.reward or 0.0,
                 {"reward": Feature(one.reward or 0.0, phrase="has a high reward from the judge")},
             )
-            for one in found
+            for one in candidates
             if one.response is not None
         ]
 
     async def _candidates(self, debate: Debate) -> list[Candidate]:
         """Ask all debaters in parallel, then judge each different answer once."""
-        asked = [Candidate(one, number) for number, one in enumerate(self._debaters)]
+        candidates = [Candidate(one) for one in self._debaters]
         left = _left()
         with anyio.move_on_after(None if left is None else _SHARE * left):
             async with anyio.create_task_group() as group:
-                for one in asked:
+                for one in candidates:
                     group.start_soon(self._answer, one, debate)
         use = current_context().model_use or ModelUse()
-        for one in asked:
+        by_answer: dict[tuple[str, ...], Candidate] = {}
+        for one in candidates:
             use.add(one.model_use)
-        good = [one for one in asked if one.response is not None]
-        if not good:
-            faults = "; ".join(dict.fromkeys(one.fault for one in asked if one.fault))
+            if one.response is not None:
+                cited = (argument.id for argument in one.response.arguments)
+                by_answer.setdefault((one.response.content, *cited), one)
+        if not by_answer:
+            faults = "; ".join(dict.fromkeys(one.fault for one in candidates if one.fault))
             raise WorkError(f"no debater answered: {faults or 'all timed out'}")
-        different = list({_same(one.response): one for one in reversed(good)}.values())[::-1]
+        different = list(by_answer.values())
         if len(different) > 1:
             async with anyio.create_task_group() as group:
                 for one in different:
@@ -152,8 +150,8 @@ class BestOfN:
     async def _answer(self, candidate: Candidate, debate: Debate) -> None:
         try:
             with call_context(model_use=candidate.model_use):
-                given = await self._call(candidate.debater.answer, debate)
-            candidate.response, _ = guard(given, self._index, 0)
+                response = await self._call(candidate.debater.answer, debate)
+            candidate.response, _ = guard(response, self._index, 0)
         except Exception as error:
             candidate.fault = f"{type(error).__name__}: {error}"[:200]
 
@@ -165,13 +163,8 @@ class BestOfN:
 
 def _rank(candidate: Candidate) -> tuple[bool, bool, float]:
     """Return what orders the candidates, the best highest."""
-    said = candidate.response.content if candidate.response else NOTHING_FOUND
-    return said != NOTHING_FOUND, candidate.reward is not None, candidate.reward or 0.0
-
-
-def _same(response: Response | None) -> tuple[str, tuple[str, ...]]:
-    assert response is not None
-    return response.content, tuple(one.id for one in response.arguments)
+    content = candidate.response.content if candidate.response else NOTHING_FOUND
+    return content != NOTHING_FOUND, candidate.reward is not None, candidate.reward or 0.0
 
 
 def _left() -> float | None:

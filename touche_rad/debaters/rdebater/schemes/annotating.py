@@ -59,12 +59,16 @@ Named: type[BaseModel] = create_model(
 
 def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
     """Return the named schemes, each with its reason of at most forty words."""
-    found = {scheme: getattr(answer, scheme.name.lower()) for scheme in Scheme}
-    return {scheme: _few(one.reason) for scheme, one in found.items() if one is not None}
+    named = {scheme: getattr(answer, scheme.name.lower()) for scheme in Scheme}
+    return {scheme: _few(one.reason) for scheme, one in named.items() if one is not None}
 
 
 def _few(reason: str) -> str:
     return " ".join(clean(reason).split()[:REASON_WORDS])
+
+
+def _levels(labels: BaseModel) -> dict[Dimension, Level]:
+    return {one: Level.of(getattr(labels, one.name.lower())) for one in Dimension}
 
 
 _dimension_fields: dict[str, Any] = {
@@ -89,8 +93,7 @@ def marks_of(answer: BaseModel, reasons: Mapping[Scheme, str]) -> dict[Scheme, M
     """Return the marks; a scheme whose labels are all none is removed."""
     marks: dict[Scheme, Mark] = {}
     for scheme, reason in reasons.items():
-        labels = getattr(answer, scheme.name.lower())
-        levels = {one: Level.of(getattr(labels, one.name.lower())) for one in Dimension}
+        levels = _levels(getattr(answer, scheme.name.lower()))
         if any(levels.values()):
             marks[scheme] = Mark(levels=levels, reason=reason)
     return marks
@@ -109,8 +112,7 @@ class Used(BaseModel):
     @property
     def mark(self) -> Mark:
         """The labels as numbers."""
-        levels = {one: Level.of(getattr(self, one.name.lower())) for one in Dimension}
-        return Mark(levels=levels, reason=_few(self.reason))
+        return Mark(levels=_levels(self), reason=_few(self.reason))
 
 
 class Numbered(BaseModel):
@@ -121,11 +123,9 @@ class Numbered(BaseModel):
 
     def marks(self, most: int) -> dict[Scheme, Mark]:
         """Return the marks; of a repeated scheme, the first."""
-        marks: dict[Scheme, Mark] = {}
-        for one in self.schemes:
-            marks.setdefault(one.scheme, one.mark)
-        kept = list(marks)[:most]
-        return {scheme: marks[scheme] for scheme in Scheme if scheme in kept}
+        marks = {one.scheme: one.mark for one in reversed(self.schemes)}
+        first = list(dict.fromkeys(one.scheme for one in self.schemes))[:most]
+        return {scheme: marks[scheme] for scheme in Scheme if scheme in first}
 
 
 class Together(BaseModel):
@@ -187,14 +187,9 @@ class SchemeAnnotator:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that an annotation depends on."""
-        names = (
-            "annotation.jinja",
-            "scoring.jinja",
-            "together.jinja",
-            "schemes.toml",
-            "dimensions.toml",
-            "exemplars.toml",
-        )
+        prompts = [f"{name}.jinja" for name in ("annotation", "scoring", "together")]
+        tables = [f"{name}.toml" for name in ("schemes", "dimensions", "exemplars")]
+        names = (*prompts, *tables)
         content = "".join(files(__package__).joinpath(name).read_text("utf-8") for name in names)
         return {
             "model": self.model.identity,
@@ -218,94 +213,81 @@ class SchemeAnnotator:
             [partial(self.annotate, part, again=True) for part in parts],
             lambda done, _: report(min(done * step, len(texts))),
         )
-        found: list[Annotation | ModelError] = []
+        annotations: list[Annotation | ModelError] = []
         for part, answer in zip(parts, answers, strict=True):
-            found += [answer] * len(part) if isinstance(answer, ModelError) else answer
-        failed = [one for one in found if isinstance(one, ModelError)]
+            annotations += [answer] * len(part) if isinstance(answer, ModelError) else answer
+        failed = [one for one in annotations if isinstance(one, ModelError)]
         stopping = [one for one in failed if not isinstance(one, ERRORS_OF_TEXT)]
-        if stopping or len(failed) == len(found):
+        if stopping or len(failed) == len(annotations):
             raise WorkError(
                 f"annotation stopped: {(stopping or failed)[0]}; finished blocks are saved: run "
                 "the same command again to resume"
             )
         return [
-            None if isinstance(one, ModelError) else one.model_dump(mode="json") for one in found
+            None if isinstance(one, ModelError) else one.model_dump(mode="json")
+            for one in annotations
         ]
 
     async def annotate(
         self, texts: Sequence[str], *, again: bool = False
     ) -> list[Annotation | ModelError]:
-        """Annotate the texts of one call.
-
-        Args:
-            texts: At most `per_call` texts.
-            again: Whether to ask again for single texts that have no valid annotation.
-        """
+        """Annotate the texts of one call; `again` asks once more for each invalid annotation."""
         if self.options.calls == "separate":
             return [await self._one(text) for text in texts]
-        found = await self._several(texts)
+        annotations = await self._several(texts)
         if again and len(texts) > 1:
-            for place, one in enumerate(found):
+            for place, one in enumerate(annotations):
                 if isinstance(one, ERRORS_OF_TEXT):
-                    found[place] = (await self._several([texts[place]]))[0]
-        return found
+                    annotations[place] = (await self._several([texts[place]]))[0]
+        return annotations
 
     async def _one(self, text: str) -> Annotation | ModelError:
         """Ask for schemes, then for their labels, as in the paper."""
+        text = _cut(text)
+        prompt = self._schemes.messages(schemes=schemes(), words=REASON_WORDS, text=text)
         try:
-            named = await self.model.ask(self._asked(text), Named, step="schemes.annotation")
+            named = await self.model.ask(prompt, Named, step="schemes.annotation")
             reasons = reasons_of(named)
             if not reasons:
                 return Annotation()
-            scores = await self.model.ask(
-                self._scored(text, reasons), scoring(tuple(reasons)), step="schemes.scoring"
+            annotation = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
+            prompt = self._scores.messages(
+                dimensions=dimensions(),
+                exemplars=exemplars(self.options.exemplars),
+                text=text,
+                annotation=json.dumps(annotation, ensure_ascii=False),
             )
+            scores = await self.model.ask(prompt, scoring(tuple(reasons)), step="schemes.scoring")
         except ModelError as error:
             return error
         return Annotation(marks=marks_of(scores, reasons))
 
     async def _several(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
+        prompt = self._both.messages(
+            schemes=schemes(),
+            dimensions=dimensions(),
+            exemplars=exemplars(self.options.exemplars),
+            most=MAX_SCHEMES,
+            texts=[_cut(text) for text in texts],
+        )
         try:
             answer: Together = await self.model.ask(
-                self._together(texts),
+                prompt,
                 together(len(texts), MAX_SCHEMES),
                 step="schemes.together",
                 max_tokens=_TOKENS_PER_TEXT * len(texts),
             )
         except ModelError as error:
             return [error] * len(texts)
-        marks: dict[int, dict[Scheme, Mark]] = {}
-        for one in answer.arguments:
-            if 1 <= one.number <= len(texts) and one.number not in marks:
-                marks[one.number] = one.marks(MAX_SCHEMES)
-        return [
-            Annotation(marks=marks[number])
-            if number in marks
-            else InvalidAnswer(f"{self.model.name}: the answer leaves out argument {number}")
+        annotations: list[Annotation | ModelError] = [
+            InvalidAnswer(f"{self.model.name}: the answer leaves out argument {number}")
             for number in range(1, len(texts) + 1)
         ]
-
-    def _asked(self, text: str) -> Sequence[Any]:
-        return self._schemes.messages(schemes=schemes(), words=REASON_WORDS, text=_shown(text))
-
-    def _scored(self, text: str, reasons: dict[Scheme, str]) -> Sequence[Any]:
-        given = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
-        return self._scores.messages(
-            dimensions=dimensions(),
-            exemplars=exemplars(self.options.exemplars),
-            text=_shown(text),
-            annotation=json.dumps(given, ensure_ascii=False),
-        )
-
-    def _together(self, texts: Sequence[str]) -> Sequence[Any]:
-        return self._both.messages(
-            schemes=schemes(),
-            dimensions=dimensions(),
-            exemplars=exemplars(self.options.exemplars),
-            most=MAX_SCHEMES,
-            texts=[_shown(text) for text in texts],
-        )
+        for one in reversed(answer.arguments):
+            if 1 <= one.number <= len(texts):
+                annotations[one.number - 1] = Annotation(marks=one.marks(MAX_SCHEMES))
+        return annotations
 
 
-def _shown(text: str) -> str:
+def _cut(text: str) -> str:
     return clean(text)[:MAX_LETTERS]
