@@ -37,7 +37,6 @@ from touche_rad.debaters.sinai.step3_4_selection import (
 from touche_rad.debaters.sinai.step5_response import Wording, write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
-from touche_rad.models.prompts import all_of
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, cut_to_words
@@ -174,7 +173,7 @@ class Sinai:
         ]
         return [
             Shortlist(one, one.all[:count]) if isinstance(answer, ModelError) else answer
-            for one, answer in zip(retrieved, await all_of(calls), strict=True)
+            for one, answer in zip(retrieved, await self.model.ask_all(calls), strict=True)
         ]
 
 
