@@ -145,50 +145,35 @@ def build(tag: str, *, target: str = "slim", context: Path = ROOT, **arguments: 
         lent += ["--volume", f"{certificates}:/etc/ssl/certs/ca-certificates.crt:ro"]
     with tempfile.TemporaryDirectory(prefix="touche-rad-pip-") as folder:
         settings = Path(folder, "pip.conf")
-        told = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "list"],
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
-        settings.write_text(_pip_settings(told))
+        settings.write_text(_pip_settings())
         lent += ["--volume", f"{settings}:/etc/pip.conf:ro"]
-        for line in told.splitlines():
+        for line in _pip_config().splitlines():
             for word in line.split("'"):
                 place = word.strip().removeprefix("file://")
                 if place.startswith("/") and Path(place).is_dir():
                     lent += ["--volume", f"{place}:{place}:ro"]
-        buildah(
-            "bud",
-            "--format",
-            "docker",
-            "--target",
-            target,
-            *given,
-            "--network",
-            "host",
-            *lent,
-            "-t",
-            tag,
-            context,
-        )
+        options = f"--format docker --target {target} --network host -t {tag}".split()
+        buildah("bud", *options, *given, *lent, context)
 
 
 @functools.cache
-def indexes() -> list[str]:
-    """The addresses that pip has packages from here, which no image may name."""
-    told = subprocess.run(
+def _pip_config() -> str:
+    return subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
     ).stdout
-    hosts = re.findall(r"https?://(?:[^\s/@']*@)?([^\s/:']+)", told)
+
+
+def indexes() -> list[str]:
+    """The addresses that pip has packages from here, which no image may name."""
+    hosts = re.findall(r"https?://(?:[^\s/@']*@)?([^\s/:']+)", _pip_config())
     common = {".".join(parts) for parts in (("pypi", "org"), ("files", "pythonhosted", "org"))}
     return sorted({*common, *hosts} - {"localhost", "127.0.0.1"})
 
 
-def _pip_settings(told: str) -> str:
+def _pip_settings() -> str:
     """Turn `pip config list` into a settings file, with the certificates where they are lent."""
     lines = ["[global]", "cert = /etc/ssl/certs/ca-certificates.crt"]
-    for line in told.splitlines():
+    for line in _pip_config().splitlines():
         key, _, value = line.partition("=")
         section, _, name = key.partition(".")
         if section == "global" and name in ("index-url", "extra-index-url", "find-links"):
@@ -221,18 +206,8 @@ class Image:
         """The whole command line of a run; a new network namespace has a loopback and no more."""
         volumes = [part for place, at in mounts.items() for part in ("--volume", f"{place}:{at}")]
         settings = [part for key, value in env.items() for part in ("--env", f"{key}={value}")]
-        run = [
-            "buildah",
-            "run",
-            "--isolation",
-            "chroot",
-            *volumes,
-            *settings,
-            container,
-            "--",
-            *args,
-        ]
-        quoted = shlex.join(run)
+        run = ["buildah", "run", "--isolation", "chroot", *volumes, *settings, container, "--"]
+        quoted = shlex.join([*run, *args])
         return ["unshare", "--net", "sh", "-c", f'{sys.executable} -c "{_LO_UP}"; exec {quoted}']
 
     def run(

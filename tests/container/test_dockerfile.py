@@ -54,22 +54,12 @@ def test_whatever_is_copied_is_there_and_reaches_the_build() -> None:
         assert target in stages()
 
 
-def test_each_target_has_the_package_an_index_a_start_and_a_health_check() -> None:
-    assert list(stages()) == ["made", "slim", "evaluator", "official", "gpu", "default"], (
-        "the default is slim, and slim needs none of the other bases even without BuildKit"
-    )
+def test_the_default_target_is_slim_and_needs_no_other_base() -> None:
+    """Also without BuildKit, which builds every stage before the default one."""
+    assert list(stages()) == ["made", "slim", "evaluator", "official", "gpu", "default"]
     assert stages()["default"].strip() == ""
     assert (ROOT / "Dockerfile").read_text().endswith("\nFROM slim AS default\n")
     for name in ("made", "official", "gpu"):
-        text = stages()[name]
-        assert "ARG COLLECTION=touche_rad/demo/arguments.jsonl\n" in text
-        assert 'touche-rad index "/src/${COLLECTION}" -o /opt/index' in text
-        assert "rm -rf /src" not in text.partition("touche-rad index")[0]
-    assert (ROOT / "touche_rad/demo/arguments.jsonl").is_file()
+        assert "ARG COLLECTION=touche_rad/demo/arguments.jsonl\n" in stages()[name]
     for name in ("official", "gpu", "slim"):
-        text = stages()[name]
-        assert "TOUCHE_RAD_INDEX=/opt/index" in text
-        assert 'org.opencontainers.image.licenses="Apache-2.0"' in text
-        assert re.search(r"^COPY docker/start.sh .*/app/", text, re.MULTILINE)
-        assert "http://127.0.0.1:8080/health" in text.partition("HEALTHCHECK")[2]
-    assert (ROOT / "docker/start.sh").stat().st_mode & 0o111
+        assert 'org.opencontainers.image.licenses="Apache-2.0"' in stages()[name]

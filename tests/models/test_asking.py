@@ -20,7 +20,7 @@ from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from touche_rad.errors import UserError
 from touche_rad.models import Message, Model, ask_in_parts, sending
 from touche_rad.models import errors as faults
-from touche_rad.models.endpoint import Address, parse_address
+from touche_rad.models.endpoint import Address
 from touche_rad.models.usage import Usage
 
 
@@ -75,15 +75,15 @@ def test_the_schema_bounds_each_number_and_a_larger_one_is_accepted(server: Scri
     server.script = [content('{"free": 123456789, "floor": 4, "open": 0.5, "each": [-1]}')]
     answer = _with_model(server, lambda model: model.ask(ASKED, Numbers))
     assert answer.free == 123456789
-    told = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
+    fields = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
     most = 999_999
     ends = {"minimum": -most, "maximum": most}
-    assert {name: told["free"][name] for name in ends} == ends
-    assert {"type": "number", **ends} in told["maybe"]["anyOf"]
-    assert told["each"]["items"] == {"type": "integer", **ends}
-    assert (told["floor"]["minimum"], told["floor"]["maximum"]) == (3, most)
-    assert (told["open"]["exclusiveMinimum"], told["open"]["exclusiveMaximum"]) == (0, 1)
-    assert not set(ends) & set(told["open"])
+    assert {name: fields["free"][name] for name in ends} == ends
+    assert {"type": "number", **ends} in fields["maybe"]["anyOf"]
+    assert fields["each"]["items"] == {"type": "integer", **ends}
+    assert (fields["floor"]["minimum"], fields["floor"]["maximum"]) == (3, most)
+    assert (fields["open"]["exclusiveMinimum"], fields["open"]["exclusiveMaximum"]) == (0, 1)
+    assert not set(ends) & set(fields["open"])
 
 
 PASSING = {
@@ -91,17 +91,13 @@ PASSING = {
     "429 with Retry-After": fails(429, Retry_After="0.05"),
     "429 with a date": fails(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"),
     "500": fails(500),
-    "502": fails(502),
     "503": fails(503),
-    "504": fails(504),
     "524": fails(524),
-    "500 in HTML": fails(500, b"<html>oops</html>"),
     "HTML": raw(b"<html>hello</html>"),
     "no body": raw(b""),
     "half of JSON": raw(b'{"choices": [{"me'),
     "a list": raw(b"[]"),
     "null": raw(b"null"),
-    "a number": raw(b"NaN"),
     "an error with 200": says({"error": {"message": "engine dead"}}),
     "no choices": says({"choices": []}),
     "choices of no kind": says({"choices": "x"}),
@@ -395,12 +391,11 @@ def test_an_unclear_choice_is_sent_back(server: Scripted, said: str) -> None:
     assert len(server.asked) == 2
 
 
-def test_strict_servers_get_schemas_that_they_accept(server: Scripted) -> None:
+def test_a_strict_server_gets_a_schema_that_it_accepts(server: Scripted) -> None:
     server.always = content('{"verdict": "yes", "reasons": [], "weight": null}')
     _with_model(server, lambda model: model.ask(ASKED, Shown, max_tokens=3000))
-    (asked,) = server.asked
-    assert asked["max_tokens"] == 3000
-    schema = asked["response_format"]["json_schema"]["schema"]
+    assert server.asked[0]["max_tokens"] == 3000
+    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["verdict", "reasons", "weight"]
     assert schema["additionalProperties"] is False
     assert "default" not in json.dumps(schema)
@@ -458,21 +453,6 @@ def test_of_many_parallel_calls_one_may_fail(server: Scripted) -> None:
     assert isinstance(found.pop(7), faults.Unauthorized)
     assert [one.words for one in found] == [f"Text {n}." for n in range(60) if n != 7]
     assert progress[-1] == (60, 60)
-
-
-def test_the_cache_answers_without_a_network(server: Scripted, tmp_path: Path) -> None:
-    server.script = [content("not yet"), content('{"words": "repaired", "score": 2}')]
-    first = _ask(server, cache=tmp_path)
-    calls = len(server.asked)
-
-    async def run(at: Address) -> Fine:
-        return await Model(at, cache=tmp_path).ask(ASKED, Fine)
-
-    empty = Address("EMPTY", "tiny")
-    assert first == anyio.run(run, empty) == Fine(words="repaired", score=2)
-    assert len(server.asked) == calls
-    with pytest.raises(faults.NotCached):
-        anyio.run(run, Address("EMPTY", "another"))
 
 
 def test_equal_parallel_requests_are_sent_once(server: Scripted, tmp_path: Path) -> None:
@@ -558,20 +538,3 @@ def test_one_token_is_enough_for_a_choice(server: Scripted) -> None:
     assert [one["max_tokens"] for one in server.asked[4:]] == [1, 8, 8], (
         "more tokens, once and for all"
     )
-
-
-def test_where_the_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert parse_address("http://h:1/v1/#m") == Address("http://h:1/v1", "m")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://e:2/v1")
-    monkeypatch.setenv("OPENAI_MODEL", "n")
-    assert parse_address() == Address("http://e:2/v1", "n")
-    monkeypatch.setenv("OPENAI_BASE_URL", "EMPTY")
-    assert not parse_address().real
-    monkeypatch.delenv("OPENAI_BASE_URL")
-    with pytest.raises(UserError, match="OPENAI_BASE_URL"):
-        parse_address()
-    monkeypatch.delenv("OPENAI_MODEL")
-    with pytest.raises(UserError, match="OPENAI_MODEL"):
-        parse_address("http://h:1/v1")
-    with pytest.raises(UserError, match="Port out of range"):
-        parse_address("http://h:99999/v1#m")

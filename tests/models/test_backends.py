@@ -1,4 +1,4 @@
-"""Where a model may be: several servers, a file of answers, this process; and what -m refuses."""
+"""What `-m` names: servers, a file of answers, a model in this process; and what it refuses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pydantic import BaseModel
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.models.tiny import tiny_model
-from tests.terminal import touche_rad
+from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Message, Model, endpoints, sending
@@ -36,25 +37,33 @@ def servers() -> Iterator[tuple[Scripted, Scripted]]:
         yield one, other
 
 
-async def _asked(model: Model, count: int) -> list[Any]:
-    def one(number: int) -> Any:
-        return lambda: model.ask([Message("user", f"Number {number}")], Fine)
-
-    return await model.ask_all([one(number) for number in range(count)])
+async def _answers(model: Model, count: int) -> list[Any]:
+    messages = ([Message("user", f"Number {number}")] for number in range(count))
+    return await model.ask_all([partial(model.ask, one, Fine) for one in messages])
 
 
-async def _used(given: str, count: int, **more: Any) -> tuple[Model, list[Any]]:
-    model = Model(open_backend(given), **more)
-    try:
-        return model, await _asked(model, count)
-    finally:
-        await model.close()
+def _answers_of(backend: str, count: int) -> tuple[Model, list[Any]]:
+    async def run() -> tuple[Model, list[Any]]:
+        model = Model(open_backend(backend))
+        try:
+            return model, await _answers(model, count)
+        finally:
+            await model.close()
+
+    return anyio.run(run)
+
+
+def _call(words: str, **env: str) -> Ended:
+    return touche_rad(*words.split(), env=env)
+
+
+SAY = "respond -i demo --say Hello. -m"
 
 
 def test_several_servers_answer_in_turn(servers: tuple[Scripted, Scripted]) -> None:
     one, other = servers
-    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 60))
-    assert all(isinstance(answer, Fine) for answer in found)
+    model, answers = _answers_of(f"{one.url},{other.url}#tiny", 60)
+    assert all(isinstance(answer, Fine) for answer in answers)
     assert len(one.asked) == len(other.asked) == 30
     assert model.warnings == []
 
@@ -63,18 +72,17 @@ def test_a_dead_server_is_skipped_until_it_answers_again(
     servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = servers
-    monkeypatch.setattr(endpoints, "FIRST_PAUSE", 0.2)
-    monkeypatch.setattr(endpoints, "LONGEST_PAUSE", 0.2)
+    monkeypatch.setattr(endpoints, "PAUSE", 0.2)
     alive = one.always
 
     async def run() -> tuple[int, int, int]:
         model = Model(open_backend(f"{one.url},{other.url}#tiny"), at_once=4)
         one.always = scripted.reset
-        assert all(isinstance(found, Fine) for found in await _asked(model, 40))
+        assert all(isinstance(answer, Fine) for answer in await _answers(model, 40))
         dead, served = len(one.asked), len(other.asked)
         one.always = alive
         await anyio.sleep(0.3)
-        assert all(isinstance(found, Fine) for found in await _asked(model, 40))
+        assert all(isinstance(answer, Fine) for answer in await _answers(model, 40))
         await model.close()
         (warning,) = model.warnings
         assert one.url in warning
@@ -86,21 +94,15 @@ def test_a_dead_server_is_skipped_until_it_answers_again(
     assert after - dead == 20, "it is used again"
 
 
-def test_a_server_that_nobody_listens_at_costs_no_call(
+def test_a_server_that_is_missing_or_has_no_such_model_costs_no_answer(
     servers: tuple[Scripted, Scripted],
 ) -> None:
-    one, _ = servers
-    model, found = anyio.run(lambda: _used(f"http://127.0.0.1:9/v1,{one.url}#tiny", 20))
-    assert [answer for answer in found if not isinstance(answer, Fine)] == []
-    assert model.usage.total.retries == 0, "the next server got the call at once"
-
-
-def test_an_endpoint_without_the_model_is_left_out(servers: tuple[Scripted, Scripted]) -> None:
     one, other = servers
-    one.always = fails(404)
-    _, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 40))
-    assert [answer for answer in found if not isinstance(answer, Fine)] == []
-    assert len(other.asked) == 40
+    other.always = fails(404)
+    for bad in ("http://127.0.0.1:9/v1", other.url):
+        model, answers = _answers_of(f"{bad},{one.url}#tiny", 20)
+        assert [answer for answer in answers if not isinstance(answer, Fine)] == []
+        assert model.usage.total.retries == 0, "the next server got the call at once"
 
 
 def test_a_refused_request_is_no_failure_of_its_endpoint(
@@ -108,81 +110,48 @@ def test_a_refused_request_is_no_failure_of_its_endpoint(
 ) -> None:
     one, other = servers
     one.always = other.always = fails(400)
-    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 4))
-    assert {type(error) for error in found} == {faults.BadRequest}
+    model, errors = _answers_of(f"{one.url},{other.url}#tiny", 4)
+    assert {type(error) for error in errors} == {faults.BadRequest}
     assert model.warnings == []
 
 
-def test_a_failed_endpoint_is_told_and_the_answers_do_not_depend_on_it(
+def test_a_failed_endpoint_is_reported_and_the_answers_do_not_depend_on_it(
     servers: tuple[Scripted, Scripted], tmp_path: Path
 ) -> None:
     one, other = servers
     one.always = other.always = scripted.content("yes")
-    few = tmp_path / "few.jsonl"
+    few, both, single = (tmp_path / name for name in ("few.jsonl", "both.jsonl", "single.jsonl"))
     few.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:12]))
-
-    def judge(given: str, out: Path) -> Any:
-        return touche_rad(
-            "judge",
-            few,
-            "-j",
-            "zsl",
-            "-O",
-            "per=maxim",
-            "-m",
-            given,
-            "-o",
-            out,
-            "--cache",
-            tmp_path / "cache",
-            "--no-trace",
-        )
-
-    both, single = tmp_path / "both.jsonl", tmp_path / "single.jsonl"
+    judge = f"judge {few} -j zsl -O per=maxim --cache {tmp_path / 'cache'} --no-trace"
     other.script = [scripted.reset] * 2
-    ended = judge(f"{one.url},{other.url}#tiny", both)
+    ended = _call(f"{judge} -m {one.url},{other.url}#tiny -o {both}")
     assert ended.code == 0, ended.err
     assert f"warning: {other.url}: " in ended.err
-    asked = len(one.asked) + len(other.asked)
-    ended = judge(f"{one.url}#tiny", single)
+    count = len(one.asked) + len(other.asked)
+    ended = _call(f"{judge} -m {one.url}#tiny -o {single}")
     assert ended.code == 0, ended.err
     assert single.read_bytes() == both.read_bytes()
-    assert len(one.asked) + len(other.asked) == asked, "all answers come from the cache"
+    assert len(one.asked) + len(other.asked) == count, "all answers come from the cache"
 
 
-def test_where_all_endpoints_die_the_fallback_answers(
+def test_if_all_endpoints_die_the_fallback_answers(
     servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = servers
     monkeypatch.setattr(sending, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(sending, "LONGEST_WAIT", 0.02)
     one.always = other.always = scripted.reset
-    ended = touche_rad(
-        "respond",
-        "--say",
-        "The clock change is harmless.",
-        "-i",
-        "demo",
-        "-m",
-        f"{one.url},{other.url}#tiny",
-    )
+    ended = touche_rad(*SAY.split(), f"{one.url},{other.url}#tiny", "-d", "grounded")
     assert ended.code == 1, "every answer is a fallback"
-    assert "clock change" in ended.out
+    assert ended.out.strip()
     assert "model unreachable" in ended.err
 
 
-def test_where_all_are_busy_the_calls_wait(servers: tuple[Scripted, Scripted]) -> None:
+def test_if_all_endpoints_are_busy_the_call_waits(servers: tuple[Scripted, Scripted]) -> None:
     one, other = servers
     one.script, other.script = [fails(503)] * 3, [fails(503)] * 3
-
-    async def run() -> Fine:
-        model = Model(open_backend(f"{one.url},{other.url}#tiny"))
-        try:
-            return await model.ask(ASKED, Fine)
-        finally:
-            await model.close()
-
-    assert anyio.run(run).words == "fine"
+    _, (answer,) = _answers_of(f"{one.url},{other.url}#tiny", 1)
+    assert answer == Fine(words="fine")
 
 
 def script(path: Path, *lines: Any) -> str:
@@ -190,7 +159,7 @@ def script(path: Path, *lines: Any) -> str:
     return f"scripted:{path}"
 
 
-def test_a_file_answers_by_what_is_asked_and_in_turn(tmp_path: Path) -> None:
+def test_a_file_answers_by_the_prompt_and_in_turn(tmp_path: Path) -> None:
     at = script(
         tmp_path / "answers.jsonl",
         {"when": "Number 1", "answer": {"words": "first"}},
@@ -200,7 +169,7 @@ def test_a_file_answers_by_what_is_asked_and_in_turn(tmp_path: Path) -> None:
 
     async def run() -> list[str]:
         model = Model(open_backend(at))
-        return [(await _asked(model, 2))[place].words for place in (1, 1, 1, 0)]
+        return [(await _answers(model, 2))[place].words for place in (1, 1, 1, 0)]
 
     assert anyio.run(run) == ["first", "second", "second", "otherwise"]
 
@@ -213,7 +182,7 @@ def test_a_run_can_be_scripted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         ("", "at least one line"),
         ("{", ":1: "),
@@ -221,23 +190,23 @@ def test_a_run_can_be_scripted(tmp_path: Path) -> None:
         ('{"answer": 1}\n{"answer": 1, "x": 2}', ":2: x: "),
     ],
 )
-def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
+def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(text)
-    ended = touche_rad("respond", "--say", "Hello.", "-m", f"scripted:{path}")
-    assert ended.code == 2
+    ended = _call(f"{SAY} scripted:{path}")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert str(path) in ended.err
-    assert told in ended.err
-    assert ended.err.count("\n") == 1
+    assert problem in ended.err
 
 
 @pytest.mark.parametrize(
-    ("at", "told"),
+    ("at", "problem"),
     [
         ("ftp://x/v1#m", "-m http://x/v1#m"),
         ("x:1/v1#m", "-m http://x:1/v1#m"),
         ("http://me:pw@x/v1#m", "user name or password"),
         ("http://x/v1", "no model name"),
+        ("http://x:99999/v1#m", "Port out of range"),
         ("http://x/v1,,http://y/v1#m", "single commas"),
         ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"),
         ("vllm:", "no model is named"),
@@ -246,26 +215,25 @@ def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str
         ("scripted:/no/such", "cannot be read"),
     ],
 )
-def test_a_wrong_place_is_told_in_one_line(at: str, told: str) -> None:
-    ended = touche_rad("respond", "--say", "Hello.", "-m", at)
-    assert ended.code == 2
-    assert told in ended.err
-    assert ended.err.count("\n") == 1
+def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
+    ended = _call(f"{SAY} {at}")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert problem in ended.err
     assert "pw" not in ended.err
 
 
 def test_a_debater_that_needs_a_model_says_how_to_give_one() -> None:
     ended = touche_rad("respond", "--say", "Hello.", "-d", "sinai")
     assert ended.code == 2
-    assert "sinai needs a language model (-m URL#MODEL" in ended.err
+    assert "-m URL#MODEL" in ended.err
 
 
-def test_options_of_vllm_without_vllm_are_told(tmp_path: Path) -> None:
+def test_a_wrong_option_of_the_model_is_refused(tmp_path: Path) -> None:
     at = script(tmp_path / "s.jsonl", {"answer": "x"})
-    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-O", "vllm.seed=1")
+    ended = _call(f"{SAY} {at} -O vllm.seed=1")
     assert ended.code == 2
-    assert "is for -m vllm:MODEL" in ended.err
-    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-O", "model.temprature=1")
+    assert "vllm:MODEL" in ended.err
+    ended = _call(f"{SAY} {at} -O model.temprature=1")
     assert ended.code == 2
     assert "did you mean 'temperature'?" in ended.err
 
@@ -309,62 +277,34 @@ def test_the_same_seed_gives_the_same_words(tiny: Path) -> None:
     assert len({anyio.run(run, seed) for seed in range(4)}) > 1
 
 
-def test_what_is_no_model_folder_is_told(tmp_path: Path) -> None:
-    async def run() -> None:
-        backend: Any = open_backend(f"hf:{tmp_path}")
-        await backend.ready()
-
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    backend: Any = open_backend(f"hf:{tmp_path}")
     with pytest.raises(ToucheRadError, match=f"hf:{tmp_path}: "):
-        anyio.run(run)
+        anyio.run(backend.ready)
 
 
 @pytest.mark.long
-def test_budgets_end_the_asking_and_not_the_run(
+def test_a_budget_ends_the_calls_and_not_the_run(
     servers: tuple[Scripted, Scripted], tmp_path: Path
 ) -> None:
     server = servers[0]
     server.always = scripted.content('{"number": 1, "frame": "contrary"}')
-    out = tmp_path / "out.jsonl"
-    ended = touche_rad(
-        "respond",
-        demo_file("debates.jsonl"),
-        "-i",
-        "demo",
-        "-m",
-        f"{server.url}#tiny",
-        "--max-calls",
-        "7",
-        "-o",
-        out,
-        env={"OPENAI_API_KEY": "sk-secret-of-mine"},
-    )
+    out, two = tmp_path / "out.jsonl", tmp_path / "two.jsonl"
+    respond = f"respond {demo_file('debates.jsonl')} -i demo -m {server.url}#tiny"
+    ended = _call(f"{respond} --max-calls 7 -o {out}", OPENAI_API_KEY="sk-secret-of-mine")
     assert ended.code == 0, ended.err
     assert len(server.asked) == 7
     assert len(out.read_text().splitlines()) == 60
     status = json.loads(out.with_name("out.jsonl.status.json").read_text())
     step = status["usage"]["plugins"]["grounded"]["grounded.choice"]
-    assert step["calls"] == 7
-    assert step["failures"] == 53
-    trace = [json.loads(line) for line in (tmp_path / "out.jsonl.trace.jsonl").open()]
-    assert len(trace) == 7
-    assert all(row["plugin"] == "grounded" and row["debate"] for row in trace)
-    assert "sk-secret-of-mine" not in (tmp_path / "out.jsonl.trace.jsonl").read_text()
-    spent = touche_rad(
-        "respond",
-        demo_file("debates.jsonl"),
-        "-i",
-        "demo",
-        "-m",
-        f"{server.url}#tiny",
-        "--max-tokens",
-        "30",
-        "--no-trace",
-        "--workers",
-        "1",
-        "-o",
-        tmp_path / "two.jsonl",
-    )
-    assert spent.code == 0, spent.err
+    assert (step["calls"], step["failures"]) == (7, 53)
+    trace = (tmp_path / "out.jsonl.trace.jsonl").read_text()
+    rows = [json.loads(line) for line in trace.splitlines()]
+    assert len(rows) == 7
+    assert all(row["plugin"] == "grounded" and row["debate"] for row in rows)
+    assert "sk-secret-of-mine" not in trace
+    ended = _call(f"{respond} --max-tokens 30 --no-trace --workers 1 -o {two}")
+    assert ended.code == 0, ended.err
     assert 2 <= len(server.asked) - 7 <= 4
     assert not (tmp_path / "two.jsonl.trace.jsonl").exists()
 
@@ -401,30 +341,17 @@ class Counting:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [((), range(5, 65)), (("--workers", "2"), [2]), (("--deadline", "60"), [4])],
+    [("", range(5, 65)), ("--workers 2", [2]), ("--deadline 60", [4])],
 )
 def test_with_a_model_more_debates_are_processed_at_a_time(
-    servers: tuple[Scripted, Scripted], tmp_path: Path, words: tuple[str, ...], expected: list[int]
+    servers: tuple[Scripted, Scripted], tmp_path: Path, words: str, expected: list[int]
 ) -> None:
     plugin = tmp_path / "counting.py"
     plugin.write_text(COUNTING)
     server, _ = servers
     server.always = content("ok")
-    ended = touche_rad(
-        "--plugin",
-        plugin,
-        "respond",
-        demo_file("debates.jsonl"),
-        "-i",
-        "demo",
-        "-d",
-        "counting",
-        "-m",
-        f"{server.url}#tiny",
-        *words,
-        "-o",
-        tmp_path / "out.jsonl",
-    )
+    respond = f"respond {demo_file('debates.jsonl')} -i demo -d counting -m {server.url}#tiny"
+    ended = _call(f"--plugin {plugin} {respond} {words} -o {tmp_path / 'out.jsonl'}")
     assert ended.code == 0, ended.err
     assert int(plugin.with_suffix(".most").read_text()) in expected
 
@@ -447,7 +374,7 @@ def test_workers_limit_the_calls_that_are_open(
     server.always = answer
     few = tmp_path / "few.jsonl"
     few.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:6]))
-    model = ("-m", f"{server.url}#tiny", "-O", "per=maxim", "--workers", "2")
-    ended = touche_rad("judge", few, "-j", "zsl", *model, "-o", tmp_path / "out.jsonl")
+    judge = f"judge {few} -j zsl -O per=maxim -m {server.url}#tiny --workers 2"
+    ended = _call(f"{judge} -o {tmp_path / 'out.jsonl'}")
     assert ended.code == 0, ended.err
     assert most == 2, "a turn has four calls"

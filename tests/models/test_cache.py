@@ -1,4 +1,4 @@
-"""Kept answers: shared, damaged, full, moved, pruned, and replayed without an endpoint."""
+"""The cache: shared, damaged, full, moved, pruned, and replayed without an endpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, reply
-from tests.terminal import touche_rad
+from tests.terminal import Ended, touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -90,7 +90,7 @@ def test_of_two_answers_to_a_request_both_processes_use_the_first(
     assert ask(NONE, tmp_path).words == "Number 0"
 
 
-def test_a_damaged_answer_is_asked_for_again(
+def test_a_damaged_answer_is_replaced(
     server: Scripted, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask(server.url, tmp_path)
@@ -123,7 +123,7 @@ def test_a_full_disk_costs_no_answer(server: Scripted, tmp_path: Path) -> None:
     assert len(server.asked) == 60
 
 
-def test_failures_are_never_kept(server: Scripted, tmp_path: Path) -> None:
+def test_failures_are_not_stored(server: Scripted, tmp_path: Path) -> None:
     server.always = scripted.content("nonsense")
     with pytest.raises(faults.InvalidAnswer):
         ask(server.url, tmp_path)
@@ -132,10 +132,9 @@ def test_failures_are_never_kept(server: Scripted, tmp_path: Path) -> None:
 
 
 def show(cache: Path) -> dict[str, Any]:
-    shown = touche_rad("cache", "show", cache, "--json")
-    assert shown.code == 0, shown.err
-    found: dict[str, Any] = json.loads(shown.out)
-    return found
+    ended = touche_rad("cache", "show", cache, "--json")
+    assert ended.code == 0, ended.err
+    return dict(json.loads(ended.out))
 
 
 def test_answers_move_between_machines(server: Scripted, tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def test_answers_move_between_machines(server: Scripted, tmp_path: Path) -> None
     assert len(server.asked) == asked
 
 
-def test_what_is_damaged_or_named_is_pruned(server: Scripted, tmp_path: Path) -> None:
+def test_damaged_answers_and_those_of_a_model_are_pruned(server: Scripted, tmp_path: Path) -> None:
     _asks_many(server.url, tmp_path, [1, 2, 3])
     with sqlite3.connect(tmp_path / FILE) as database:
         database.execute("UPDATE answers SET digest = 'x' WHERE asked LIKE '%Number 2%'")
@@ -165,29 +164,17 @@ def test_what_is_damaged_or_named_is_pruned(server: Scripted, tmp_path: Path) ->
     assert show(tmp_path)["answers"] == 0
 
 
-def test_no_cache_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_cache_is_refused(tmp_path: Path) -> None:
     ended = touche_rad("cache", "show", tmp_path / "none")
     assert ended.code == 2
     assert "no cache here" in ended.err
     assert not (tmp_path / "none").exists()
 
 
-def respond(out: Path, cache: Path, workers: int, url: str, **env: str) -> None:
+def respond(out: Path, cache: Path, workers: int, url: str, **env: str) -> Ended:
+    words = f"respond {DEBATES} -i demo -d grounded --workers {workers} -o {out}"
     environment = {"OPENAI_BASE_URL": url, "OPENAI_MODEL": "tiny", "CACHE_DIR": str(cache), **env}
-    ended = touche_rad(
-        "respond",
-        DEBATES,
-        "-i",
-        "demo",
-        "-d",
-        "grounded",
-        "--workers",
-        str(workers),
-        "-o",
-        out,
-        env=environment,
-    )
-    assert ended.code == 0, ended.err
+    return touche_rad(*words.split(), env=environment)
 
 
 @pytest.fixture
@@ -195,9 +182,9 @@ def chooses(server: Scripted) -> Scripted:
     """A model that chooses by what it is shown, so that each turn has an answer of its own."""
 
     def act(handler: Any) -> None:
-        told = handler.body["messages"][-1]["content"]
-        said = {"number": 1 + len(told) % 9, "frame": "contrary"}
-        handler.say(200, json.dumps(reply(json.dumps(said))).encode())
+        prompt = handler.body["messages"][-1]["content"]
+        answer = {"number": 1 + len(prompt) % 9, "frame": "contrary"}
+        handler.say(200, json.dumps(reply(json.dumps(answer))).encode())
 
     server.always = act
     return server
@@ -208,11 +195,12 @@ def test_a_finished_run_repeats_without_an_endpoint_at_any_concurrency(
     chooses: Scripted, tmp_path: Path
 ) -> None:
     cache, first = tmp_path / "cache", tmp_path / "first.jsonl"
-    respond(first, cache, 4, chooses.url, OPENAI_API_KEY="sk-secret-of-mine")
+    ended = respond(first, cache, 4, chooses.url, OPENAI_API_KEY="sk-secret-of-mine")
+    assert ended.code == 0, ended.err
     assert len(chooses.asked) == 60
     for workers in (1, 8, 64):
         again = tmp_path / f"{workers}.jsonl"
-        respond(again, cache, workers, NONE, OPENAI_API_KEY=NONE)
+        assert respond(again, cache, workers, NONE, OPENAI_API_KEY=NONE).code == 0
         assert again.read_bytes() == first.read_bytes()
         usage = json.loads(again.with_name(f"{again.name}.status.json").read_text())["usage"]
         assert usage["total"]["calls"] == 0
@@ -226,20 +214,7 @@ def test_a_finished_run_repeats_without_an_endpoint_at_any_concurrency(
 @pytest.mark.long
 def test_a_first_run_without_an_endpoint_answers_all_the_same(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    environment = {"OPENAI_BASE_URL": NONE, "OPENAI_MODEL": "tiny"}
-    ended = touche_rad(
-        "respond",
-        DEBATES,
-        "-i",
-        "demo",
-        "-d",
-        "grounded",
-        "--cache",
-        tmp_path / "cache",
-        "-o",
-        out,
-        env=environment,
-    )
+    ended = respond(out, tmp_path / "cache", 4, NONE)
     assert ended.code == 1
     assert "60 of 60 answers are from grounded without its model" in " ".join(ended.err.split())
     assert sum(1 for _ in files.read_views(out)) == 20

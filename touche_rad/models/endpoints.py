@@ -20,8 +20,8 @@ from touche_rad.models.errors import (
     WrongModel,
 )
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds for which a failed server is skipped; the pause doubles with each failure."""
+PAUSE = 30.0
+"""Seconds for which a failed server is skipped."""
 _BROKEN: Final = (Unreachable, BadReply, Busy, Timeout, Unauthorized, WrongModel)
 """Errors of one server, which another one may not have."""
 
@@ -32,18 +32,13 @@ class _Server:
 
     endpoint: Endpoint
     until: float = 0.0
-    pause: float = 0.0
     failed: bool = False
     """Whether it has failed at least once."""
 
     def skip(self, after: float | None = None) -> None:
-        """Skip it for as long as it asks for, or for longer after each failure."""
-        now, self.failed = time.monotonic(), True
-        if after is not None:
-            self.until = max(self.until, now + after)
-        elif self.until <= now:  # other calls that were open have failed as well
-            self.pause = min(max(FIRST_PAUSE, 2 * self.pause), LONGEST_PAUSE)
-            self.until = now + self.pause
+        """Skip it for as long as it asks for."""
+        self.failed = True
+        self.until = time.monotonic() + (PAUSE if after is None else after)
 
 
 class Endpoints(Backend):
@@ -77,7 +72,7 @@ class Endpoints(Backend):
                 server.skip(error.after)
                 problem = error
             else:
-                server.until = server.pause = 0.0
+                server.until = 0.0
                 return reply
         raise problem
 
