@@ -12,6 +12,7 @@ import pytest
 from tests.labelling.makers import open_session, write_run
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
+from touche_rad.labelling.agreement import agreement
 from touche_rad.labelling.exchanges import Place
 from touche_rad.labelling.session import Session
 from touche_rad.score.measures import alpha
@@ -29,7 +30,7 @@ def _two(folder: Path) -> Session:
 
 
 def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
-    found = _two(tmp_path).agreement()
+    found = agreement(_two(tmp_path).study)
     quality = next(one for one in found.pairs if one.maxim is Maxim.QUALITY)
     assert (quality.first, quality.second, quality.turns) == ("ana", "ben", 3)
     assert quality.same == pytest.approx(1 / 3)
@@ -77,7 +78,7 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl", others=[other])
     for number in range(4):
         session.answer(Place(number, 0), Maxim.QUALITY, 1)
-    row = next(one for one in session.agreement().pairs if one.maxim is Maxim.QUALITY)
+    row = next(one for one in agreement(session.study).pairs if one.maxim is Maxim.QUALITY)
     assert (row.turns, row.same) == (2, 0.5)
     assert {row.first, row.second} == {"ana", "ben"}
     session.write()

@@ -67,7 +67,6 @@ def test_a_torn_line_is_ignored_and_the_next_one_is_whole(run: Path, tmp_path: P
     again.answer(place, L, 0)
     last = _reopen(again, run)
     assert last.study.answers["ana"][place] == {Q: 1, L: 0}
-    assert last.log.broken == 1
 
 
 def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -> None:

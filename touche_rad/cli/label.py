@@ -79,10 +79,6 @@ def label_command(options: LabelOptions) -> None:
     try:
         queue = queue_of(log, exchanges)
         session = Session(exchanges, log, queue, annotator, output, judges, options.others)
-        if log.broken:
-            say(
-                f"note: {log.path}: {log.broken} incomplete lines of interrupted writes are ignored"
-            )
         if not options.summary:
             _serve(session, options)
         session.write()
@@ -176,6 +172,7 @@ def _serve(session: Session, options: LabelOptions) -> None:
 def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
     from touche_rad.cli.console import terminal_width
+    from touche_rad.labelling.agreement import agreement
     from touche_rad.score.tables import terminal_lines
 
     if quiet:
@@ -183,7 +180,7 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
     study = session.study
     for name in study.annotators or [session.annotator]:
         answers = study.answers[name]
-        done = study.complete(name)
+        done = sum(study.is_complete(name, place) for place in answers)
         begun = len(answers) - done
         more = f", {begun} unfinished: the open questions are null" if begun else ""
         click.echo(f"{name}: {done} turns labelled{more}")
@@ -192,7 +189,7 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
     if kinds:
         counts = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
         click.echo(f"{len(kinds)} turns with a label: {counts}")
-    parts = list(session.agreement().parts())
+    parts = list(agreement(study).parts())
     if len(study.annotators) > 1:
         click.echo("\n".join(terminal_lines(parts, terminal_width())))
     left = len(study.open_disagreements())

@@ -177,7 +177,7 @@ def _add_data(router: APIRouter, session: Session) -> None:
         undone = _store(session.undo)
         if undone is None:
             return {"undone": None}
-        place, maxim = undone.place, undone.maxim
+        place, maxim = undone
         return {"undone": {"debate": place.debate, "turn": place.turn, "maxim": maxim}}
 
 

@@ -29,8 +29,6 @@ class Log:
         self.path = path
         self.header: Mapping[str, Any] = {"format": FORMAT, "kind": KIND, **header}
         self.events: list[Event] = []
-        self.broken = 0
-        """Incomplete lines that an interrupted write left."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +75,8 @@ class Log:
             raise InputError(self.path, "expected a log of `touche-rad label`", line=1)
         refuse_newer(self.path, header, FORMAT)
         self.header = header
+        # None is the incomplete line of an interrupted write.
         self.events = [one for one in records[1:] if one is not None]
-        self.broken = len(records) - 1 - len(self.events)
 
     def _write(self, record: Mapping[str, Any]) -> None:
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"

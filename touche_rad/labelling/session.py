@@ -9,11 +9,10 @@ from typing import Any
 from touche_rad import files
 from touche_rad.debate import Maxim, Verdict
 from touche_rad.errors import InputError, UserError
-from touche_rad.labelling.agreement import Agreement, agreement
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 from touche_rad.labelling.log import Event, Log
 from touche_rad.labelling.queue import Item, Selection, samples
-from touche_rad.labelling.study import Answer, Study, Undone, add_labels, label_rows, now
+from touche_rad.labelling.study import Answer, Study, effective, label_rows, labels_of, now
 
 
 def log_beside(output: Path) -> Path:
@@ -68,60 +67,75 @@ class Session:
         self.exchanges, self.log, self.queue, self.judges = exchanges, log, queue, judges
         self._sample_of = {item.place: item.sample for item in queue}
         self.annotator, self.output = annotator, output
-        self.study = Study()
-        for number, event in enumerate(log.events, 2):
-            try:
-                self.study.apply(event)
-            except (KeyError, TypeError, ValueError) as error:
-                raise InputError(log.path, f"expected an event: {error!r}", line=number) from None
-        for path in others:
-            self._add(path)
+        self.others = {path: self._read(path) for path in others}
+        self.study = self._study()
         self.unwritten = True
 
-    def _add(self, path: Path) -> None:
+    def _study(self) -> Study:
+        """Return the answers of the log and of the other files."""
+        study = Study()
+        for number, event in effective(enumerate(self.log.events, 2)):
+            try:
+                study.apply(event)
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(
+                    self.log.path, f"expected an event: {error!r}", line=number
+                ) from None
+        for path, other in self.others.items():
+            for name in other.annotators:
+                if name == self.annotator or name in study.annotators:
+                    raise UserError(f"{path} has labels of {name}, and so has {self.log.path}")
+                study.answers[name] = other.answers[name]
+        return study
+
+    def _read(self, path: Path) -> Study:
         rows = list(files.read_labels(path))
         if [len(turns) for turns in rows] != self.exchanges.shape:
             raise UserError(
                 f"{path} has labels of another run: expected {len(self.exchanges.shape)} debates "
                 f"with as many turns as in {self.exchanges.path}"
             )
-        name = path.name.partition(".")[0]
-        study = Study()
-        names = add_labels(study, rows, name)
-        if not names:
+        study = labels_of(rows, path.name.partition(".")[0])
+        if not study.annotators:
             raise UserError(f"{path} has no labels")
-        for one in names:
-            if one == self.annotator or one in self.study.annotators:
-                raise UserError(f"{path} has labels of {one}, and so has {self.log.path}")
-            self.study.answers[one] = study.answers[one]
+        return study
 
     def answer(self, place: Place, maxim: Maxim, label: Answer, *, settle: bool = False) -> None:
         """Store an answer, or settle a disagreement."""
-        event = {**self._event(place), "maxim": maxim.value, "label": label}
-        if settle:
-            event["settle"] = True
-        elif (sample := self._sample_of.get(place)) is not None:
-            event["sample"] = sample.value
-        self._apply(event)
-
-    def undo(self) -> Undone | None:
-        """Take back the annotator's last answer; None if there is none."""
-        if not self.study.can_undo(self.annotator):
-            return None
-        return self._apply({"at": now(), "by": self.annotator, "undo": True})
-
-    def _event(self, place: Place) -> dict[str, Any]:
-        return {
+        event: dict[str, Any] = {
             "at": now(),
             "by": self.annotator,
             "debate": place.debate,
             "turn": place.turn,
+            "maxim": maxim.value,
+            "label": label,
         }
-
-    def _apply(self, event: Event) -> Undone | None:
+        if settle:
+            event["settle"] = True
+        elif (sample := self._sample_of.get(place)) is not None:
+            event["sample"] = sample.value
         self.log.append(event)
+        self.study.apply(event)
         self.unwritten = True
-        return self.study.apply(event)
+
+    def undo(self) -> tuple[Place, Maxim] | None:
+        """Take back the annotator's last answer; None if there is none."""
+        event = self._last()
+        if event is None:
+            return None
+        self.log.append({"at": now(), "by": self.annotator, "undo": True})
+        self.study = self._study()
+        self.unwritten = True
+        return Place(event["debate"], event["turn"]), Maxim(event["maxim"])
+
+    def _last(self) -> Event | None:
+        events = [event for _, event in effective(enumerate(self.log.events))]
+        return next((one for one in reversed(events) if one["by"] == self.annotator), None)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether the annotator has an answer to take back."""
+        return self._last() is not None
 
     def samples(self) -> dict[Place, Selection]:
         """Return which turns are random, and which were chosen (see `queue.samples`)."""
@@ -137,10 +151,6 @@ class Session:
     def done(self) -> int:
         """Return the number of turns of the queue that are labelled."""
         return sum(self.study.is_complete(self.annotator, item.place) for item in self.queue)
-
-    def agreement(self) -> Agreement:
-        """Return the agreement of all annotators."""
-        return agreement(self.study)
 
     def verdicts(self, place: Place) -> list[tuple[str, dict[Maxim, Verdict]]]:
         """Return the judges' verdicts on a turn."""

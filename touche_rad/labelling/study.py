@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import Place
@@ -25,14 +25,6 @@ class Settled:
     by: str
 
 
-@dataclass(frozen=True)
-class Undone:
-    """What an undo took back."""
-
-    place: Place
-    maxim: Maxim
-
-
 @dataclass
 class Study:
     """The answers of all annotators."""
@@ -41,62 +33,20 @@ class Study:
     settled: dict[Place, dict[Maxim, Settled]] = field(default_factory=lambda: defaultdict(dict))
     samples: dict[Place, str] = field(default_factory=dict)
     """Why each labelled turn was shown."""
-    _done: dict[str, list[tuple[Event, Any]]] = field(default_factory=lambda: defaultdict(list))
 
-    def apply(self, event: Event) -> Undone | None:
-        """Change the state by an event; for an undo, return what was taken back."""
-        by = str(event["by"])
-        if event.get("undo"):
-            return self._undo(by)
-        if "note" not in event:  # logs of earlier versions have notes
-            self._done[by].append((event, self._set(event)))
-        return None
-
-    def _set(self, event: Event) -> Any:
-        """Store an answer; return what stood there before, or _NOTHING."""
-        place, store, key = self._where(event)
-        before = store.get(key, _NOTHING)
-        label: Answer = event["label"]
-        store[key] = Settled(label, str(event["by"])) if event.get("settle") else label
-        if "sample" in event:
-            self.samples.setdefault(place, str(event["sample"]))
-        return before
-
-    def _where(self, event: Event) -> tuple[Place, dict[Any, Any], Any]:
-        place, by = Place(int(event["debate"]), int(event["turn"])), str(event["by"])
+    def apply(self, event: Event) -> None:
+        """Store an answer, or settle a disagreement."""
+        place, maxim, by = Place(event["debate"], event["turn"]), Maxim(event["maxim"]), event["by"]
         if event.get("settle"):
-            return place, self.settled[place], Maxim(event["maxim"])
-        return place, self.answers[by].setdefault(place, {}), Maxim(event["maxim"])
-
-    def _undo(self, by: str) -> Undone | None:
-        if not self._done[by]:
-            return None
-        event, before = self._done[by].pop()
-        place, store, key = self._where(event)
-        if before is _NOTHING:
-            del store[key]
+            self.settled[place][maxim] = Settled(event["label"], by)
         else:
-            store[key] = before
-        if not self.answers[by].get(place, True):
-            del self.answers[by][place]
-        if place not in self._labelled():
-            self.samples.pop(place, None)
-        return Undone(place, Maxim(event["maxim"]))
-
-    def _labelled(self) -> set[Place]:
-        return {place for of_one in self.answers.values() for place in of_one}
-
-    def can_undo(self, by: str) -> bool:
-        """Whether an annotator has something to undo."""
-        return bool(self._done[by])
+            self.answers[by].setdefault(place, {})[maxim] = event["label"]
+        if "sample" in event:
+            self.samples.setdefault(place, event["sample"])
 
     def is_complete(self, by: str, place: Place) -> bool:
         """Whether an annotator has answered all questions on a turn."""
         return len(self.answers[by].get(place, ())) == len(Maxim)
-
-    def complete(self, by: str) -> int:
-        """Return the number of turns on which an annotator has answered all questions."""
-        return sum(len(answers) == len(Maxim) for answers in self.answers[by].values())
 
     @property
     def annotators(self) -> list[str]:
@@ -123,7 +73,7 @@ class Study:
         """Return where annotators differ, settled or not."""
         return [
             (place, maxim)
-            for place in sorted(self._labelled())
+            for place in sorted({place for of_one in self.answers.values() for place in of_one})
             for maxim in Maxim
             if self.differ(place, maxim)
         ]
@@ -137,41 +87,38 @@ class Study:
         ]
 
 
-_NOTHING: Final = object()
+def effective(events: Iterable[tuple[int, Event]]) -> list[tuple[int, Event]]:
+    """Return the events that were not taken back: an undo takes back the annotator's last one."""
+    answers: list[tuple[int, Event]] = []
+    for number, event in events:
+        if event.get("undo"):
+            own = [at for at, (_, one) in enumerate(answers) if one.get("by") == event.get("by")]
+            del answers[own[-1] : own[-1] + 1]
+        elif "note" not in event:  # logs of earlier versions have notes
+            answers.append((number, event))
+    return answers
 
 
-def add_labels(study: Study, rows: Sequence[Sequence[Mapping[Any, Any]]], name: str) -> list[str]:
-    """Add the labels of a file; return the names of its annotators.
+def labels_of(rows: Sequence[Sequence[Mapping[Any, Any]]], name: str) -> Study:
+    """Return the labels of a file.
 
     A file of `touche-rad label` has the answers of each annotator; any other file has one.
     """
-    added: dict[str, None] = {}
-    for place, turn in _turns(rows):
-        own = turn.get("annotators")
-        of_each = own if isinstance(own, dict) else {name: _plain(turn)}
-        for annotator, given in of_each.items():
-            answers = {
-                maxim: given[maxim.value]
-                for maxim in Maxim
-                if isinstance(given, dict) and given.get(maxim.value, 2) in (0, 1, None)
-            }
-            if answers:
-                added[annotator] = None
-                study.answers[annotator][place] = answers
-    return list(added)
-
-
-def _plain(turn: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the labels of a turn; a null says that nobody labelled it."""
-    return {maxim.value: turn[maxim] for maxim in Maxim if turn.get(maxim) is not None}
-
-
-def _turns(
-    rows: Sequence[Sequence[Mapping[Any, Any]]],
-) -> Iterator[tuple[Place, Mapping[Any, Any]]]:
+    study = Study()
     for number, turns in enumerate(rows):
         for at, turn in enumerate(turns):
-            yield Place(number, at), turn
+            # A null in a file of one annotator says that nobody labelled it.
+            plain = {maxim.value: turn[maxim] for maxim in Maxim if turn.get(maxim) is not None}
+            own = turn.get("annotators")
+            for annotator, labels in (own if isinstance(own, dict) else {name: plain}).items():
+                answers = {
+                    maxim: labels[maxim.value]
+                    for maxim in Maxim
+                    if isinstance(labels, dict) and labels.get(maxim.value, 2) in (0, 1, None)
+                }
+                if answers:
+                    study.answers[annotator][Place(number, at)] = answers
+    return study
 
 
 def label_rows(

@@ -105,7 +105,7 @@ def state_record(session: Session, places: Sequence[Place]) -> dict[str, Any]:
         "done": session.done(),
         "total": len(session.queue),
         "counts": [len(answers.get(place, ())) for place in places],
-        "can_undo": study.can_undo(session.annotator),
+        "can_undo": session.can_undo,
         "annotators": study.annotators,
         "disagreements": len(study.disagreements()),
         "unsettled": len(study.open_disagreements()),

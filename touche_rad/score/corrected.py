@@ -13,7 +13,7 @@ from touche_rad.errors import UserError
 from touche_rad.score import correction
 from touche_rad.score.correction import Estimate, JudgedTurns
 from touche_rad.score.reports import JudgementReport
-from touche_rad.score.tables import NONE, Item, Part, Printed, Table
+from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 
 class Corrected(Item):
@@ -72,10 +72,7 @@ class CorrectionReport(Printed):
                 f"{run}: {first.turns} turns, {first.labelled - first.chosen} of them labelled in "
                 f"{first.debates} debates{chosen}"
             ]
-            yield Table(
-                ("maxim", "judge", "people", "95 %", "R-G", "95 %", "F1", "95 %"),
-                [_cells(row) for row in rows],
-            )
+            yield table(_COLUMNS, rows)
             yield list(_notes(rows))
         yield [
             "judge: its share of yes; people: the share that people would give to all turns, "
@@ -114,13 +111,13 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | No
     marked = any(turn.get("sample") for turns in report.labels for turn in turns)
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
-        for given, known in zip(scored, labelled, strict=True):
-            score, label = given.get(maxim), known.get(maxim)
+        for verdicts, turn in zip(scored, labelled, strict=True):
+            score, label = verdicts.get(maxim), turn.get(maxim)
             if score is not None:
                 debates.append(number)
                 scores.append(float(score))
                 labels.append(math.nan if label is None else float(label))
-                sample = known.get("sample", "" if label is None else "unknown")
+                sample = turn.get("sample", "" if label is None else "unknown")
                 selected.append(sample not in ("", "random"))
     turns = JudgedTurns(
         np.array(debates, dtype=np.int64),
@@ -158,21 +155,16 @@ def _fields(name: str, one: Estimate) -> dict[str, Any]:
     return {name: value, f"{name}_low": one.low, f"{name}_high": one.high}
 
 
-def _cells(row: Corrected) -> list[str]:
-    return [
-        row.maxim.value,
-        f"{row.judge_yes:.3f}",
-        f"{row.yes:.3f}",
-        _range(row.yes_low, row.yes_high),
-        NONE if row.rogan_gladen is None else f"{row.rogan_gladen:.3f}",
-        _range(row.rogan_gladen_low, row.rogan_gladen_high),
-        f"{row.f1:.3f}",
-        _range(row.f1_low, row.f1_high),
-    ]
-
-
-def _range(low: float | None, high: float | None) -> str:
-    return NONE if low is None or high is None else f"{low:.2f} to {high:.2f}"
+_COLUMNS: Columns = (
+    ("maxim", "{maxim}"),
+    ("judge", "{judge_yes:.3f}"),
+    ("people", "{yes:.3f}"),
+    ("95 %", "{yes_low:.2f} to {yes_high:.2f}"),
+    ("R-G", "{rogan_gladen:.3f}"),
+    ("95 %", "{rogan_gladen_low:.2f} to {rogan_gladen_high:.2f}"),
+    ("F1", "{f1:.3f}"),
+    ("95 %", "{f1_low:.2f} to {f1_high:.2f}"),
+)
 
 
 def _notes(rows: Sequence[Corrected]) -> Iterator[str]:

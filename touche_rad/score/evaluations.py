@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -24,6 +24,7 @@ from touche_rad.score.result import ProblemKind
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
 
 _number = TypeAdapter(float)
+T = TypeVar("T", bound=BaseModel)
 
 
 class _Score(BaseModel):
@@ -49,7 +50,8 @@ class Read:
 
     score: float | None
     trouble: ProblemKind | None = None
-    said: str = ""
+    text: str = ""
+    """The value in the file, if it is no number from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +85,24 @@ def digests(debate: Debate) -> tuple[str, ...]:
 
 def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
     """Read a run like the official scorer: any fault is an error."""
-    scores: list[list[Mapping[Maxim, float]]] = []
-    for number, line in numbered_lines(path, verbatim=True):
-        try:
-            turns = _Line.model_validate_json(line).userTurnsEvaluations
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or None
-            message = f"{first['msg']}: {NO_SCORE}"
-            raise InputError(path, message, line=number, field=place) from None
-        scores.append(
-            [{maxim: getattr(turn, maxim.key).score for maxim in Maxim} for turn in turns]
-        )
-    return scores
+    return [
+        [
+            {maxim: getattr(turn, maxim.key).score for maxim in Maxim}
+            for turn in parse_record(_Line, path, number, line, NO_SCORE).userTurnsEvaluations
+        ]
+        for number, line in numbered_lines(path, verbatim=True)
+    ]
+
+
+def parse_record(model: type[T], path: Path, number: int, line: str, advice: str = "") -> T:
+    """Read a line of JSON; the error names the first field that is wrong."""
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        message = ": ".join(filter(None, (first["msg"], advice)))
+        field = ".".join(map(str, first["loc"])) or None
+        raise InputError(path, message, line=number, field=field) from None
 
 
 def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
@@ -167,9 +174,6 @@ def _verdict(verdict: Mapping[str, Any]) -> Read:
         number = _number.validate_python(score)
     except ValidationError:
         return Read(None, ProblemKind.BAD_SCORE, repr(score)[:40])
-    odd = isinstance(score, str | bool) or not 0 <= number <= 1
-    return Read(
-        number,
-        ProblemKind.ODD_SCORE if odd else None,
-        repr(score)[:40] if odd else "",
-    )
+    if isinstance(score, str | bool) or not 0 <= number <= 1:
+        return Read(number, ProblemKind.ODD_SCORE, repr(score)[:40])
+    return Read(number)

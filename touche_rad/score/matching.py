@@ -10,16 +10,25 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.records import numbered_lines
-from touche_rad.score.evaluations import NO_SCORE, Read, Row, digest, digests, read_official
+from touche_rad.score.evaluations import (
+    NO_SCORE,
+    Read,
+    Row,
+    digest,
+    digests,
+    parse_record,
+    read_official,
+)
 from touche_rad.score.measures import says_yes
 from touche_rad.score.result import Problem, ProblemKind
 
@@ -96,9 +105,9 @@ class Reference:
         Raises:
             InputError: It names the first turn that differs.
         """
-        known = self.turns[place]
-        for turn, words in enumerate(row.conversation[: len(known)]):
-            if words not in known:
+        turns = self.turns[place]
+        for turn, words in enumerate(row.conversation[: len(turns)]):
+            if words not in turns:
                 raise InputError(
                     path,
                     f"expected the words of turn {turn + 1} as in debate {place + 1} of "
@@ -114,9 +123,9 @@ def find_reference(
 ) -> Reference | None:
     """Return the labelled debates: the given ones, those beside the labels, or those of a run."""
     if debates is not None:
-        known = list(files.read_debates(debates))
-        _check_shape(debates, truth, [len(debate.turns) for debate in known], labelled)
-        return Reference.of_debates(debates, known)
+        own = list(files.read_debates(debates))
+        _check_shape(debates, truth, [len(debate.turns) for debate in own], labelled)
+        return Reference.of_debates(debates, own)
     if not any(run.has_words for run in runs):
         return None
     beside = _beside(truth, labelled)
@@ -142,17 +151,13 @@ def find_reference(
 
 
 def _check_shape(debates: Path, truth: Path, turns: Sequence[int], labelled: Sequence[int]) -> None:
-    advice = "give the labelled debates in the labels' order"
-    if len(turns) != len(labelled):
-        raise UserError(
-            f"--debates {debates} has {len(turns)} debates, and {truth} has labels for "
-            f"{len(labelled)}: {advice}"
-        )
-    for number, (got, wanted) in enumerate(zip(turns, labelled, strict=True), 1):
-        if got != wanted:
+    """Refuse debates of another shape than the labels; name the first that differs."""
+    pairs = enumerate(zip_longest(turns, labelled, fillvalue=0), 1)
+    for number, (own, expected) in pairs:
+        if own != expected:
             raise UserError(
-                f"--debates {debates}: debate {number} has {got} turns, and {truth} has labels"
-                f" for {wanted}: {advice}"
+                f"--debates {debates}: debate {number} has {own} turns, and {truth} has labels for "
+                f"{expected}: give the labelled debates in the labels' order"
             )
 
 
@@ -166,11 +171,11 @@ def _beside(truth: Path, labelled: Sequence[int]) -> Reference | None:
     for path in (truth.with_name(f"{name}{ending}") for ending in (".jsonl", ".jsonl.gz")):
         if stem.endswith("labels") and path.is_file():
             try:
-                known = list(files.read_debates(path))
+                debates = list(files.read_debates(path))
             except InputError:
                 continue
-            if [len(debate.turns) for debate in known] == list(labelled):
-                return Reference.of_debates(path, known)
+            if [len(debate.turns) for debate in debates] == list(labelled):
+                return Reference.of_debates(path, debates)
     return None
 
 
@@ -178,12 +183,12 @@ def match_strictly(path: Path, truth: Path, labels: Labelled) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
     scores = read_official(path)
     shapes = [("debates", len(scores), len(labels))] + [
-        (f"turns in debate {number}", len(given), len(wanted))
-        for number, (given, wanted) in enumerate(zip(scores, labels, strict=False), 1)
+        (f"turns in debate {number}", len(own), len(turns))
+        for number, (own, turns) in enumerate(zip(scores, labels, strict=False), 1)
     ]
-    for what, got, wanted in shapes:
-        if got != wanted:
-            raise UserError(f"{path}: {got} {what}, and {truth} has {wanted}: {NO_SCORE}")
+    for what, own, expected in shapes:
+        if own != expected:
+            raise UserError(f"{path}: {own} {what}, and {truth} has {expected}: {NO_SCORE}")
     return Alignment(scores)
 
 
@@ -234,9 +239,7 @@ class Matcher:
             and all(row.official for row in rows)
             and not any(one.kind is ProblemKind.REORDERED for one in self.problems)
         )
-        lost = len(self.labels) - present
-        problems = tuple(self.problems)
-        return Alignment(scores, problems, official, lost)
+        return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
 
     def _places(self) -> dict[int, Row]:
         """Return the line of each labelled debate."""
@@ -298,19 +301,19 @@ class Matcher:
 
     def _turns(self, position: int, row: Row) -> dict[int, Mapping[Maxim, Read]]:
         """Find the labels' place of each judged turn, by its words where they are known."""
-        wanted = len(self.labels[position])
-        known = tuple(self.reference.turns[position][:wanted]) if self.reference else ()
+        count = len(self.labels[position])
+        words = tuple(self.reference.turns[position][:count]) if self.reference else ()
         # The official client judges answered turns only.
         skipped = len(row.turns) == len(row.answered) < len(row.conversation)
-        answered = row.answered if skipped and len(row.turns) != wanted else range(len(row.turns))
+        answered = row.answered if skipped and len(row.turns) != count else range(len(row.turns))
         places: dict[int, Mapping[Maxim, Read]] = {}
         for own, verdicts in zip(answered, row.turns, strict=True):
-            words = row.conversation[own : own + 1]
+            text = row.conversation[own : own + 1]
             place = own
-            if words and words[0] in known and known[own : own + 1] != words:
-                place = known.index(words[0])
+            if text and text[0] in words and words[own : own + 1] != text:
+                place = words.index(text[0])
             where = {"line": row.line, "debate": position + 1, "turn": place + 1}
-            if place >= wanted or place in places:
+            if place >= count or place in places:
                 self._note(ProblemKind.EXTRA_TURN, "left out", **where)
                 continue
             places[place] = verdicts
@@ -320,30 +323,30 @@ class Matcher:
         return places
 
     def _turn(
-        self, position: int, turn: int, row: Row, given: Mapping[Maxim, Read] | None
+        self, position: int, turn: int, row: Row, verdicts: Mapping[Maxim, Read] | None
     ) -> Mapping[Maxim, float | None]:
         where: dict[str, Any] = {"line": row.line, "debate": position + 1, "turn": turn + 1}
         labels = self.labels[position][turn]
-        if given is None:
+        if verdicts is None:
             self._note_missing(ProblemKind.MISSING_TURN, _labelled(labels), **where)
             return {}
-        for maxim, read in given.items():
+        for maxim, read in verdicts.items():
             if read.trouble is ProblemKind.ODD_SCORE:
                 meant = "yes" if says_yes(read.score) else "no"
-                message = f"{read.said} is taken as {read.score}, which means {meant}"
+                message = f"{read.text} is taken as {read.score}, which means {meant}"
                 self._note(read.trouble, message, **where, maxim=maxim)
             elif read.trouble is not None:
                 count = int(labels.get(maxim) is not None)
-                self._note_missing(read.trouble, count, read.said, maxim=maxim, **where)
-        return {maxim: read.score for maxim, read in given.items()}
+                self._note_missing(read.trouble, count, read.text, maxim=maxim, **where)
+        return {maxim: read.score for maxim, read in verdicts.items()}
 
-    def _note_missing(self, kind: ProblemKind, count: int, said: str = "", **where: Any) -> None:
+    def _note_missing(self, kind: ProblemKind, count: int, text: str = "", **where: Any) -> None:
         what = "left out" if self.skip else "counted as no"
         message = "nothing is labelled there"
         if count:
             message = f"{count} verdict{'s' if count > 1 else ''} {what}"
         where["left_out" if self.skip else "counted_as_no"] = count
-        self._note(kind, f"{said}, {message}" if said else message, **where)
+        self._note(kind, f"{text}, {message}" if text else message, **where)
 
     def _note(self, kind: ProblemKind, message: str, **where: Any) -> None:
         self.problems.append(Problem(run=self.run.name, kind=kind, message=message, **where))
@@ -408,26 +411,25 @@ def exclude_examples(
     Raises:
         UserError: No example of the file is among the labelled turns.
     """
-    examples = [_parsed(path, number, line) for number, line in numbered_lines(path)]
+    examples = [parse_record(_Example, path, number, line) for number, line in numbered_lines(path)]
     words = {digest(one.user, one.system) for one in examples}
     places = {(one.debate, one.turn) for one in examples if one.debate and one.turn}
-    left, count = [], 0
-    for at, turns in enumerate(labels):
-        id_, known = _known(at, runs, reference)
-        kept = []
-        for turn, labels_of_turn in enumerate(turns):
-            found = (id_, turn + 1) in places or bool(words & {*known[turn : turn + 1]})
-            kept.append(dict.fromkeys(labels_of_turn) if found else labels_of_turn)
-            count += found
-        left.append(kept)
+    result = [list(turns) for turns in labels]
+    count = 0
+    for at, turns in enumerate(result):
+        name, conversation = _identity(at, runs, reference)
+        for turn, of_turn in enumerate(turns):
+            if (name, turn + 1) in places or words & {*conversation[turn : turn + 1]}:
+                turns[turn] = dict.fromkeys(of_turn)
+                count += 1
     if not count:
         raise UserError(
             f"--exclude {path}: none of its {len(examples)} examples is among the labelled turns"
         )
-    return left, count
+    return result, count
 
 
-def _known(
+def _identity(
     place: int, runs: Sequence[Run], reference: Reference | None
 ) -> tuple[str, Sequence[str]]:
     """Return the id of a labelled debate and the digests of its turns."""
@@ -435,12 +437,3 @@ def _known(
         return reference.ids[place], reference.turns[place]
     rows = [run.rows[place] for run in runs if place < len(run.rows)]
     return next(((row.id, row.conversation) for row in rows if row.conversation), ("", ()))
-
-
-def _parsed(path: Path, number: int, line: str) -> _Example:
-    try:
-        return _Example.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or None
-        raise InputError(path, first["msg"], line=number, field=place) from None
