@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 
 @contextmanager
@@ -33,14 +31,3 @@ def labelling(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-
-
-def events_of(log: Path) -> list[Mapping[str, Any]]:
-    """Return the whole events of a log."""
-    events = []
-    for line in log.read_text().splitlines()[1:]:
-        try:
-            events.append(json.loads(line))
-        except ValueError:
-            continue
-    return events

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -165,14 +166,18 @@ def test_wrong_answers_are_refused(
     assert session.log.events == []
 
 
-def test_a_full_disk_is_reported(
+def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(
     session: Session, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(session.log, "append", full)
+    before = session.log.path.read_bytes()
+    monkeypatch.setattr(os, "fsync", full)
     body = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
     refused = client.post("answer", json=body)
+    monkeypatch.undo()
     assert refused.status_code == 507
-    assert refused.json()["detail"] == "the answer is not saved: No space left on device"
+    assert "No space left on device" in refused.json()["detail"]
+    assert session.log.path.read_bytes() == before
+    assert session.study.annotators == []

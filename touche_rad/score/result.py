@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from enum import StrEnum
+from importlib.resources import files as resources
 from typing import Final, Literal
 
 from touche_rad.debate import Maxim
 from touche_rad.score.tables import Item
 
-BASELINE: Final = "always-yes"
-BASELINE_SCORE: Final = 1.0
+_BASELINE = tomllib.loads(resources(__package__).joinpath("baseline.toml").read_text("utf-8"))
+BASELINE: Final[str] = _BASELINE["name"]
+BASELINE_SCORE: Final[float] = _BASELINE["score"]
 """The official baseline, and the score that it gives on every maxim."""
 
 MEAN = "mean"
