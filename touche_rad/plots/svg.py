@@ -1,4 +1,4 @@
-"""Dot plots as SVG, and the shapes of all plots.
+"""Dot plots as SVG.
 
 Dot plots are as wide as a phone, so that their text keeps its size; wider pages show several in a
 row.
@@ -13,8 +13,6 @@ from typing import Final
 
 from markupsafe import Markup
 
-LEFT, WIDTH, RIGHT, TOP = 150, 480, 60, 12
-"""Sizes of wide plots."""
 NAME: Final = 132
 SPAN: Final = 206
 VALUE: Final = 46
@@ -79,54 +77,37 @@ def dots(
     parts: list[Markup] = []
     for tick in own.ticks():
         x = own.across(tick)
-        parts += [line(x, top, x, bottom, "grid"), text(x, bottom + 16, f"{tick:g}", "tick")]
+        parts += [_line(x, top, x, bottom, "grid"), _text(x, bottom + 16, f"{tick:g}", "tick")]
     for at, (name, value) in enumerate(baselines):
         x, y = own.across(value), 14 + 16 * at
-        label = f"{shorten(name, 24)} {value:.{digits}f}"
-        parts += [line(x, y + 3, x, bottom, "baseline"), text(_inside(x, label), y, label, "tick")]
+        label = f"{_shorten(name, 24)} {value:.{digits}f}"
+        half = 3.4 * len(label)  # of the label's width: it must not leave the plot
+        middle = round(min(max(x, half), NAME + SPAN + VALUE + 16 - half), 1)
+        parts += [_line(x, y + 3, x, bottom, "baseline"), _text(middle, y, label, "tick")]
     for number, row in enumerate(rows):
         y = top + ROW * number + 12
-        parts.append(text(NAME - 8, y + 4, shorten(row.label, _LETTERS), "name"))
+        parts.append(_text(NAME - 8, y + 4, _shorten(row.label, _LETTERS), "name"))
         if row.low is not None and row.high is not None:
-            parts.append(line(own.across(row.low), y, own.across(row.high), y, "bar s0"))
-        parts.append(circle(own.across(row.value), y, 4.5, "mark s0"))
-        shown = f"{row.value:.{digits}f}"
-        parts.append(text(NAME + SPAN + VALUE + 14, y + 4, shown, "name value"))
-    return figure(title, NAME + SPAN + VALUE + 16, bottom + 22, parts)
+            parts.append(_line(own.across(row.low), y, own.across(row.high), y, "bar s0"))
+        circle = Markup('<circle cx="{}" cy="{}" r="4.5" class="mark s0"/>')
+        parts.append(circle.format(own.across(row.value), y))
+        value_text = f"{row.value:.{digits}f}"
+        parts.append(_text(NAME + SPAN + VALUE + 14, y + 4, value_text, "name value"))
+    head = Markup('<svg viewBox="0 0 {} {:g}" role="img" aria-label="{}"><title>{}</title>')
+    width = NAME + SPAN + VALUE + 16
+    return Markup("").join(
+        [head.format(width, bottom + 22, title, title), *parts, Markup("</svg>")]
+    )
 
 
-def _inside(x: float, label: str) -> float:
-    """Return the middle of a label that does not leave the plot."""
-    half = 3.4 * len(label)
-    return round(min(max(x, half), NAME + SPAN + VALUE + 16 - half), 1)
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
+    shape = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>'
+    return Markup(shape).format(x1, y1, x2, y2, kind)
 
 
-def line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> Markup:
-    """Draw a line."""
-    drawn = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>'
-    return Markup(drawn).format(x1, y1, x2, y2, kind)
-
-
-def circle(x: float, y: float, radius: float, kind: str) -> Markup:
-    """Draw a circle."""
-    return Markup('<circle cx="{}" cy="{}" r="{:g}" class="{}"/>').format(x, y, radius, kind)
-
-
-def text(x: float, y: float, words: str, kind: str) -> Markup:
-    """Draw a text."""
+def _text(x: float, y: float, words: str, kind: str) -> Markup:
     return Markup('<text x="{}" y="{}" class="{}">{}</text>').format(x, y, kind, words)
 
 
-def shorten(words: str, longest: int = 26) -> str:
-    """Shorten a text that is too long for its place."""
+def _shorten(words: str, longest: int) -> str:
     return words if len(words) <= longest else f"{words[: longest - 1]}…"
-
-
-def figure(
-    title: str, width: float, height: float, parts: Sequence[Markup], more: str = ""
-) -> Markup:
-    """Return the SVG element of a plot; `more` are further attributes."""
-    head = Markup('<svg viewBox="0 0 {} {:g}" role="img" aria-label="{}"{}><title>{}</title>')
-    return Markup("").join(
-        [head.format(width, height, title, Markup(more), title), *parts, Markup("</svg>")]
-    )

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-Floats = NDArray[np.float64]
-CONFIDENCE: Final = 0.95
+from touche_rad.score.significance import CONFIDENCE, Floats
+
 FEWEST_DEBATES: Final = 5
 """With fewer labelled debates no interval is given."""
 UNLIKELY: Final = 0.01
@@ -112,14 +112,14 @@ def f1(sample: JudgedTurns) -> Estimate:
     """Return the F1 that the judge would have if all turns were labelled."""
     labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
     everywhere = np.ones_like(verdicts)
-    said = _weighted(sample, verdicts, everywhere)
+    yes = _weighted(sample, verdicts, everywhere)
     true = _powered(sample, labels, sample.scores)
     both = _powered(sample, labels * verdicts, verdicts * sample.scores)
-    whole = said.value + true.value
+    whole = yes.value + true.value
     if whole <= 0 or both.value <= 0:
         return Estimate(0.0)
     value = min(2 * both.value / whole, 1.0)
-    parts = (2 * both.parts - value * (said.parts + true.parts)) / whole
+    parts = (2 * both.parts - value * (yes.parts + true.parts)) / whole
     return _interval(_Mean(value, parts), sample)
 
 
@@ -130,16 +130,15 @@ def rogan_gladen(sample: JudgedTurns) -> Estimate:
     nothing about the labels. Without an interval, too few labels show that they say something.
     """
     labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
-    chosen = sample.weights
-    positive, negative = chosen * labels, chosen * (1 - labels)
+    positive, negative = sample.weights * labels, sample.weights * (1 - labels)
     if not positive.any() or not negative.any():
         return Estimate(float("nan"))
-    said = _weighted(sample, verdicts, np.ones_like(verdicts))
+    yes = _weighted(sample, verdicts, np.ones_like(verdicts))
     hits, alarms = _weighted(sample, verdicts, positive), _weighted(sample, verdicts, negative)
     informed = hits.value - alarms.value
     if informed <= 0:
         return Estimate(float("nan"))
-    gain = _Mean(said.value - alarms.value, said.parts - alarms.parts)
+    gain = _Mean(yes.value - alarms.value, yes.parts - alarms.parts)
     power = _Mean(informed, hits.parts - alarms.parts)
     return _ratio(gain, power, sample)
 
@@ -160,18 +159,18 @@ def transfer(sample: JudgedTurns) -> Transfer | None:
 
     None if all turns have a label. Chosen turns differ from the others, so they are left out.
     """
-    chosen = sample.drawn.astype(np.float64)
+    labelled = sample.drawn.astype(np.float64)
     others = (~sample.labelled).astype(np.float64)
-    if not others.any() or not chosen.any():
+    if not others.any() or not labelled.any():
         return None
-    inside = _weighted(sample, sample.scores, chosen)
+    inside = _weighted(sample, sample.scores, labelled)
     outside = _weighted(sample, sample.scores, others)
     error = float(np.sqrt(_variance(inside.parts - outside.parts)))
     freedom = max(sample.labelled_debates - 1, 1)
     gap = abs(inside.value - outside.value)
     p = 1.0 if gap == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -gap / error))
     verdicts = sample.verdicts
-    rates = [float(verdicts[which > 0].mean()) for which in (chosen, others)]
+    rates = [float(verdicts[which > 0].mean()) for which in (labelled, others)]
     return Transfer(rates[0], rates[1], p)
 
 
@@ -205,9 +204,8 @@ def _slope(sample: JudgedTurns, labels: Floats, predicted: Floats) -> float:
 
 def _own_and_gap(sample: JudgedTurns, labels: Floats, predicted: Floats) -> tuple[_Mean, _Mean]:
     """Return the mean label, and how much more is predicted for labelled turns than for all."""
-    chosen = sample.weights
-    own = _weighted(sample, labels, chosen)
-    inside = _weighted(sample, predicted, chosen)
+    own = _weighted(sample, labels, sample.weights)
+    inside = _weighted(sample, predicted, sample.weights)
     everywhere = _weighted(sample, predicted, np.ones_like(predicted))
     return own, _Mean(inside.value - everywhere.value, inside.parts - everywhere.parts)
 

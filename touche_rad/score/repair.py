@@ -17,7 +17,7 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import Kind
 from touche_rad.files.records import BadLines, dump, records
-from touche_rad.score.validation import NO_VERDICT
+from touche_rad.runs.judging import NO_VERDICT
 
 MISSING: Final = f"{NO_VERDICT}: it is missing in the run"
 

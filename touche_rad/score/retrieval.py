@@ -106,10 +106,11 @@ def per_query(qrels: Qrels, run: Run) -> Values:
 def _measured(values: Values, draws: Draws) -> dict[str, Measured]:
     table = np.array(list(values.values())).T
     observed = table.mean(axis=0)
-    if len(table) < 2:
-        return {name: Measured(float(observed[at])) for at, name in enumerate(values)}
-    sums = bootstrap.resampled_sums(table, draws.samples, draws.seed) / len(table)
-    return {name: Measured(float(observed[at]), sums[:, at]) for at, name in enumerate(values)}
+    sums = bootstrap.resampled_sums(table, draws.samples, draws.seed) if len(table) > 1 else None
+    return {
+        name: Measured(float(observed[at]), None if sums is None else sums[:, at] / len(table))
+        for at, name in enumerate(values)
+    }
 
 
 def _row(run: str, measure: str, measured: Measured, queries: int) -> RetrievalRow:

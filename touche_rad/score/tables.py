@@ -98,8 +98,7 @@ class Table:
             if len(blocks[-1]) > len(first) and self._width([*blocks[-1], *group]) > width:
                 blocks.append(first)
             blocks[-1] = [*blocks[-1], *group]
-        lines = [["", *self._aligned(block)] for block in blocks]
-        return [line for block in lines for line in block][1:]
+        return _joined(self._aligned(block) for block in blocks)
 
     def _groups(self) -> list[list[int]]:
         """Return the columns that stay together: an interval stands beside its value."""
@@ -124,22 +123,15 @@ class Table:
 
 def shorten(names: Sequence[str], room: int) -> list[str]:
     """Cut long names in the middle; different names stay different."""
-    distinct = dict.fromkeys(names)
-    for tail in (*range((room - 1) // 2, room - 1), *range((room - 1) // 2)):
-        short = {name: _cut(name, room, tail) for name in distinct}
-        if len(set(short.values())) == len(distinct):
-            return [short[name] for name in names]
-    numbered = {
-        name: f"{name[: room - 1 - len(str(number))]}…{number}"
-        for number, name in enumerate(distinct, 1)
-    }
-    return [numbered[name] for name in names]
-
-
-def _cut(name: str, room: int, tail: int) -> str:
-    if len(name) <= room:
-        return name
-    return f"{name[: room - 1 - tail]}…{name[len(name) - tail :]}"
+    short: dict[str, str] = {}
+    tail = (room - 1) // 2
+    for name in names:
+        cut = name if len(name) <= room else f"{name[: room - 1 - tail]}…{name[-tail:]}"
+        if name not in short and cut in short.values():
+            number = f"…{len(short) + 1}"
+            cut = f"{name[: room - len(number)]}{number}"
+        short.setdefault(name, cut)
+    return [short[name] for name in names]
 
 
 def _markdown_cell(text: str) -> str:
@@ -179,7 +171,10 @@ class Printed(Item):
 def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
     """Return the lines of the parts, with an empty line between parts."""
     lines = _joined(
-        part.lines(width) if isinstance(part, Table) else _wrapped(part, width) for part in parts
+        part.lines(width)
+        if isinstance(part, Table)
+        else [short for line in part for short in _wrap(line, width)]
+        for part in parts
     )
     return [printable(line) for line in lines]
 
@@ -196,10 +191,6 @@ def _joined(parts: Iterable[list[str]]) -> list[str]:
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
-def _wrapped(lines: Iterable[str], width: int) -> list[str]:
-    return [short for line in lines for short in _wrap(line, width)]
-
-
 def _wrap(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
@@ -213,10 +204,10 @@ def csv_text(records: Iterable[Mapping[str, Any]]) -> str:
     """Return records as CSV; a text that a spreadsheet would take for a formula gets a quote."""
     rows = list(records)
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     names = list(dict.fromkeys(name for row in rows for name in row))
-    writer.writerow(names)
-    writer.writerows([_csv_cell(row.get(name)) for name in names] for row in rows)
+    writer = csv.DictWriter(stream, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _csv_cell(value) for name, value in row.items()} for row in rows)
     return stream.getvalue()
 
 

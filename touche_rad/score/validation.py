@@ -6,10 +6,11 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
@@ -18,11 +19,10 @@ from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.outputs import read_status
 from touche_rad.plugins import ArgumentIndex
+from touche_rad.runs.judging import NO_VERDICT
 from touche_rad.text import clean, count_words, printable
 
 WORDS: Final = 60
-NO_VERDICT: Final = "no verdict"
-"""How the explanation of a fallback score begins."""
 OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
 """The kinds of files that can be handed in."""
 _UTTERANCES: Final = "utterances"
@@ -31,14 +31,8 @@ _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
 
 Level = Literal["fault", "warning"]
-
-
-class Problem(NamedTuple):
-    """A kind of problem with what is wrong in one place."""
-
-    kind: str
-    message: str
-    level: Level = "fault"
+Add = Callable[..., None]
+"""Adds an issue by its kind, message and level."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +104,16 @@ class Validation:
         more = {"good": self.good, "official": self.official, "verdict": self.verdict}
         return {**asdict(self), **more, "groups": groups}
 
-    def add(self, line: int | None, problem: Problem) -> None:
-        """Add an issue."""
-        self.findings.append(Issue(self.path, line, *problem))
+    def add(self, line: int | None, kind: str, message: str = "", level: Level = "fault") -> None:
+        """Add an issue; without a message, the kind says all."""
+        self.findings.append(Issue(self.path, line, kind, message or kind, level))
 
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
         lost = error.expected == files.EMPTY_RECORD
         kind = "the debate is lost" if lost else "the line cannot be read"
-        message = ": ".join(filter(None, (error.field, error.expected)))
         self.unread += error.line is not None
-        self.add(error.line, Problem(kind, message))
+        self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
 
 class _Collected(files.BadLines):
@@ -157,8 +150,7 @@ def check(
         if len(runs) != 1:
             result = Validation(str(run))
             names = ", ".join(one.name for one in runs) or "none"
-            message = f"expected exactly one *.jsonl, found {names}"
-            result.add(None, Problem("the folder is no run", message))
+            result.add(None, "the folder is no run", f"expected exactly one *.jsonl, found {names}")
             return result
         run = runs[0]
     result = Validation(str(run))
@@ -175,11 +167,15 @@ def check(
     for number, debate, evaluation in lines:
         result.debates += 1
         result.turns += len(debate.turns)
-        for problem in _problems(kind, debate, evaluation, index, words):
-            result.add(number, problem)
+        add = partial(result.add, number)
+        if not debate.turns:
+            add("the debate has no turn")
+        if evaluation is not None:
+            _check_verdicts(debate, evaluation, add)
+        else:
+            _check_debate(kind, debate, index, words, add)
         if debate.id and debate.id in seen and kind is not Kind.RESPONSES:
-            message = f"debate {debate.id} is there twice"
-            result.add(number, Problem("the debate is there twice", message))
+            add("the debate is there twice", f"debate {debate.id} is there twice")
         seen.add(debate.id)
     if source is not None and kind is not Kind.RESPONSES:
         _compare_with_input(result, lines, source)
@@ -189,76 +185,65 @@ def check(
     return result
 
 
-def _problems(
-    kind: Kind,
-    debate: Debate,
-    evaluation: Evaluation | None,
-    index: ArgumentIndex | None,
-    words: int,
-) -> Iterator[Problem]:
-    if not debate.turns:
-        yield Problem("the debate has no turn", "the debate has no turn")
-    if evaluation is not None:
-        yield from _verdict_problems(debate, evaluation)
-        return
+def _check_debate(
+    kind: Kind, debate: Debate, index: ArgumentIndex | None, words: int, add: Add
+) -> None:
     if kind is Kind.SIMULATIONS and not files.has_configuration(debate):
         message = "TIRA refuses a line without simulation.configuration"
-        yield Problem("the configuration is missing", message)
+        add("the configuration is missing", message)
     first = len(debate.turns) if kind is Kind.RESPONSES else 1
-    for number, turn in enumerate(debate.turns, 1):
-        if number >= first:
-            for problem in _answer_problems(turn.response, index, words):
-                yield problem._replace(message=f"turn {number}: {problem.message}")
+    for number, turn in enumerate(debate.turns[first - 1 :], first):
+
+        def of_turn(kind: str, message: str = "", level: Level = "fault", at: int = number) -> None:
+            add(kind, f"turn {at}: {message or kind}", level)
+
+        _check_response(turn.response, index, words, of_turn)
     for place, where in flags(debate.turns):
-        yield Problem(KIND, f"turn {place + 1}: {where}", "warning")
+        add(KIND, f"turn {place + 1}: {where}", "warning")
 
 
-def _answer_problems(
-    response: Response | None, index: ArgumentIndex | None, words: int
-) -> Iterator[Problem]:
+def _check_response(
+    response: Response | None, index: ArgumentIndex | None, words: int, add: Add
+) -> None:
     if response is None:
-        yield Problem("the turn has no answer", "there is no answer")
+        add("the turn has no answer", "there is no answer")
         return
     if not response.content.strip():
-        yield Problem("the answer is empty", "the answer is empty")
+        add("the answer is empty")
     count = count_words(response.content)
     if words and count > words:
         message = f"the answer has {count} words, at most {words} are allowed"
-        yield Problem(f"the answer has more than {words} words", message)
+        add(f"the answer has more than {words} words", message)
     if not response.arguments:
-        yield Problem("nothing is cited", "nothing is cited", "warning")
+        add("nothing is cited", level="warning")
     ids = [one.id for one in response.arguments]
     if len(set(ids)) < len(ids):
-        kind = "an argument is cited twice"
-        yield Problem(kind, kind, "warning")
+        add("an argument is cited twice", level="warning")
     for one in response.arguments:
         own = index.get(one.id) if index is not None else one
-        name = f"the cited argument {one.id!r}"
         if own is None:
-            yield Problem("a cited argument is not in the index", f"{name} is not in the index")
+            message = f"the cited argument {one.id!r} is not in the index"
+            add("a cited argument is not in the index", message)
         elif own.text != one.text:
-            yield Problem(
-                "a cited argument has another text in the index",
-                f"{name} has another text in the index",
-            )
+            message = f"the cited argument {one.id!r} has another text in the index"
+            add("a cited argument has another text in the index", message)
 
 
-def _verdict_problems(debate: Debate, evaluation: Evaluation) -> Iterator[Problem]:
+def _check_verdicts(debate: Debate, evaluation: Evaluation, add: Add) -> None:
     answered = sum(turn.response is not None for turn in debate.turns)
     if len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
-        yield Problem("the verdicts do not match the turns", message)
+        add("the verdicts do not match the turns", message)
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for maxim in Maxim:
             verdict, place = verdicts.get(maxim), f"turn {turn}: {maxim.key}"
             if verdict is None or verdict.score is None:
-                yield Problem("a maxim has no score", f"{place} has no score")
+                add("a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
-                message = f"{place} has the score {verdict.score:g}, not 0 to 1"
-                yield Problem("a score is not 0 to 1", message)
+                add("a score is not 0 to 1", f"{place} has the score {verdict.score:g}, not 0 to 1")
             elif verdict.rationale.startswith(NO_VERDICT):
                 message = f"{place} has a fallback score"
-                yield Problem("a verdict is a fallback score", message, "warning")
+                add("a verdict is a fallback score", message, "warning")
 
 
 def _compare_with_input(
@@ -266,14 +251,14 @@ def _compare_with_input(
 ) -> None:
     """Compare the debates with those of the input, line by line."""
     claims = files.detect_kind(source) is Kind.CLAIMS
-    wanted = list(files.read_claims(source) if claims else files.read_debates(source))
-    if len(wanted) != len(lines):
-        message = f"{len(lines)} debates, and {source} has {len(wanted)}"
-        result.add(None, Problem("the number of debates is not the input's", message))
-    for (number, debate, _), given in zip(lines, wanted, strict=False):
-        if debate.claim and given.claim and debate.claim != given.claim:
-            message = f"another debate than {source} has here: {given.claim[:60]!r}"
-            result.add(number, Problem("the order is not the input's", message))
+    inputs = list(files.read_claims(source) if claims else files.read_debates(source))
+    if len(inputs) != len(lines):
+        message = f"{len(lines)} debates, and {source} has {len(inputs)}"
+        result.add(None, "the number of debates is not the input's", message)
+    for (number, debate, _), own in zip(lines, inputs, strict=False):
+        if debate.claim and own.claim and debate.claim != own.claim:
+            message = f"another debate than {source} has here: {own.claim[:60]!r}"
+            result.add(number, "the order is not the input's", message)
 
 
 def _read_status(result: Validation, run: Path) -> None:
@@ -290,17 +275,16 @@ def _read_status(result: Validation, run: Path) -> None:
         else:
             of = f" of {total}" if total else ""
             message = f"{count}{of} {what} are fallbacks"
-            result.add(None, Problem(f"some {what} are fallbacks", message, "warning"))
+            result.add(None, f"some {what} are fallbacks", message, "warning")
     for reason in result.unfit:
-        message = f"not fit to hand in: {reason}"
-        result.add(None, Problem(message, message))
+        result.add(None, f"not fit to hand in: {reason}")
 
 
 def _fallbacks(status: dict[str, Any]) -> Counter[str]:
     """Count the fallbacks of a run by what they replace: answers, verdicts or utterances."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     rows = status.get("fallbacks")
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and isinstance(row.get("count"), int):
-            found[clean(str(row.get("what")))] += row["count"]
-    return found
+            counts[clean(str(row.get("what")))] += row["count"]
+    return counts
