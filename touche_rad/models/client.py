@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -53,16 +53,17 @@ class TooLarge(Exception):
     """The reply is larger than allowed."""
 
 
+@dataclass
 class Client:
     """Sends requests and keeps connections open for the next ones; redirects are not followed.
 
     The caller limits the time and the number of parallel requests.
     """
 
-    def __init__(self) -> None:
-        # A client of httpx2 belongs to the event loop in which it was used first.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient]
-        self._clients = WeakKeyDictionary()
+    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = field(
+        default_factory=WeakKeyDictionary
+    )
+    """A client of httpx2 belongs to the event loop in which it was used first."""
 
     async def __aenter__(self) -> Client:
         return self

@@ -81,11 +81,6 @@ class Address:
     url: str
     model: str
 
-    @property
-    def real(self) -> bool:
-        """Whether there is an endpoint."""
-        return self.url != NONE
-
 
 def parse_address(text: str | None = None) -> Address:
     """Parse `URL#MODEL`; missing parts come from the environment."""

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from touche_rad.errors import OptionError, UserError
 from touche_rad.models.cache import VERSION, Cache, Row
-from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, parse_address
+from touche_rad.models.endpoint import NONE, URL, Address, Backend, Endpoint, parse_address
 from touche_rad.models.endpoints import Endpoints
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import (
@@ -140,7 +140,7 @@ class Model:
             shared: Whether others use the backend too, so that `close` leaves it open.
         """
         self.backend: Backend | None
-        self.backend = (Endpoint(at) if at.real else None) if isinstance(at, Address) else at
+        self.backend = at if isinstance(at, Backend) else None if at.url == NONE else Endpoint(at)
         self.name = at.model
         self.settings = settings or Settings()
         self._deadline = deadline

@@ -8,7 +8,9 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -100,7 +102,8 @@ def parse_object(text: str, schema: type[S]) -> S:
     """
     answer = _THOUGHT.sub("", text[:_LONGEST]).strip()
     problem = "no JSON object was found"
-    for piece in _pieces(answer):
+    fenced = (piece.strip() for piece in _FENCE.findall(answer))
+    for piece in chain((answer,), fenced, _objects(answer)):
         try:
             value = load_json(piece, parse_constant=_no_constant)
         except ValueError as error:
@@ -143,12 +146,6 @@ def _validated(value: Any, schema: type[S]) -> S:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not valid JSON")
-
-
-def _pieces(text: str) -> Iterator[str]:
-    yield text
-    yield from (fenced.strip() for fenced in _FENCE.findall(text))
-    yield from _objects(text)
 
 
 def _objects(text: str) -> Iterator[str]:
@@ -274,15 +271,15 @@ _FORMAT_WORDS: Final = (
 )
 
 
+@dataclass
 class JsonFormat:
     """Requests a JSON answer in the strictest way that the server supports.
 
     It asks for decoding with the schema, then for JSON, then for plain text.
     """
 
-    def __init__(self, model: str) -> None:
-        self._model = model
-        self._mode = 0
+    model: str
+    _mode: int = 0
 
     async def valid(
         self,
@@ -299,7 +296,7 @@ class JsonFormat:
         """
 
         def read(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-            parse_object(answer_text(reply, self._model), schema)
+            parse_object(answer_text(reply, self.model), schema)
             return reply
 
         send = partial(self._send, sender, call, schema, choices)
@@ -308,7 +305,7 @@ class JsonFormat:
             return await _corrected(call, body, send, read, how)
         except NoObject as error:
             raise InvalidAnswer(
-                f"{self._model}: the answer does not fit {schema.__name__}: {error}"
+                f"{self.model}: the answer does not fit {schema.__name__}: {error}"
             ) from None
 
     async def _send(
@@ -323,9 +320,14 @@ class JsonFormat:
         freely = False
         while True:
             mode = "text" if freely else _MODES[self._mode]
-            request = {**body, **_format(mode, schema)}
+            request = dict(body)
+            if mode == "json_schema":
+                form = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
+                request["response_format"] = {"type": mode, "json_schema": form}
+            elif mode == "json_object":
+                request["response_format"] = {"type": mode}
             bodies = [{**request, **LIKELY}, request] if choices else [request]
-            check, kind = partial(answer_text, model=self._model), "scored" if choices else "object"
+            check, kind = partial(answer_text, model=self.model), "scored" if choices else "object"
             try:
                 return await sender.first_accepted(call, bodies, check, kind)
             except BadRequest as error:
@@ -393,10 +395,3 @@ async def _corrected(
     more = [Message("assistant", answer_text(reply, str(body["model"]))), request]
     messages = [*body["messages"], *(message.wire() for message in more)]
     return read(await send({**body, "messages": messages}))
-
-
-def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
-    if mode == "json_schema":
-        inner = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
-        return {"response_format": {"type": "json_schema", "json_schema": inner}}
-    return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}

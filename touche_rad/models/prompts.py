@@ -88,7 +88,13 @@ class Prompt:
     @cached_property
     def variables(self) -> frozenset[str]:
         """Names of the variables, with those of the included partials."""
-        return _variables(self.source)
+        from jinja2 import meta
+
+        tree = _jinja().parse(self.source)
+        names = frozenset(meta.find_undeclared_variables(tree))
+        for name in map(str, meta.find_referenced_templates(tree)):
+            names |= Prompt(name, _partial(name)).variables
+        return names
 
     def messages(self, **values: Any) -> tuple[Message, ...]:
         """Render the messages; a missing variable is a TypeError."""
@@ -104,16 +110,6 @@ class Prompt:
 
 
 _load = cache(Prompt.read)
-
-
-def _variables(source: str) -> frozenset[str]:
-    from jinja2 import meta
-
-    tree = _jinja().parse(source)
-    names = frozenset(meta.find_undeclared_variables(tree))
-    for name in meta.find_referenced_templates(tree):
-        names |= _variables(_partial(str(name)))
-    return names
 
 
 def _partial(name: str) -> str:

@@ -7,9 +7,9 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar
 
 from touche_rad.calls import CallContext, current_context
 from touche_rad.models.errors import ModelError, OverBudget
@@ -78,9 +78,7 @@ class Usage:
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Add the cost of a call; its calls and tokens are in the total already."""
         with self._lock:
-            rest = Cost(**vars(cost))
-            rest.calls = rest.prompt_tokens = rest.completion_tokens = 0
-            self.total.add(rest)
+            self.total.add(replace(cost, calls=0, prompt_tokens=0, completion_tokens=0))
             of_plugin = self.steps.setdefault(context.plugin or "other", {})
             of_plugin.setdefault(step, Cost()).add(cost)
         if context.observe is not None:
@@ -145,16 +143,15 @@ class Call:
 log = logging.getLogger("touche_rad")
 
 
+@dataclass
 class Trace:
     """A file with one JSON line per call; a write error is only logged."""
 
-    FORMAT: Final = 1
+    FORMAT: ClassVar = 1
     """The format of a line; `touche_rad.files.traces` reads it."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self._lock = threading.Lock()
-        self._warned = False
+    path: Path | None
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _warned: bool = False
 
     def write(
         self,
@@ -194,12 +191,9 @@ def cost_of(reply: Mapping[str, Any]) -> Cost:
     if not isinstance(usage, dict):
         return Cost()
     details = usage.get("prompt_tokens_details")
-    return Cost(
-        prompt_tokens=_whole(usage.get("prompt_tokens")),
-        completion_tokens=_whole(usage.get("completion_tokens")),
-        cached_tokens=_whole(details.get("cached_tokens")) if isinstance(details, dict) else 0,
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
+    prompt, completion, cached = (
+        count if isinstance(count, int) and count > 0 else 0 for count in counts
     )
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    return Cost(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
