@@ -140,7 +140,7 @@ def test_serve_sh_starts_it_too(official: Declared) -> None:
     assert ran.code == 0, ran.err
 
 
-def test_a_mounted_model_is_found_and_asked_beside_vllm(gpu: Declared, tmp_path: Path) -> None:
+def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> None:
     """tira.yml's entry with a model of one's own, with the mounts of TIRA's client."""
     given, out = lent(tmp_path, "input"), lent(tmp_path, "output")
     (given / "claims.tsv").write_text(

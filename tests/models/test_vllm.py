@@ -216,7 +216,7 @@ def test_the_terminal_starts_it_asks_and_stops_it(folder: Path) -> None:
     assert "vLLM: ready after" in ended.err
 
 
-def test_what_cannot_start_is_told_in_one_line(folder: Path) -> None:
+def test_a_server_that_cannot_start_is_an_error_of_one_line(folder: Path) -> None:
     with pytest.raises(UserError, match="there is no such folder"):
         Vllm(f"{folder}-not")
     (empty := folder.parent / "empty").mkdir()

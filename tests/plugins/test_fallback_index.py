@@ -1,4 +1,4 @@
-"""The fallback index: asked while the first one is down, and only then."""
+"""The fallback index: used while the first one is down, and only then."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.errors import UserError, WorkError
-from touche_rad.plugins import arguments_by
-from touche_rad.plugins import indexes as spare
+from touche_rad.plugins import arguments_by, indexes
 from touche_rad.plugins.indexes import FallbackIndex
 
 
@@ -38,7 +37,7 @@ def _found(index: FallbackIndex) -> list[str]:
     return [hit.argument.id for hit in index.search_all("text", ["zoos uniforms cost"], 9)[0]]
 
 
-def test_the_first_is_asked_while_it_answers() -> None:
+def test_the_first_index_is_used_while_it_works() -> None:
     first, other = Counting(), Counting()
     index = FallbackIndex(lambda: first, other)
     assert _found(index)
@@ -46,7 +45,7 @@ def test_the_first_is_asked_while_it_answers() -> None:
     assert len(index) == len(ARGUMENTS)
 
 
-def test_one_that_is_down_is_left_alone_for_a_while(
+def test_a_failed_index_is_skipped_for_a_while(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, other = Counting(), Counting()
@@ -56,13 +55,13 @@ def test_one_that_is_down_is_left_alone_for_a_while(
         assert _found(index) == _found(index) == _found(index) != []
     assert (first.asked, other.asked) == (1, 3)
     assert caplog.text.count("the cluster is red") == 1
-    monkeypatch.setattr(spare.time, "monotonic", lambda: 1e12)
+    monkeypatch.setattr(indexes.time, "monotonic", lambda: 1e12)
     first.fault = None
     _found(index)
     assert (first.asked, other.asked) == (2, 3)
 
 
-def test_what_the_spare_knows_besides_is_of_its_own_arguments() -> None:
+def test_meaning_and_links_come_from_the_fallback_if_its_arguments_are_the_same() -> None:
     class Knowing(Counting):
         meaning = "of my own"
 
@@ -77,7 +76,7 @@ def test_what_the_spare_knows_besides_is_of_its_own_arguments() -> None:
     assert (other.meaning, other.links("1")) == (None, [])
 
 
-def test_a_users_mistake_is_told_and_not_passed_over() -> None:
+def test_an_error_of_the_user_is_raised() -> None:
     first = Counting()
     index = FallbackIndex(lambda: first, Counting())
     first.fault = UserError("wrong password")
@@ -86,7 +85,7 @@ def test_a_users_mistake_is_told_and_not_passed_over() -> None:
 
 
 @pytest.mark.services
-def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_path: Path) -> None:
+def test_a_missing_server_costs_no_turn(demo_index_path: Path, tmp_path: Path) -> None:
     ran = subprocess.run(
         [
             sys.executable,
@@ -110,7 +109,7 @@ def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_pat
     assert "the fallback index is used" in ran.stderr
 
 
-def test_many_arguments_are_asked_of_the_first_and_then_of_the_spare_one() -> None:
+def test_many_arguments_come_from_the_first_index_and_then_from_the_fallback() -> None:
     class Gives(Counting):
         def get_all(self, ids: list[str]) -> Any:
             self.asked += 1

@@ -85,7 +85,7 @@ def test_the_identity_names_what_was_set() -> None:
     assert plugin.identity(set_both) == "parrot(loud=True,times=5)"
 
 
-def test_what_a_plugin_lacks_is_told() -> None:
+def test_unmet_needs_are_listed() -> None:
     _register()
     assert find("debater", "parrot").missing(index=True) == []
     assert "touche-rad index" in find("debater", "parrot").missing(index=False)[0]
@@ -126,7 +126,7 @@ def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None
         import_plugins([str(file)])
 
 
-def test_a_strangers_package_adds_one_of_each_without_touching_ours(
+def test_an_installed_package_adds_plugins_of_each_kind(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
     listed = touche_rad("list", "--json", stranger=True)

@@ -45,6 +45,8 @@ from pydantic.fields import FieldInfo
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.models.prompts import Prompt
 
+PROFILE_FILE: Final = ".toml"
+"""The end of the name of a profile that is a file."""
 _SETTING: Final[JsonDict] = {"setting": True}
 
 
@@ -106,7 +108,7 @@ def load_profile(
 ) -> Profile:
     """Load a bundled profile by its name, or a file by its path (`*.toml`)."""
     bundled = _bundled(options)
-    path = folder / name if is_file(name) else bundled.get(name)
+    path = folder / name if name.endswith(PROFILE_FILE) else bundled.get(name)
     if path is None:
         raise OptionError(
             f"there is no profile {name!r}; known profiles: {', '.join(bundled) or 'none'} "
@@ -122,16 +124,6 @@ def load_profile(
     if read.extends:
         base = load_profile(options, read.extends, path.parent, (*seen, path)).settings
     return Profile(name, read.description, {**base, **read.settings})
-
-
-def is_file(name: str) -> bool:
-    """Whether a profile is given by the path of a file, not by its name."""
-    return name.endswith(".toml")
-
-
-def parse_value(field: FieldInfo, text: str) -> Any:
-    """Convert the text of an option to the field's type, or raise pydantic's ValidationError."""
-    return _adapter(field).validate_strings(text)
 
 
 def expected(error: ValidationError) -> str:
@@ -168,13 +160,14 @@ def _read(path: Path, options: type[Options]) -> _File:
         if key not in fields:
             raise OptionError(f"{path}: settings.{key}: unknown setting{nearest(key, fields)}")
         try:
-            read.settings[key] = _adapter(fields[key]).validate_python(value)
+            read.settings[key] = adapter(fields[key]).validate_python(value)
         except ValidationError as error:
             raise OptionError(f"{path}: settings.{key}: {expected(error)}, got {value!r}") from None
     return read
 
 
-def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
+def adapter(field: FieldInfo) -> TypeAdapter[Any]:
+    """Return what validates a value of a field."""
     annotated: Any = Annotated[field.annotation, field]
     return TypeAdapter(annotated)
 

@@ -20,18 +20,18 @@ from touche_rad.errors import OptionError, UserError, WorkError, nearest
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import ArgumentIndex
 from touche_rad.plugins.profiles import (
+    PROFILE_FILE,
     PROMPTS,
     Options,
     Profile,
+    adapter,
     bundled_profiles,
     check_folder,
     digest,
     expected,
     has_profiles,
-    is_file,
     is_setting,
     load_profile,
-    parse_value,
     prompt_files,
     with_prompts_option,
 )
@@ -236,7 +236,7 @@ class Plugin:
         key = ""
         try:
             for key, text in texts.items():
-                values[key] = parse_value(fields[key], text)
+                values[key] = adapter(fields[key]).validate_strings(text)
             options = self.options.model_validate(values)
         except ValidationError as error:
             wrong = error.errors()[0]["loc"]
@@ -256,15 +256,16 @@ class Plugin:
         Values of a bundled profile are represented by the profile's name.
         """
         base: Mapping[str, Any] = {}
-        profile = getattr(options, "profile", None)
-        if has_profiles(type(options)) and not is_file(str(profile)):
-            base = load_profile(type(options), str(profile)).settings
+        profile = str(getattr(options, "profile", ""))
+        by_file = profile.endswith(PROFILE_FILE)
+        if has_profiles(type(options)) and not by_file:
+            base = load_profile(type(options), profile).settings
         changed = {
             key: value
             for key, field in type(options).model_fields.items()
             if (value := getattr(options, key))
             != base.get(key, field.get_default(call_default_factory=True, validated_data={}))
-            and not (key == "profile" and is_file(str(value)))
+            and not (key == "profile" and by_file)
         }
         if PROMPTS in changed:
             changed[PROMPTS] = digest(Path(changed[PROMPTS]))
