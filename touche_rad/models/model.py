@@ -270,11 +270,21 @@ class Model:
 
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
-        call = Call.now(step, self._deadline)
-        limit = max(max_tokens or 0, self.settings.max_tokens)
-        model = self.with_settings(max_tokens=limit)
-        work = model._object(call, list(messages), schema, shorten, tuple(choices))
-        return await self._counted(call, work)
+        limit = {"max_tokens": max(max_tokens or 0, self.settings.max_tokens)}
+
+        async def ask(call: Call, messages: Sequence[Message]) -> Mapping[str, Any]:
+            body = self._body(messages) | limit
+            reply = await self._format.valid(self._sender, call, body, schema, choices)
+            self._note_scores(not choices or is_scored(reply))
+            likely = chances(reply, tuple(choices)) if choices else ()
+            return {"said": answer_text(reply, self.name), "chances": likely}
+
+        body = self._body(messages) | limit | (LIKELY if choices else {})
+        key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
+        async with self._counted(step) as call:
+            stored = await self._stored(call, messages, key, body, shorten, ask)
+            likely = tuple((str(name), dict(one)) for name, one in stored.get("chances") or ())
+            return parse_object(str(stored["said"]), schema), likely
 
     async def ask_choice(
         self,
@@ -289,9 +299,19 @@ class Model:
         Without log probabilities the answer has probability 1 and the others 0. The model gets one
         chance to correct an answer that is none of the choices.
         """
-        call = Call.now(step, self._deadline)
-        work = self._choice(call, list(messages), shorten, tuple(choices))
-        return await self._counted(call, work)
+        limit = {"max_tokens": 8}
+
+        async def ask(call: Call, messages: Sequence[Message]) -> Mapping[str, Any]:
+            body = self._body(messages) | limit
+            likely, scored = await one_of(self._sender, call, body, tuple(choices))
+            self._note_scores(scored)
+            return {"said": json.dumps(likely)}
+
+        body = self._body(messages)
+        key = _key(body | limit | LIKELY, "choice", list(choices))
+        async with self._counted(step) as call:
+            stored = await self._stored(call, messages, key, body, shorten, ask)
+            return dict(json.loads(str(stored["said"])))
 
     @staticmethod
     async def ask_all(
@@ -314,10 +334,13 @@ class Model:
                 group.start_soon(one, place)
         return [results[place] for place in range(len(calls))]
 
-    async def _counted(self, call: Call, work: Awaitable[T]) -> T:
+    @asynccontextmanager
+    async def _counted(self, step: str) -> AsyncIterator[Call]:
+        """Count a call and its result."""
+        call = Call.now(step, self._deadline)
         begun, use = time.monotonic(), call.context.model_use
         try:
-            value = await work
+            yield call
         except ModelError as error:
             call.cost.failures += 1
             self.usage.count_fault(error)
@@ -327,61 +350,18 @@ class Model:
         else:
             if use is not None:
                 use.answered += 1
-            return value
         finally:
             call.cost.seconds = time.monotonic() - begun
             self.usage.note(call.context, call.step, call.cost)
 
-    async def _object(
-        self,
-        call: Call,
-        messages: list[Message],
-        schema: type[S],
-        shorten: Shorten | None,
-        choices: tuple[str, ...],
-    ) -> tuple[S, Chances]:
-        async def ask(messages: list[Message]) -> Mapping[str, Any]:
-            body = self._body(messages)
-            reply = await self._format.valid(self._sender, call, body, schema, choices)
-            self._note_scores(not choices or is_scored(reply))
-            likely = chances(reply, choices) if choices else ()
-            return {"said": answer_text(reply, self.name), "chances": likely}
-
-        body = self._body(messages) | (LIKELY if choices else {})
-        key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
-        stored = await self._stored(call, messages, key, body, shorten, ask)
-        likely = tuple((str(name), dict(one)) for name, one in stored.get("chances") or ())
-        return parse_object(str(stored["said"]), schema), likely
-
-    async def _choice(
-        self,
-        call: Call,
-        messages: list[Message],
-        shorten: Shorten | None,
-        choices: tuple[str, ...],
-    ) -> dict[str, float]:
-        limit = {"max_tokens": 8}
-
-        async def ask(messages: list[Message]) -> Mapping[str, Any]:
-            body = self._body(messages) | limit
-            likely, scored = await one_of(self._sender, call, body, choices)
-            self._note_scores(scored)
-            return {"said": json.dumps(likely)}
-
-        body = self._body(messages)
-        key = _key(body | limit | LIKELY, "choice", list(choices))
-        stored = await self._stored(call, messages, key, body, shorten, ask)
-        likely: dict[str, float] = json.loads(str(stored["said"]))
-        return likely
-
     async def _stored(
         self,
         call: Call,
-        messages: list[Message],
+        messages: Sequence[Message],
         key: str,
         body: Mapping[str, Any],
         shorten: Shorten | None,
-        ask: Callable[[list[Message]], Awaitable[Mapping[str, Any]]],
+        ask: Callable[[Call, Sequence[Message]], Awaitable[Mapping[str, Any]]],
     ) -> Mapping[str, Any]:
         """Return the answer from the cache; else ask, and store it.
 
@@ -395,12 +375,12 @@ class Model:
                 return stored
             while True:
                 try:
-                    answer = await ask(messages)
+                    answer = await ask(call, messages)
                 except PromptTooLong:
                     shorter = shorten(messages) if shorten else None
-                    if shorter is None or list(shorter) == messages:
+                    if shorter is None or list(shorter) == list(messages):
                         raise
-                    messages = list(shorter)
+                    messages = shorter
                 else:
                     return self._cache.put(key, body, answer) if self._cache is not None else answer
 
