@@ -55,14 +55,11 @@ def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path
 
 def test_an_example_is_found_by_debate_and_turn(run: Path, truth: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in run.read_text().splitlines()]
-    for name, line in zip(("b", "c"), lines, strict=True):
-        line["simulation"]["id"] = name
+    lines[0]["simulation"]["id"] = "b"
     named = run_file(tmp_path / "named.jsonl", lines)
-    shown = examples_file(
-        tmp_path / "examples.jsonl",
-        [{"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}],
-    )
-    report = score_judgements([named], truth, samples=100, exclude=shown)
+    shown = [{"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}]
+    examples = examples_file(tmp_path / "examples.jsonl", shown)
+    report = score_judgements([named], truth, samples=100, exclude=examples)
     assert report.excluded == 1
     assert report.rows[0].f1 == 1.0
 
@@ -97,14 +94,6 @@ def test_the_labels_are_counted_as_in_the_papers_first_table(
     assert counts[Maxim.QUANTITY] == (4, 1, 0)
     assert counts[Maxim.QUALITY] == (3, 2, 0)
     assert counts[Maxim.RELATION] == (3, 1, 1)
-    shown = examples_file(tmp_path / "examples.jsonl", [example("bees", 1)])
-    report = score_judgements([run], truth, samples=100, exclude=shown)
-    assert report.label_rows[2].model_dump() == {
-        "maxim": Maxim.RELATION,
-        "yes": 3,
-        "no": 0,
-        "unknown": 1,
-    }
-    lines = report.lines()
-    at = lines.index("labels      yes  no  unknown")
-    assert lines[at + 3].split() == ["relation", "3", "0", "1"]
+    examples = examples_file(tmp_path / "examples.jsonl", [example("bees", 1)])
+    row = score_judgements([run], truth, samples=100, exclude=examples).label_rows[2]
+    assert (row.maxim, row.yes, row.no, row.unknown) == (Maxim.RELATION, 3, 0, 1)

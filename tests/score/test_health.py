@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.score.makers import evaluation, run_file, user_turn
 from touche_rad.score import health
+from touche_rad.score.result import MARKS
 
 
 def answer(content: str, *cited: tuple[str, str]) -> dict[str, Any]:
@@ -48,33 +49,21 @@ def test_each_mark_is_counted(tmp_path: Path) -> None:
     found = health(path)
     assert (found.debates, found.turns, found.responses, found.unanswered) == (2, 8, 7, 1)
     assert (found.words_median, found.words_max) == (3, 61)
-    assert found.over_60_words == 1
-    assert found.empty == 1
-    assert found.repeated == 1, "within a debate, whatever case and punctuation; not across debates"
-    assert found.duplicate_citations == 1
-    assert found.without_citation == 1
-    assert found.over_2_citations == 1
-    assert found.citations_without_text == 1
+    assert {name: getattr(found, name) for name in MARKS} == dict.fromkeys(MARKS, 1)
+    # repeated: within a debate, whatever case and punctuation; not across debates
 
 
-def test_lost_debates_are_counted(tmp_path: Path) -> None:
+def test_lost_debates_and_responses_in_evaluations_are_counted(tmp_path: Path) -> None:
     path = run_file(tmp_path / "s.jsonl", [simulation(answer("Bees.", ONE)), {}, {}])
-    found = health(path)
-    assert (found.debates, found.lost_debates, found.responses) == (1, 2, 1)
-
-
-def test_evaluations_have_the_health_of_what_they_judge(tmp_path: Path) -> None:
+    result = health(path)
+    assert (result.debates, result.lost_debates, result.responses) == (1, 2, 1)
     path = run_file(tmp_path / "e.jsonl", [evaluation([(1, 1, 1, 1)] * 3, "bees")])
-    found = health(path)
-    assert (found.responses, found.without_citation, found.words_max) == (3, 0, 5)
+    result = health(path)
+    assert (result.responses, result.without_citation, result.words_max) == (3, 0, 5)
 
 
 def test_a_file_without_any_response_has_no_lengths(tmp_path: Path) -> None:
     path = run_file(tmp_path / "s.jsonl", [simulation(user_turn("bees", 0, answered=False))])
-    found = health(path)
-    assert (found.responses, found.unanswered, found.words_median, found.words_max) == (
-        0,
-        1,
-        None,
-        None,
-    )
+    result = health(path)
+    assert (result.responses, result.unanswered) == (0, 1)
+    assert (result.words_median, result.words_max) == (None, None)

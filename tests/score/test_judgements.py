@@ -108,10 +108,10 @@ def test_rows_counted_by_hand(
 
 
 def test_the_mean_is_over_the_maxims(small: JudgementReport) -> None:
-    found = row(small, "judge", "mean")
-    assert found.f1 == pytest.approx((2 / 3 + 1 + 0.5 + 0) / 4)
-    assert found.labelled == 11
-    assert found.accuracy == pytest.approx((0.5 + 1 + 1 / 3 + 0) / 4)
+    mean = row(small, "judge", "mean")
+    assert mean.f1 == pytest.approx((2 / 3 + 1 + 0.5 + 0) / 4)
+    assert mean.labelled == 11
+    assert mean.accuracy == pytest.approx((0.5 + 1 + 1 / 3 + 0) / 4)
 
 
 def test_a_maxim_without_labels_is_told_and_left_out_of_the_mean(tmp_path: Path) -> None:
@@ -218,8 +218,7 @@ def test_one_debate_gives_no_interval_and_no_p(tmp_path: Path) -> None:
     report = score_judgements([run], truth)
     assert {(one.low, one.high) for one in report.rows} == {(None, None)}
     assert {(one.p, one.p_holm) for one in report.comparisons} == {(None, None)}
-    (found,) = [problem for problem in report.problems if problem.kind is ProblemKind.FEW]
-    assert "no intervals" in found.message
+    assert ProblemKind.FEW in {problem.kind for problem in report.problems}
 
 
 def test_json_is_strict_and_holds_every_row(small: JudgementReport) -> None:

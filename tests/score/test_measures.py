@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import SetF, SetP, SetR, iter_calc
 
-from tests.score.makers import Four, evaluation, labels_file, run_file
+from tests.score.makers import Four, evaluation, ir_measures, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import export, score_judgements
@@ -22,18 +20,6 @@ from touche_rad.score.figures import per_debate
 from touche_rad.score.measures import Counts, f1, precision, recall
 
 MEASURES = "SetP SetR SetF"
-
-
-def ir_measures(qrels: Path, run: Path) -> dict[tuple[str, str], float]:
-    """Run the command and read what it prints, to the last digit."""
-    done = subprocess.run(
-        [sys.executable, "-m", "ir_measures", "-q", "-p", "-1", qrels, run, MEASURES],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = (line.split("\t") for line in done.stdout.splitlines())
-    return {(query, measure): float(value) for query, measure, value in rows}
 
 
 LABELS = [[(1, 0, 1, 1), (0, 1, None, 0)], [(1, 1, 0, None), (1, None, 1, 0), (0, 1, 1, 1)]]
@@ -53,7 +39,7 @@ def test_the_command_prints_the_rows_of_the_report(name: str, tmp_path: Path) ->
     truth = labels_file(tmp_path / "labels.jsonl", LABELS)
     run = run_file(tmp_path / "my run.jsonl", [evaluation(turns) for turns in SCORES[name]])
     report = score_judgements([run], truth, samples=100)
-    printed = ir_measures(*export(report, tmp_path / "out")[:2])
+    printed = ir_measures(*export(report, tmp_path / "out")[:2], MEASURES)
     assert len(printed) == 15
     for row in report.rows:
         if row.run != "always-yes":
@@ -64,31 +50,22 @@ def test_the_command_prints_the_rows_of_the_report(name: str, tmp_path: Path) ->
 
 
 def test_a_report_is_exported_for_each_of_its_runs(tmp_path: Path) -> None:
+    """Names that make the same file name overwrite nothing."""
     truth = labels_file(tmp_path / "labels.jsonl", LABELS)
     runs = [
-        run_file(tmp_path / f"{name}.jsonl", [evaluation(turns) for turns in SCORES[name]])
-        for name in ("mixed", "always")
+        run_file(tmp_path / f"{name}.jsonl", [evaluation(turns) for turns in SCORES[scores]])
+        for name, scores in (("a b", "mixed"), ("a&b", "always"))
     ]
     out = tmp_path / "out"
     written = export(score_judgements(runs, truth, samples=100), out)
     assert [path.relative_to(out).as_posix() for path in written] == [
         "labels.qrels",
-        "mixed.run",
-        "mixed/evaluation.prototext",
-        "always.run",
-        "always/evaluation.prototext",
+        "a_b.run",
+        "a_b/evaluation.prototext",
+        "a_b_.run",
+        "a_b_/evaluation.prototext",
     ]
-    assert ir_measures(written[0], written[3])["quantity", "SetR"] == 1.0
-
-
-def test_names_that_make_the_same_file_name_overwrite_nothing(tmp_path: Path) -> None:
-    truth = labels_file(tmp_path / "labels.jsonl", LABELS)
-    runs = [
-        run_file(tmp_path / f"{name}.jsonl", [evaluation(turns) for turns in SCORES["always"]])
-        for name in ("a b", "a&b")
-    ]
-    written = export(score_judgements(runs, truth, samples=100), tmp_path / "out")
-    assert len(set(written)) == 5
+    assert ir_measures(written[0], written[3], MEASURES)["quantity", "SetR"] == 1.0
 
 
 def test_files_hold_labelled_turns_only(tmp_path: Path) -> None:

@@ -10,24 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.terminal import Ended, touche_rad
+from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
 CLAIMS = demo_file("claims.tsv")
 Row = dict[str, Any]
 Rows = list[Any]
-
-
-@pytest.fixture(name="runs", scope="module")
-def _runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    for words in (
-        ("simulate", CLAIMS, "-o", folder / "simulations.jsonl", "--turns", "2"),
-        ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
-    ):
-        ended = touche_rad(*words, "-i", demo_index_path)
-        assert ended.code == 0, ended.err
-    return folder
 
 
 def read(path: Path) -> Rows:
@@ -87,46 +75,28 @@ IN_AN_EVALUATION: dict[str, Callable[[Row], Any]] = {
 }
 
 
-def fix(path: Path, out: Path, source: Path, index: Path) -> Ended:
-    wrong = touche_rad("check", path, "--input", source, "-i", index)
-    ended = touche_rad("check", path, "--input", source, "-i", index, "--fix", "-o", out)
-    assert ended.code == 0, (wrong.out, ended.out, ended.err)
-    assert "repaired" in ended.out
-    assert touche_rad("check", out, "--input", source, "-i", index).code == 0
-    return ended
-
-
-@pytest.mark.parametrize("name", IN_A_SIMULATION)
-def test_a_defect_of_simulations_is_repaired(
-    runs: Path, demo_index_path: Path, tmp_path: Path, name: str
-) -> None:
-    good = read(runs / "simulations.jsonl")
+@pytest.mark.parametrize("name", [*IN_A_SIMULATION, *IN_AN_EVALUATION])
+def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path, name: str) -> None:
+    kind, source = "evaluations", runs / "simulations.jsonl"
+    if name in IN_A_SIMULATION:
+        kind, source = "simulations", CLAIMS
+    good = read(runs / f"{kind}.jsonl")
     rows = copy.deepcopy(good)
-    IN_A_SIMULATION[name](rows[3])
+    {**IN_A_SIMULATION, **IN_AN_EVALUATION}[name](rows[3])
     wrong = write(tmp_path / "wrong.jsonl", rows)
     before = wrong.read_bytes()
-    fix(wrong, tmp_path / "new.jsonl", CLAIMS, demo_index_path)
-    made = read(tmp_path / "new.jsonl")
-    assert utterances(made) == utterances(good)
+    out, others = tmp_path / "new.jsonl", ("--input", source, "-i", demo_index_path)
+    ended = touche_rad("check", wrong, *others, "--fix", "-o", out)
+    assert ended.code == 0, (ended.out, ended.err)
+    assert "repaired" in ended.out
+    assert touche_rad("check", out, *others).code == 0
     assert wrong.read_bytes() == before
-    if name not in ("citations are null", "citations are missing", "the response is missing"):
-        ids = [[one["id"] for one in body(row)["arguments"]] for row in made]
-        assert ids == [[one["id"] for one in body(row)["arguments"]] for row in good]
-
-
-@pytest.mark.parametrize("name", IN_AN_EVALUATION)
-def test_a_defect_of_evaluations_is_repaired(
-    runs: Path, demo_index_path: Path, tmp_path: Path, name: str
-) -> None:
-    good = read(runs / "evaluations.jsonl")
-    rows = copy.deepcopy(good)
-    IN_AN_EVALUATION[name](rows[3])
-    wrong = write(tmp_path / "wrong.jsonl", rows)
-    fix(wrong, tmp_path / "new.jsonl", runs / "simulations.jsonl", demo_index_path)
-    made = read(tmp_path / "new.jsonl")
-    assert utterances(made) == utterances(good)
-    changed = [at for at, (old, new) in enumerate(zip(good, made, strict=True)) if old != new]
+    result = read(out)
+    assert utterances(result) == utterances(good)
+    changed = [at for at, (old, new) in enumerate(zip(good, result, strict=True)) if old != new]
     assert changed in ([], [3])
+    if name not in ("citations are null", "citations are missing", "the response is missing"):
+        assert body(result[3])["arguments"] == body(good[3])["arguments"]
 
 
 def test_what_needs_a_new_answer_is_not_repaired(

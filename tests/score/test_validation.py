@@ -16,20 +16,6 @@ CLAIMS = demo_file("claims.tsv")
 Change = Callable[[dict[str, Any]], Any]
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Path:
-    """A good run of each kind."""
-    folder = tmp_path_factory.mktemp("runs")
-    for words in (
-        ("simulate", CLAIMS, "-o", folder / "simulations.jsonl", "--turns", "2"),
-        ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
-        ("respond", demo_file("debates.jsonl"), "-d", "verbatim", "-o", folder / "responses.jsonl"),
-    ):
-        ended = touche_rad(*words, "-i", demo_index_path)
-        assert ended.code == 0, ended.err
-    return folder
-
-
 @pytest.mark.parametrize("name", ["simulations", "evaluations", "responses"])
 def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -> None:
     ended = touche_rad("check", "--no-status", runs / f"{name}.jsonl", "-i", demo_index_path)

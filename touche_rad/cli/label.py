@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -141,9 +142,9 @@ def _serve(session: Session, options: LabelOptions) -> None:
     """Serve the page until Ctrl-C."""
     import uvicorn
 
-    from touche_rad.labelling.app import HOSTS, create_app, new_token
+    from touche_rad.labelling.app import HOSTS, create_app
 
-    token = new_token()
+    token = secrets.token_urlsafe(12)
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

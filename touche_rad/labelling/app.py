@@ -7,7 +7,6 @@ pages in the browser cannot read or post answers; the host name is checked again
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any, Final, Literal
@@ -52,11 +51,6 @@ class AnswerBody(BaseModel):
     maxim: Maxim
     label: Literal[0, 1] | None
     settle: bool = False
-
-
-def new_token() -> str:
-    """Return a token for the address of one start."""
-    return secrets.token_urlsafe(12)
 
 
 def create_app(session: Session, token: str, *, settle: bool = False) -> FastAPI:

@@ -83,22 +83,22 @@ def read_verdicts(paths: Sequence[Path], exchanges: Exchanges) -> list[JudgeVerd
 
 
 def _verdicts(path: Path, exchanges: Exchanges, reference: Reference) -> dict[Place, Verdicts]:
-    found: dict[Place, Verdicts] = {}
-    taken: set[int] = set()
+    result: dict[Place, Verdicts] = {}
+    matched: set[int] = set()
     evaluations = files.read_numbered(path)
     for position, (line, debate, evaluation) in enumerate(evaluations):
         if evaluation is None:
             raise InputError(path, "expected evaluations: run `touche-rad judge` first", line=line)
         row = Row(line, id=debate.id, conversation=digests(debate))
-        at = reference.find(row, position, taken) if debate.turns else position
+        at = reference.find(row, position, matched) if debate.turns else position
         if at is None or at >= len(exchanges.debates):
             raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
         if debate.turns:
             reference.check(path, row, at)
-        taken.add(at)
-        known = debate if debate.turns else exchanges.debates[at]
-        answered = [number for number, turn in enumerate(known.turns) if turn.response]
+        matched.add(at)
+        whole = debate if debate.turns else exchanges.debates[at]
+        answered = [number for number, turn in enumerate(whole.turns) if turn.response]
         for number, verdicts in zip(answered, evaluation.turns, strict=False):
             if (place := Place(at, number)) in exchanges.views:
-                found[place] = verdicts
-    return found
+                result[place] = verdicts
+    return result

@@ -8,7 +8,7 @@ random turns are a random sample of all turns that are not the audit's.
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from statistics import pstdev
 from typing import NamedTuple
@@ -47,12 +47,13 @@ def make_queue(
     ranked = _ranked(shuffled, judges) if judges else []
     ranks = {place: rank for rank, place in enumerate(ranked)}
     share = random_share if judges else 1.0
-    taken: set[Place] = set()
-    randoms, audited = _left(shuffled, taken), _left(ranked, taken)
+    queued: set[Place] = set()
+    randoms = (place for place in shuffled if place not in queued)
+    audited = (place for place in ranked if place not in queued)
     queue: list[Item] = []
-    drawn = 0
+    random_turns = 0
     while True:
-        wants_random = int((len(queue) + 1) * share + 1e-9) > drawn
+        wants_random = int((len(queue) + 1) * share + 1e-9) > random_turns
         sources = ((randoms, Selection.RANDOM), (audited, Selection.AUDIT))
         for source, sample in sources if wants_random else sources[::-1]:
             place = next(source, None) if sample is Selection.AUDIT or share > 0 else None
@@ -60,8 +61,8 @@ def make_queue(
                 break
         else:
             return queue
-        taken.add(place)
-        drawn += sample is Selection.RANDOM
+        queued.add(place)
+        random_turns += sample is Selection.RANDOM
         queue.append(Item(place, sample, ranks.get(place)))
 
 
@@ -69,18 +70,12 @@ def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place,
     """Return why turns have a label, and which others the labels of chosen turns stand for."""
     audited = {place for place, sample in labelled.items() if sample == Selection.AUDIT}
     deepest = max((item.rank or 0 for item in queue if item.place in audited), default=-1)
-    found = {
+    drawn = {place: Selection(sample) for place, sample in labelled.items()}
+    return drawn | {
         item.place: Selection.AUDIT
         for item in queue
         if item.rank is not None and item.rank <= deepest
     }
-    for place, sample in labelled.items():
-        found.setdefault(place, Selection(sample))
-    return found
-
-
-def _left(places: Sequence[Place], taken: Container[Place]) -> Iterator[Place]:
-    return (place for place in places if place not in taken)
 
 
 def _ranked(places: Sequence[Place], judges: Sequence[JudgeVerdicts]) -> list[Place]:

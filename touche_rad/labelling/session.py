@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.debate import Maxim, Verdict
+from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 from touche_rad.labelling.log import Event, Log
@@ -41,13 +41,12 @@ def queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
             f"{log.path} has labels of another run ({log.header.get('run')}): choose another output"
         )
     try:
-        queue = [
+        return [
             Item(Place(debate, turn), Selection(sample), rank)
             for debate, turn, sample, rank in log.header["queue"]
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(log.path, f"expected a queue: {error}", line=1) from None
-    return queue
 
 
 class Session:
@@ -143,22 +142,12 @@ class Session:
 
     def first_open(self) -> int:
         """Return the number of the first incomplete turn of the queue, or of the last turn."""
-        for number, item in enumerate(self.queue):
-            if not self.study.is_complete(self.annotator, item.place):
-                return number
-        return max(len(self.queue) - 1, 0)
+        done = (self.study.is_complete(self.annotator, item.place) for item in self.queue)
+        return next((at for at, one in enumerate(done) if not one), max(len(self.queue) - 1, 0))
 
     def done(self) -> int:
         """Return the number of turns of the queue that are labelled."""
         return sum(self.study.is_complete(self.annotator, item.place) for item in self.queue)
-
-    def verdicts(self, place: Place) -> list[tuple[str, dict[Maxim, Verdict]]]:
-        """Return the judges' verdicts on a turn."""
-        return [
-            (judge.name, dict(verdicts))
-            for judge in self.judges
-            if (verdicts := judge.verdicts.get(place))
-        ]
 
     def write(self) -> None:
         """Write the labels file, if an answer is new."""

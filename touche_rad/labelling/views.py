@@ -8,6 +8,7 @@ from typing import Any, Final
 from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import Place
 from touche_rad.labelling.session import Session
+from touche_rad.labelling.study import Answer, Answers
 from touche_rad.pages.marks import mark
 from touche_rad.text import count_words, sentences
 
@@ -25,7 +26,7 @@ def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict
     view = session.exchanges.views[place]
     response = view.last.response
     assert response is not None
-    said = sentences(response.content)
+    texts = sentences(response.content)
     cited = [argument.text for argument in response.arguments[:SHOWN]]
     record = {
         "debate": place.debate,
@@ -36,14 +37,18 @@ def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict
             for turn in view.turns[:-1]
         ],
         "user": view.last.utterance,
-        "sentences": said,
+        "sentences": texts,
         "words": count_words(response.content),
-        "arguments": [mark(text, list(enumerate(said, 1))) for text in cited],
+        "arguments": [mark(text, list(enumerate(texts, 1))) for text in cited],
         "unshown": len(response.arguments) - len(cited),
         **answers_record(session, place),
     }
     if settle:
-        record["others"] = _others(session, place)
+        record["others"] = [
+            {"name": name, "answers": _labels(answers[place])}
+            for name, answers in session.study.answers.items()
+            if place in answers
+        ]
         record["differ"] = [maxim.value for maxim in Maxim if session.study.differ(place, maxim)]
     return record
 
@@ -51,10 +56,9 @@ def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict
 def answers_record(session: Session, place: Place) -> dict[str, Any]:
     """Return the annotator's answers on a turn, and what they reveal."""
     study, own = session.study, session.annotator
-    given = study.answers[own].get(place, {})
     complete = study.is_complete(own, place)
     return {
-        "answers": {maxim.value: label for maxim, label in given.items()},
+        "answers": _labels(study.answers[own].get(place, {})),
         "settled": {
             maxim.value: {"label": one.label, "by": one.by}
             for maxim, one in study.settled.get(place, {}).items()
@@ -65,10 +69,14 @@ def answers_record(session: Session, place: Place) -> dict[str, Any]:
     }
 
 
+def _labels(answers: Answers) -> dict[str, Answer]:
+    return {maxim.value: label for maxim, label in answers.items()}
+
+
 def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
     return [
         {
-            "judge": name,
+            "judge": judge.name,
             "verdicts": [
                 {
                     "maxim": maxim.value,
@@ -76,24 +84,11 @@ def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
                     "yes": one.yes,
                     "rationale": one.rationale,
                 }
-                for maxim, one in of_judge.items()
+                for maxim, one in judge.verdicts[place].items()
             ],
         }
-        for name, of_judge in session.verdicts(place)
-    ]
-
-
-def _others(session: Session, place: Place) -> list[dict[str, Any]]:
-    study = session.study
-    return [
-        {
-            "name": name,
-            "answers": {
-                maxim.value: label for maxim, label in study.answers[name].get(place, {}).items()
-            },
-        }
-        for name in study.annotators
-        if place in study.answers[name]
+        for judge in session.judges
+        if judge.verdicts.get(place)
     ]
 
 

@@ -1,0 +1,25 @@
+"""Runs of the demo for the tests of `check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Path:
+    """Return a folder with a good run of each kind."""
+    folder = tmp_path_factory.mktemp("runs")
+    claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
+    for words in (
+        ("simulate", claims, "-o", folder / "simulations.jsonl", "--turns", "2"),
+        ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
+        ("respond", debates, "-d", "verbatim", "-o", folder / "responses.jsonl"),
+    ):
+        ended = touche_rad(*words, "-i", demo_index_path)
+        assert ended.code == 0, ended.err
+    return folder
