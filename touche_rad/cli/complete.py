@@ -9,9 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
-
-from touche_rad.errors import UserError
+from click.shell_completion import CompletionItem
 
 Items = list[CompletionItem]
 VARIABLE: Final = "_TOUCHE_RAD_COMPLETE"
@@ -61,11 +59,3 @@ def files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> It
 def folders(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
     """Complete the path of a folder."""
     return [CompletionItem(incomplete, type="dir")]
-
-
-def script(program: click.Command, shell: str) -> str:
-    """Return the script that a shell reads to complete `touche-rad`."""
-    kind = get_completion_class(shell)
-    if kind is None:
-        raise UserError(f"there is no completion for {shell}")
-    return kind(program, {}, "touche-rad", VARIABLE).source()

@@ -15,7 +15,7 @@ class ContestsOptions:
     """The options of `contests`."""
 
     source: Path = opt.argument("SOURCE")
-    output: Path | None = opt.output("Contests to write.", checked=True)
+    output: Path = opt.output("Contests to write.", checked=True, required=True)
     replace: bool = opt.REPLACE
     skip_bad: bool = opt.SKIP_BAD
     quiet: bool = opt.QUIET
@@ -38,8 +38,6 @@ def contests_command(options: ContestsOptions) -> None:
     from touche_rad.contests.foreign import contests
 
     source, output, quiet = options.source, options.output, options.quiet
-    if output is None:
-        raise UserError("contests: give the output file: -o FILE")
     if not source.exists():
         raise UserError(f"{source} does not exist")
     bad = files.BadLines(skip=options.skip_bad)

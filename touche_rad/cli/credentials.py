@@ -15,13 +15,10 @@ from touche_rad.errors import UserError
 from touche_rad.text import KEY
 
 _HOST: Final = re.compile(r"https?://(?:[^/@\s]*@)?([^/\s#?,]+)", re.IGNORECASE)
-_OF_MODELS: Final = (KEY,)
 _OF_INDEXES: Final = ("TOUCHE_RAD_ES_API_KEY", "TOUCHE_RAD_ES_PASSWORD")
 CREDENTIALS: Final[Mapping[str, tuple[str, ...]]] = {
-    "model": _OF_MODELS,
-    "judge_model": _OF_MODELS,
-    "index": _OF_INDEXES,
-    "fallback_index": _OF_INDEXES,
+    **dict.fromkeys(("model", "judge_model"), (KEY,)),
+    **dict.fromkeys(("index", "fallback_index"), _OF_INDEXES),
 }
 """The variables with the credentials for the address of a setting."""
 _ADDRESSES: Final = ("OPENAI_BASE_URL", "TOUCHE_RAD_MODEL", "TOUCHE_RAD_INDEX")
@@ -30,14 +27,8 @@ _ADDRESSES: Final = ("OPENAI_BASE_URL", "TOUCHE_RAD_MODEL", "TOUCHE_RAD_INDEX")
 def refuse_stranger(setting: str, value: object, where: str, fix: str) -> None:
     """Stop before a credential is sent to an address that the user did not choose.
 
-    Args:
-        setting: `model`, `index` and others of `CREDENTIALS`.
-        value: Its value, which may contain addresses.
-        where: Who names the address.
-        fix: How the user confirms it.
-
-    Raises:
-        UserError: The environment has a credential, and another host or none.
+    `setting` is a key of CREDENTIALS, `value` may contain addresses, `where` is who names them, and
+    `fix` is how the user confirms it.
     """
     variable = next((one for one in CREDENTIALS[setting] if os.environ.get(one)), None)
     known = {host for one in _ADDRESSES for host in _HOST.findall(os.environ.get(one, ""))}

@@ -23,15 +23,11 @@ _REPORT: Final = 10.0
 
 
 def wait_or_stop(model: Model, problem: ModelError, options: Common, *, must_answer: bool) -> None:
-    """Wait with `--wait`; then stop, or go on without the model.
-
-    Raises:
-        ToucheRadError: The endpoint cannot be used.
-    """
+    """Wait with `--wait`; then stop, or go on without the model."""
     left = _wait(model, problem, options)
     if left is None:
         return
-    line = _line(left)
+    line = f"{left.problem}: {left}"
     cache = options.cache
     has_cache = cache is not None and cache.is_dir() and any(cache.iterdir())
     if must_answer and not has_cache:
@@ -43,22 +39,17 @@ def wait_or_stop(model: Model, problem: ModelError, options: Common, *, must_ans
 
 
 def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> None:
-    """Check that the endpoint of a simulated user answers; with `--wait`, wait until it does.
-
-    Raises:
-        WorkError: The endpoint cannot be reached.
-    """
+    """Check that the endpoint of a simulated user answers; with `--wait`, wait until it does."""
     try:
         anyio.run(user.check)
     except Unreachable as error:
         left = _wait(user, error, options)
         if left is None:
             return
-        line = _line(left)
+        line = f"{left.problem}: {left}"
         if must_answer:
-            raise WorkError(
-                f"{line}; or use --user rules; or wait for it with --wait SECONDS"
-            ) from None
+            fix = "or use --user rules; or wait for it with --wait SECONDS"
+            raise WorkError(f"{line}; {fix}") from None
         say(f"warning: {line}; the user rules speaks instead", quiet=options.quiet)
 
 
@@ -68,7 +59,7 @@ def _wait(model: Model | OfficialUser, problem: ModelError, options: Common) -> 
     while (left := end - time.monotonic()) > 0:
         if time.monotonic() - reported >= _REPORT:
             reported = time.monotonic()
-            say(f"waiting up to {left:.0f} s: {_line(problem)}", quiet=options.quiet)
+            say(f"waiting up to {left:.0f} s: {problem.problem}: {problem}", quiet=options.quiet)
         time.sleep(min(left, _PAUSE))
         try:
             anyio.run(model.check)
@@ -77,7 +68,3 @@ def _wait(model: Model | OfficialUser, problem: ModelError, options: Common) -> 
         else:
             return None
     return problem
-
-
-def _line(problem: ModelError) -> str:
-    return f"{problem.problem}: {problem}"

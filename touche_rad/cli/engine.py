@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad.cli import prepare
+from touche_rad.cli.console import say
 from touche_rad.cli.options import Common, FileOptions
+from touche_rad.cli.run_files import Make
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from touche_rad.runs.ray_task import Block
     from touche_rad.runs.work import Work
 
-Make = Callable[["Services"], "Work[Any]"]
-
 _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 """Beginnings of the variables of the driver's environment that the plugins of a task read."""
 
@@ -28,13 +27,8 @@ _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 def ray_engine(
     options: FileOptions, make: Make, work: Work[Any], services: Services, out: Path
 ) -> RayEngine:
-    """Return the engine of `--engine ray`.
-
-    Raises:
-        UserError: Ray is not installed, or the run cannot have tasks.
-    """
+    """Return the engine of `--engine ray`."""
     from touche_rad import __version__
-    from touche_rad.cli.console import say
     from touche_rad.files.traces import TRACE
     from touche_rad.plugins.registry import IMPORTED
     from touche_rad.runs.output import as_written
@@ -94,9 +88,9 @@ def _open(
 
 
 @lru_cache(maxsize=1)
-def _index_of(place: str | None, spare: str | None) -> Any:
+def _index_of(place: str | None, fallback: str | None) -> Any:
     """Open an index once per process."""
-    return prepare.open_index_of(Common(index=place, fallback_index=spare, quiet=True))
+    return prepare.open_index_of(Common(index=place, fallback_index=fallback, quiet=True))
 
 
 @lru_cache(maxsize=1)

@@ -13,10 +13,8 @@ from rich.text import Text
 from touche_rad.calls import Calls
 from touche_rad.cli import prepare
 from touche_rad.cli.explain import MAX_LINES, counting, feature_line, print_json, print_lines
-from touche_rad.cli.options import Common
-from touche_rad.cli.prepare import Selected
 from touche_rad.cli.screen import open_console, shorten
-from touche_rad.errors import UserError, nearest
+from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.plugins import ExplainsVerdicts
 from touche_rad.runs.judging import ViewVerdicts, judge_view
@@ -24,6 +22,7 @@ from touche_rad.runs.judging import ViewVerdicts, judge_view
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from touche_rad.cli.judge import JudgeOptions
     from touche_rad.debate import Debate, Maxim, Verdict
     from touche_rad.plugins import ExplainedVerdict, Judge
 
@@ -59,27 +58,32 @@ class JudgedTurn:
             }
 
 
-def explain_file(
-    source: Path,
-    judge: Selected,
-    options: Common,
-    *,
-    debate: str | None,
-    turn: int | None,
-    as_json: bool,
-) -> int:
-    """Judge the responses of a file, or a selected one, and print what decides the verdicts.
+def explain_verdicts(options: JudgeOptions) -> int:
+    """Judge the selected responses, and print what decides the verdicts.
 
     Returns:
         The exit code: 1 if a verdict is a fallback.
     """
-    turns = list(_selected(source, debate, turn))
+    if prepare.is_panel(options.judge.name):
+        raise OptionError(
+            "--explain is for judges of responses; the outcomes of a panel have its reasons"
+        )
+    if options.output is not None or options.dry_run:
+        raise OptionError("--explain writes nothing: leave out -o and --dry-run")
+    if options.source is None:
+        raise UserError("judge --explain: give a file of debates with responses")
+    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
+    turns = list(_selected(options.source, options.debate, options.turn))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "judged.jsonl")
         services = prepare.open_services(replace(options, trace=True), judge.plugin, out=out)
         trace = out.with_name(out.name + TRACE)
         work = _print_turns(
-            judge.make(services), turns, trace, deadline=options.deadline, as_json=as_json
+            judge.make(services),
+            turns,
+            trace,
+            deadline=options.deadline,
+            as_json=options.as_json,
         )
         return 0 if prepare.run_and_close(work, services.model) else 1
 

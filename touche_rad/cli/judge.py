@@ -54,12 +54,11 @@ def judge_command(options: JudgeOptions) -> int:
     (touche-rad contests), and it writes outcomes.
     """
     if options.explain:
-        return _explain(options)
-    for flag, is_given in (
-        ("debate", options.debate is not None),
-        ("turn", options.turn is not None),
-    ):
-        if is_given:
+        from touche_rad.cli.explain_verdicts import explain_verdicts
+
+        return explain_verdicts(options)
+    for flag in ("debate", "turn"):
+        if getattr(options, flag) is not None:
             raise OptionError(f"--{flag} is for --explain")
     if not options.as_json or options.output or options.shard or options.dry_run:
         return _judge(options)
@@ -70,28 +69,6 @@ def judge_command(options: JudgeOptions) -> int:
         code = _judge(replace(options, output=out, quiet=True))
         click.echo(out.read_text("utf-8"), nl=False)
         return code
-
-
-def _explain(options: JudgeOptions) -> int:
-    """Print what decides the verdicts on the selected responses."""
-    if prepare.is_panel(options.judge.name):
-        raise OptionError(
-            "--explain is for judges of responses; the outcomes of a panel have its reasons"
-        )
-    if options.output is not None or options.dry_run:
-        raise OptionError("--explain writes nothing: leave out -o and --dry-run")
-    if options.source is None:
-        raise UserError("judge --explain: give a file of debates with responses")
-    from touche_rad.cli.explain_verdicts import explain_file
-
-    return explain_file(
-        options.source,
-        prepare.select("judge", options.judge, options.plugin_options.of("judge")),
-        options,
-        debate=options.debate,
-        turn=options.turn,
-        as_json=options.as_json,
-    )
 
 
 def _judge(options: JudgeOptions) -> int:
@@ -238,13 +215,5 @@ def report_command(options: ReportOptions) -> None:
         if count:
             say(f"graphs: {count} files in {graphs.resolve()}", quiet=quiet)
         else:
-            say(f"graphs: none written: only these panels export graphs: {_exporting()}")
+            say("graphs: none written: no RUN has outcomes of a panel that exports graphs")
     next_page(summary.page, quiet=quiet)
-
-
-def _exporting() -> str:
-    """Return the names of the panels whose outcomes can be exported as graphs."""
-    from touche_rad.plugins import registered
-
-    plugins = registered("panel").values()
-    return ", ".join(one.name for one in plugins if hasattr(one.factory, "exports"))

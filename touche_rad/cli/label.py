@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import secrets
-import socket
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, say
-from touche_rad.errors import OptionError, UserError
+from touche_rad.cli import prepare
+from touche_rad.cli.console import next_step, say, terminal_width
+from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,14 +69,16 @@ def label_command(options: LabelOptions) -> None:
     them once a turn is labelled. Each answer is saved at once. The same command continues at the
     first open turn; another annotator of the same labels file gets the same turns.
     """
-    from touche_rad.labelling.exchanges import read_exchanges
+    from touche_rad import files
+    from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
     from touche_rad.labelling.session import Session, log_beside, queue_of
 
     annotator = _annotator(options.annotator)
     paths, output = options.paths, options.output
     _check_output(output, log_beside(output), replace=options.replace)
     exchanges = read_exchanges(paths[0])
-    judges = _judges(paths, exchanges)
+    own = paths[:1] if files.detect_kind(paths[0]) is files.Kind.EVALUATIONS else ()
+    judges = read_verdicts([*own, *paths[1:]], exchanges)
     log = _open(options, exchanges, judges)
     try:
         queue = queue_of(log, exchanges)
@@ -100,8 +103,6 @@ def _annotator(name: str | None) -> str:
 
 def _check_output(output: Path, log: Path, *, replace: bool) -> None:
     """Refuse a file that is not ours; with --replace, keep an old log under another name."""
-    import time
-
     from touche_rad import files
 
     if str(output) == "-":
@@ -110,14 +111,6 @@ def _check_output(output: Path, log: Path, *, replace: bool) -> None:
         files.check_output(output, replace=replace)
     elif replace:
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
-
-
-def _judges(paths: Sequence[Path], exchanges: Exchanges) -> list[JudgeVerdicts]:
-    from touche_rad import files
-    from touche_rad.labelling.exchanges import read_verdicts
-
-    own = [paths[0]] if files.detect_kind(paths[0]) is files.Kind.EVALUATIONS else []
-    return read_verdicts([*own, *paths[1:]], exchanges)
 
 
 def _open(options: LabelOptions, exchanges: Exchanges, judges: Sequence[JudgeVerdicts]) -> Log:
@@ -145,15 +138,7 @@ def _serve(session: Session, options: LabelOptions) -> None:
     from touche_rad.labelling.app import HOSTS, create_app
 
     token = secrets.token_urlsafe(12)
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((HOSTS[0], options.port))
-    except OSError as error:
-        listening.close()
-        raise UserError(
-            f"port {options.port} cannot be used ({error.strerror}): choose another with --port N"
-        ) from None
+    listening = prepare.listen(HOSTS[0], options.port)
     app = create_app(session, token, settle=options.settle)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -164,7 +149,6 @@ def _serve(session: Session, options: LabelOptions) -> None:
     where = f"{done} of {total} turns labelled" if done else f"{total} turns"
     say(f"{session.annotator}: {where}; stop with Ctrl-C", quiet=options.quiet)
     address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/{token}/"
-    listening.listen()
     click.echo(f"open in your browser: {address}")
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
@@ -172,7 +156,7 @@ def _serve(session: Session, options: LabelOptions) -> None:
 
 def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
-    from touche_rad.cli.console import terminal_width
+    from touche_rad import files
     from touche_rad.labelling.agreement import agreement
     from touche_rad.score.tables import terminal_lines
 
@@ -190,21 +174,15 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
     if kinds:
         counts = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
         click.echo(f"{len(kinds)} turns with a label: {counts}")
-    parts = list(agreement(study).parts())
     if len(study.annotators) > 1:
+        parts = list(agreement(study).parts())
         click.echo("\n".join(terminal_lines(parts, terminal_width())))
     left = len(study.open_disagreements())
     if left:
         click.echo(f"{left} disagreements are not settled: null in {session.output}")
     say(f"written: {session.output} (log: {session.log.path.name})")
-    _next(session, paths, settle=bool(left))
-
-
-def _next(session: Session, paths: Sequence[Path], *, settle: bool) -> None:
-    from touche_rad import files
-
     steps: list[list[Any]] = []
-    if settle:
+    if left:
         steps.append(["label", *paths, "-o", session.output, "--settle"])
     if session.study.samples:
         runs = [path for path in paths if files.detect_kind(path) is files.Kind.EVALUATIONS]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,10 +101,14 @@ def open_services(
     from touche_rad.plugins import Services
 
     model = model_for(options, *plugins, out=out, must_answer=must_answer)
-    if index is None:
-        index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
-    opened = open_index_of(options, or_demo=or_demo) if index else None
+    opens = needs_index(options, plugins) if index is None else index
+    opened = open_index_of(options, or_demo=or_demo) if opens else None
     return Services(opened, options.seed, model)
+
+
+def needs_index(options: Common, plugins: Iterable[Plugin]) -> bool:
+    """Whether the user names an index or a plugin needs one."""
+    return bool(options.index) or any("index" in plugin.needs for plugin in plugins)
 
 
 def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
@@ -340,6 +345,18 @@ def make_answerer(
         max_words=max_words,
         deadline=deadline,
     )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on an address."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UserError(
+            f"port {port} cannot be used on {host}: {reason}: choose another with --port N"
+        ) from None
 
 
 def under_tira() -> bool:

@@ -7,13 +7,26 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
 from touche_rad.cli.options import FileOptions
-from touche_rad.cli.prepare import beside, check_demo, count_calls, is_tira, open_services, parallel
+from touche_rad.cli.prepare import (
+    beside,
+    check_demo,
+    count_calls,
+    is_tira,
+    model_settings,
+    names_model,
+    needs_index,
+    open_index_of,
+    open_services,
+    parallel,
+)
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -103,22 +116,19 @@ def run_on_files(
         estimate: Makes the work for `--dry-run`, if it is another one.
     """
     from touche_rad import files
-    from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
     from touche_rad.files.outputs import WARNING, status_beside
     from touche_rad.runs.fallbacks import ERRORS
     from touche_rad.runs.runner import run
     from touche_rad.runs.work import RunOptions
 
     if options.dry_run:
-        from touche_rad.cli import dry_run
-
-        return dry_run.run(options, plugins, estimate or make, index=index)
+        return _estimate(options, plugins, estimate or make, index)
     services = open_services(options, *plugins, out=places.out, index=index)
     work = make(services)
-    needs_index = index or any("index" in plugin.needs for plugin in plugins)
+    uses_index = index or any("index" in plugin.needs for plugin in plugins)
     begun = datetime.now().astimezone()
     engine = _engine(options, places, work, services, make)
-    demo, warnings = check_demo(options, services.index if needs_index else None)
+    demo, warnings = check_demo(options, services.index if uses_index else None)
     replace = options.replace or is_tira(places.out)
     model = services.model
     part = _part(options, places)
@@ -152,11 +162,8 @@ def run_on_files(
     if part is not None:
         missing = part.others_missing()
         if missing:
-            say(
-                f"merge also needs: shard {', '.join(map(str, missing[:_SHOWN]))}"
-                f"{', ...' if len(missing) > _SHOWN else ''}",
-                quiet=options.quiet,
-            )
+            names = ", ".join(map(str, [*missing[:_SHOWN], *(["..."] if missing[_SHOWN:] else [])]))
+            say(f"merge also needs: shard {names}", quiet=options.quiet)
         next_step(["merge", part.folder.parent, "-o", part.run], quiet=options.quiet)
         return 0
     code = end_of_run(status, places.out)
@@ -169,6 +176,44 @@ def run_on_files(
             )
         next_step(*steps, quiet=options.quiet)
     return code
+
+
+def _estimate(
+    options: FileOptions, plugins: Sequence[Plugin], make: Make, index: bool | None
+) -> int:
+    """Print the model calls and tokens of a run, estimated from a few of its units."""
+    import anyio
+
+    from touche_rad import files
+    from touche_rad.models import Model
+    from touche_rad.models.examples import Examples
+    from touche_rad.plugins import Services
+    from touche_rad.runs.sample import sample
+
+    model, opens = None, needs_index(options, plugins) if index is None else index
+    opened = open_index_of(options) if opens else None
+    named = names_model(options)
+    if any("model" in one.needs or (named and one.uses_model) for one in plugins):
+        settings, _ = model_settings(options.plugin_options.of("model"), options.seed)
+        model = Model(Examples(varied=True), settings=settings)
+    work = make(Services(opened, options.seed, model))
+    usage = model.usage if model is not None else None
+    bad = files.BadLines(skip=options.skip_bad)
+    result = anyio.run(partial(sample, work, usage, bad=bad))
+    lines = [f"{work.verb}: {result.units} debates, estimated from {result.sampled} of them"]
+    if round(result.calls):
+        lines.append(f"calls: {round(result.calls):,}")
+        lines.append(f"prompt tokens: {round(result.prompt_tokens):,}")
+        lines.append(f"answer tokens: {round(result.answer_tokens):,}")
+    else:
+        lines.append("no model calls")
+    if result.fallbacks:
+        lines.append(
+            f"warning: {result.fallbacks} results of the sample are a fallback's, because the "
+            "example answers do not suit the plugin; the run may need more calls"
+        )
+    click.echo("\n".join([*lines, "dry run: nothing was written"]))
+    return 0
 
 
 def _engine(
@@ -198,8 +243,6 @@ def _part(options: FileOptions, places: Places) -> Part | None:
 
 def end_of_run(status: Status, out: Path) -> int:
     """Return the exit code: 1 if everything is a fallback, unless the run must be handed in."""
-    from touche_rad.cli.console import say
-
     if not status.all_replaced or is_tira(out):
         return 0
     say(f"error: all {status.all_replaced} in {out} are fallbacks: see the warnings above")
@@ -211,15 +254,11 @@ def _metadata(
     verb: str, places: Places, options: FileOptions, method: Mapping[str, Any]
 ) -> Iterator[None]:
     """Measure the run, and write ir_metadata beside it if the user or TIRA wants it."""
-    from touche_rad.cli.console import say
-
-    wanted, under_tira = options.metadata, is_tira(places.out)
-    if wanted is False or (wanted is None and not under_tira):
-        yield
-        return
     from touche_rad.tira import metadata
 
-    if wanted is None and not metadata.available():
+    under_tira = is_tira(places.out)
+    wanted = options.metadata
+    if not (under_tira and metadata.available() if wanted is None else wanted):
         yield
         return
     path = places.out.with_name(METADATA if under_tira else f"{places.out.name}.{METADATA}")

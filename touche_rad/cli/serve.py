@@ -111,7 +111,7 @@ def serve_command(options: ServeOptions) -> object:
     is_worker = _COMMAND in os.environ
     access = _access(options)
     if not is_worker:
-        _check_port(options.host, options.port)
+        prepare.listen(options.host, options.port).close()  # before any work
     level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
     # With several processes, this one makes the app too, so that an error is printed once.
@@ -279,25 +279,6 @@ def _access(options: ServeOptions) -> Access:
         )
     allowed = {name.lower() for name in (*options.hosts, host)} | own_names()
     return Access(token, loopback, frozenset(allowed))
-
-
-def _check_port(host: str, port: int) -> None:
-    """Raise an error before any work if the address cannot be listened on."""
-    import socket
-
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as error:
-        reason = error.strerror or error
-        raise UserError(
-            f"--host {host} --port {port}: cannot be listened on: {reason}: choose another port "
-            "with --port N, or another address"
-        ) from None
 
 
 _KEEP_ALIVE: Final = 600

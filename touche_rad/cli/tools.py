@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
+from click import shell_completion
 
 from touche_rad.cli import complete, prepare
 from touche_rad.cli import options as opt
@@ -155,4 +156,6 @@ def completion_command(options: CompletionOptions) -> None:
     """
     from touche_rad.cli import touche_rad
 
-    click.echo(complete.script(touche_rad, options.shell))
+    kind = shell_completion.get_completion_class(options.shell)
+    assert kind is not None
+    click.echo(kind(touche_rad, {}, "touche-rad", complete.VARIABLE).source())

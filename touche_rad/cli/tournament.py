@@ -39,7 +39,7 @@ class TournamentOptions(opt.ModelOptions):
     """The options of `tournament`."""
 
     claims: Path = opt.argument("CLAIMS")
-    output: Path | None = opt.output("Folder for contests, outcomes and ratings.", "DIR")
+    output: Path = opt.output("Folder for contests, outcomes and ratings.", "DIR", required=True)
     debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
         "A debater that takes part; give two or more.",
         "-d --debater",
@@ -231,8 +231,6 @@ def tournament_command(options: TournamentOptions) -> int:
     if options.plugin_options.of("debater"):
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     debaters = _select_debaters(options.debaters)
-    if options.output is None:
-        raise UserError("tournament: give the output folder: -o DIR")
     if not claims.is_file():
         raise UserError(f"{claims} does not exist")
     folder = Folder(options.output)

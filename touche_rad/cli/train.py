@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,12 +33,16 @@ class TrainingOptions:
     replace: bool = opt.REPLACE
     quiet: bool = opt.QUIET
 
-    def prepare_folder(self) -> None:
-        """With `--replace`, delete the training in the folder."""
-        if self.replace:
-            from touche_rad.training.folder import Folder
 
-            Folder(self.output).replace()
+def _train(name: str, *args: Any, options: TrainingOptions, **settings: Any) -> Mapping[str, Any]:
+    """Train and return the result; `--replace` deletes an earlier training first."""
+    from touche_rad.plugins import trainer
+    from touche_rad.training.folder import Folder
+
+    if options.replace:
+        Folder(options.output).replace()
+    with progress("training", quiet=options.quiet) as report:
+        return trainer(name)(*args, options.output, report=report, **settings)
 
 
 def _print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:
@@ -133,13 +137,9 @@ def stance(options: StanceOptions) -> None:
 
 
 def _train_on_collection(name: str, step: Sequence[Any], options: CollectionOptions) -> None:
-    from touche_rad.plugins import trainer
-
-    used = ("collection", "output", "replace", "quiet")
-    settings = {key: value for key, value in vars(options).items() if key not in used}
-    options.prepare_folder()
-    with progress("training", quiet=options.quiet) as report:
-        result = trainer(name)(options.collection, options.output, report=report, **settings)
+    of_command = ("collection", "output", "replace", "quiet")
+    settings = {key: value for key, value in vars(options).items() if key not in of_command}
+    result = _train(name, options.collection, options=options, **settings)
     _print_result(result, f"written: {options.output}", quiet=options.quiet)
     next_step(step, quiet=options.quiet)
 
@@ -273,26 +273,22 @@ def sft(options: SftOptions) -> None:
     --data-only. If a run has its trace beside it, prompts and reasoning are read from the trace.
     """
     from touche_rad.files import check_output
-    from touche_rad.plugins import trainer
 
     if options.data_only:
         check_output(options.output, replace=options.replace)
     elif options.base is None:
         raise UserError("train sft: give the model to train: --base MODEL")
-    else:
-        options.prepare_folder()
-    with progress("training", quiet=options.quiet) as report:
-        result = trainer("sft")(
-            options.sources,
-            options.output,
-            recipe=None if options.data_only else vars(options),
-            reasoning=options.reasoning,
-            wording=options.wording,
-            teacher=options.teacher(),
-            restart=options.restart,
-            merged=options.merged,
-            report=report,
-        )
+    result = _train(
+        "sft",
+        options.sources,
+        options=replace(options, replace=options.replace and not options.data_only),
+        recipe=None if options.data_only else vars(options),
+        reasoning=options.reasoning,
+        wording=options.wording,
+        teacher=options.teacher(),
+        restart=options.restart,
+        merged=options.merged,
+    )
     _print_result(result, quiet=options.quiet)
 
 
@@ -395,23 +391,19 @@ class DpoOptions(AdapterOptions):
 )
 def dpo(options: DpoOptions) -> None:
     """Train a debater's language model on preference pairs (LoRA, DPO)."""
-    from touche_rad.plugins import trainer
-
     if options.begins is not None and (options.base or options.adapter):
         raise UserError("--from replaces --base and --adapter: give only one of them")
     if options.begins is None and not options.base:
         raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
-    options.prepare_folder()
-    with progress("training", quiet=options.quiet) as report:
-        result = trainer("dpo")(
-            options.sources,
-            options.output,
-            recipe=vars(options),
-            begins=options.begins,
-            restart=options.restart,
-            merged=options.merged,
-            report=report,
-        )
+    result = _train(
+        "dpo",
+        options.sources,
+        options=options,
+        recipe=vars(options),
+        begins=options.begins,
+        restart=options.restart,
+        merged=options.merged,
+    )
     _print_result(result, quiet=options.quiet)
 
 
