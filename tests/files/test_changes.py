@@ -89,7 +89,10 @@ def test_another_answer_takes_the_whole_place_of_the_old(tmp_path: Path) -> None
     read = one(tmp_path / "f", VALUE)
     debate = read.view(0).with_response(Response(content="S2")).with_utterance("U2")
     now = written(debate)["simulation"]["userTurns"]
-    assert now == [{"utterance": "U1", "mood": "calm", "systemResponse": SAID}, {"utterance": "U2"}]
+    assert now == [
+        {"utterance": "U1", "mood": "calm", "systemResponse": SAID},
+        {"utterance": "U2", "systemResponse": None},
+    ]
 
 
 def test_a_view_is_written_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -17,12 +17,13 @@ from touche_rad.files.records import (
     require_object,
     short_repr,
 )
-from touche_rad.files.simulations import drop_keys, same, simulation_of, simulation_record
+from touche_rad.files.simulations import drop_keys, renewed, simulation_of, simulation_record
 
 _TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
 _JUDGED = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 """Fields of the evaluation that are not fields of the evaluated debate."""
 _VERDICT = ("score", "explanation", "rationale")
+_KEYS = tuple(maxim.key for maxim in Maxim)
 
 
 @dataclass(frozen=True)
@@ -96,28 +97,26 @@ def evaluation_line(evaluation: Evaluation) -> str:
     old: JsonObject = evaluation.wire.get("record", {})
     read: Evaluation = evaluation.wire.get("read", evaluation)
     record = dict(old)
-    if _DEBATE in old or not old or not same(read.debate, evaluation.debate):
+    if _DEBATE in old or not old or read.debate != evaluation.debate:
         record |= simulation_record(evaluation.debate)
-    before = read.turns if old else ()
-    record[_TURNS] = [
-        _turn_record(verdicts, *((before[at], old[_TURNS][at]) if at < len(before) else ({}, {})))
-        for at, verdicts in enumerate(evaluation.turns)
-    ]
-    if not same(read.overall, evaluation.overall) or (evaluation.overall and not old):
+    turns = [_turn_record(turn) for turn in evaluation.turns]
+    before = [_turn_record(turn) for turn in read.turns] if old else []
+    record[_TURNS] = renewed(old.get(_TURNS, []), before, turns, _KEYS)
+    for number, (then, turn) in enumerate(zip(before, turns, strict=False)):
+        if then != turn:  # the time that the earlier judge needed
+            record[_TURNS][number].pop("milliseconds", None)
+    if read.overall != evaluation.overall or (evaluation.overall and not old):
         record[_OVERALL] = dict(evaluation.overall)
     return dump(record)
 
 
-def _turn_record(verdicts: Verdicts, before: Verdicts, old: JsonObject) -> JsonObject:
-    """Return the verdicts on a turn as a record; recorded durations are dropped."""
-    if same(before, verdicts):
-        return dict(old)
-    rest = drop_keys(old, ("milliseconds", *(maxim.key for maxim in Maxim)))
-    for maxim in Maxim:
-        verdict = verdicts.get(maxim)
-        if verdict is not None and maxim in before and same(before[maxim], verdict):
-            rest[maxim.key] = old[maxim.key]
-        elif verdict is not None:
-            more = drop_keys(verdict.extra, _VERDICT)
-            rest[maxim.key] = {"score": verdict.score, "explanation": verdict.rationale, **more}
-    return rest
+def _turn_record(verdicts: Verdicts) -> JsonObject:
+    return {
+        maxim.key: {
+            "score": verdicts[maxim].score,
+            "explanation": verdicts[maxim].rationale,
+            **drop_keys(verdicts[maxim].extra, _VERDICT),
+        }
+        for maxim in Maxim
+        if maxim in verdicts
+    }

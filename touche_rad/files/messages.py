@@ -21,14 +21,14 @@ from touche_rad.files.simulations import (
     ANNOTATED,
     SIMULATIONS,
     arguments_of,
-    as_originally_read,
     body_of,
     content_of,
     drop_keys,
     keep_record,
     kept_record,
-    same,
+    renewed,
     unnamed,
+    write_debate,
 )
 
 CHAT, RESPONSES = "chat", "responses"
@@ -60,35 +60,15 @@ def turns_of(value: Any, place: str) -> tuple[Turn, ...]:
 _ORDER = "the user speaks first, then the two take turns"
 
 
-def messages_of(
-    turns: Sequence[Turn], before: Sequence[Turn] = (), old: Sequence[Any] = ()
-) -> list[Any]:
-    """Return turns as messages; unchanged messages are kept as they were in the file."""
-    made: list[Any] = []
-    for number, turn in enumerate(turns):
-        then = before[number] if number < len(before) else None
-        stood = old[2 * number : 2 * number + 2]
-        if then is not None and same(_user_side(then), _user_side(turn)):
-            made.append(stood[0])
-        else:
-            made.append(_user_message(turn))
+def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
+    """Return turns as messages."""
+    messages: list[JsonObject] = []
+    for turn in turns:
+        rest = drop_keys(turn.model_extra or {}, _SAID)
+        messages.append({"role": "user", "content": turn.utterance, **rest})
         if turn.response is not None:
-            kept = then is not None and same(then.response, turn.response)
-            made.append(stood[1] if kept else _system_message(turn.response))
-    return made
-
-
-def _user_side(turn: Turn) -> tuple[str, Any]:
-    return turn.utterance, turn.model_extra
-
-
-def _user_message(turn: Turn) -> JsonObject:
-    rest = drop_keys(turn.model_extra or {}, _SAID)
-    return {"role": "user", "content": turn.utterance, **rest}
-
-
-def _system_message(response: Response) -> JsonObject:
-    return {**body_of(response), "role": "assistant"}
+            messages.append({**body_of(turn.response), "role": "assistant"})
+    return messages
 
 
 def request_of(turns: Sequence[Turn]) -> list[JsonObject]:
@@ -118,17 +98,13 @@ _MESSAGES = "simulated_debate"
 
 def annotated_line(debate: Debate) -> str:
     """Write a debate as in the official annotated debates."""
-    old, before = kept_record(debate, ANNOTATED), as_originally_read(debate)
-    if old is None:
+    key = _messages_key(kept_record(debate, ANNOTATED) or {})
+
+    def write(debate: Debate) -> JsonObject:
         head = {"id": debate.id, "claim": debate.claim, "description": debate.description}
-        rest = unnamed(debate, SIMULATIONS)
-        return dump({**head, **rest, _MESSAGES: messages_of(debate.turns)})
-    key = _messages_key(old)
-    record = {**old, key: messages_of(debate.turns, before.turns, old[key])}
-    for name in ("id", "claim", "description"):
-        if getattr(debate, name) != getattr(before, name):
-            record[name] = getattr(debate, name)
-    return dump(record)
+        return {**head, **unnamed(debate, SIMULATIONS), key: messages_of(debate.turns)}
+
+    return dump(write_debate(debate, ANNOTATED, write))
 
 
 def chat_of(line: Line) -> Debate:
@@ -145,40 +121,43 @@ def chat_of(line: Line) -> Debate:
 
 def chat_line(debate: Debate) -> str:
     """Write a debate as a chat request."""
-    old, before = kept_record(debate, CHAT), as_originally_read(debate)
-    if old is None:
+    messages = request_of if kept_record(debate, CHAT) is None else messages_of
+
+    def write(debate: Debate) -> JsonObject:
         head = {"id": debate.id} if debate.id else {}
-        return dump({**head, "messages": request_of(debate.turns)})
-    record = {**old, "messages": messages_of(debate.turns, before.turns, old["messages"])}
-    return dump(record if debate.id == before.id else {**record, "id": debate.id})
+        return {**head, "messages": messages(debate.turns)}
+
+    return dump(write_debate(debate, CHAT, write))
 
 
 def response_of(line: Line) -> tuple[str, int, Debate]:
     """Parse one response: the debate's id, the turn, and the view that ends with the response."""
     record = require_object(line.value, "")
     messages, place = require_field(record, "messages")
-    asked = Debate(id=optional_text(record, "debate"), turns=turns_of(messages, place))
-    if not asked.turns or asked.last.response is not None:
+    request = Debate(id=optional_text(record, "debate"), turns=turns_of(messages, place))
+    if not request.turns or request.last.response is not None:
         raise FieldError(place, "expected the last message to be the user's")
     response = Response(
         content=content_of(*require_field(record, "content")),
         arguments=arguments_of(record, ""),
         extra=drop_keys(record, _RESPONSE),
     )
-    turn = record.get("turn", len(asked.turns) - 1)
+    turn = record.get("turn", len(request.turns) - 1)
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:
         raise FieldError("turn", f"expected a turn's number, got {short_repr(turn)}")
-    return asked.id, turn, keep_record(asked.with_response(response), RESPONSES, line.raw, turn)
+    view = request.with_response(response)
+    return request.id, turn, keep_record(view, RESPONSES, line.raw, turn)
 
 
 def response_line(debate: Debate, turn: int, response: Response) -> str:
     """Write the response to the last turn of a debate, with the request it answers."""
-    asked = debate.before_response(len(debate.turns) - 1)
-    old, before = kept_record(debate, RESPONSES), as_originally_read(debate)
-    messages = request_of(asked.turns)
+    request = debate.before_response(len(debate.turns) - 1)
+    old = kept_record(debate, RESPONSES)
+    messages = request_of(request.turns)
     if old is not None:
-        messages = messages_of(asked.turns, before.turns, old["messages"])
+        before: Debate = debate.wire["read"]
+        read = before.before_response(len(before.turns) - 1)
+        messages = renewed(old["messages"], messages_of(read.turns), messages_of(request.turns))
         if (before.id, debate.wire["turn"], before.last.response) == (debate.id, turn, response):
             return dump({**old, "messages": messages})
-    answer = {"debate": debate.id, "turn": turn, "messages": messages}
-    return dump({**body_of(response), **answer})
+    return dump({**body_of(response), "debate": debate.id, "turn": turn, "messages": messages})

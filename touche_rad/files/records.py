@@ -268,6 +268,10 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 class Unwritable(UserError, OSError):
     """A path that cannot be written; also an OSError."""
 
+    def __init__(self, path: Place, error: OSError | str) -> None:
+        reason = error if isinstance(error, str) else error.strerror or error
+        super().__init__(f"{path} cannot be written: {reason}")
+
 
 @contextmanager
 def atomic_write(path: Place) -> Iterator[IO[str]]:
@@ -280,45 +284,26 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    target = _target(path)
-    if target.exists() and not target.is_file():
-        with _open_for_writing(target, os.O_WRONLY) as stream:
-            yield stream
-        return
-    with _replacing(target, path) as stream:
-        yield stream
-
-
-def _target(path: Place) -> Path:
-    """Return the file that a path leads to, if it can be written at all."""
     target = Path(os.path.realpath(path))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.is_dir():
-            return target
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    raise Unwritable(f"{path} cannot be written: it is a folder")
-
-
-def _unwritable(path: Place, error: OSError) -> Unwritable:
-    return Unwritable(f"{path} cannot be written: {error.strerror or error}")
-
-
-def _open_for_writing(target: Path, flags: int) -> IO[str]:
-    """Open a file; a lone surrogate, also one of a file name, is written as JSON escapes it."""
-    file = os.open(target, flags, 0o666)
-    return os.fdopen(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
-
-
-@contextmanager
-def _replacing(target: Path, path: Place) -> Iterator[IO[str]]:
-    """Write beside the target, as only a file in the same folder can take its place at once."""
+    # Only a file in the same folder can take the target's place at once.
     temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}.new")
     try:
-        stream = _open_for_writing(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            raise Unwritable(path, "it is a folder")
+        direct = target.exists() and not target.is_file()
+        flags = os.O_WRONLY if direct else os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        file = os.open(target if direct else temporary, flags, 0o666)
+    except Unwritable:
+        raise
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise Unwritable(path, error) from None
+    # A lone surrogate, also one of a file name, is written as JSON escapes it.
+    stream = os.fdopen(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
+    if direct:
+        with stream:
+            yield stream
+        return
     try:
         with stream:
             yield stream

@@ -8,7 +8,7 @@ back whatever a system once answered, and one refused request ends its whole eva
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pydantic import (
@@ -47,25 +47,55 @@ def kept_record(debate: Debate, kind: str) -> JsonObject | None:
     return debate.wire["record"] if debate.wire.get("kind") == kind else None
 
 
-def as_originally_read(debate: Debate) -> Debate:
-    """Return the debate as it was read, or itself."""
-    read: Debate = debate.wire.get("read", debate)
-    return read
-
-
-_SAID = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
-_NAMED = frozenset(("id", "claim", "description", *_SAID))
+_CONTENT = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
+_NAMED = frozenset(("id", "claim", "description", *_CONTENT))
 
 
 def unnamed(debate: Debate, kind: str) -> JsonObject:
     """Return the unknown top-level fields of a record of this kind."""
-    record = kept_record(debate, kind) or {}
-    return {key: value for key, value in record.items() if key not in _NAMED}
+    return drop_keys(kept_record(debate, kind) or {}, _NAMED)
 
 
-def same(then: Any, now: Any) -> bool:
-    """Whether two values are equal; identical objects are not compared field by field."""
-    return then is now or bool(then == now)
+def write_debate(
+    debate: Debate, kind: str, write: Callable[[Debate], JsonObject], whole: Collection[str] = ()
+) -> JsonObject:
+    """Return the record of a debate; what has not changed since it was read is as in its file."""
+    old = kept_record(debate, kind)
+    if old is None:
+        return write(debate)
+    before: Debate = debate.wire["read"]
+    if debate.model_copy(update={"wire": before.wire}) == before:
+        return old
+    record: JsonObject = renewed(old, write(before), write(debate), whole)
+    return record
+
+
+def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any:
+    """Return a value as we write it now, with what the file has and we do not read.
+
+    Args:
+        old: The value in the file.
+        before: How we would write what was read from it.
+        now: How we write it now.
+        whole: Keys whose values are replaced as a whole if anything in them has changed.
+    """
+    if before == now:
+        return old
+    if isinstance(now, list) and isinstance(before, list) and isinstance(old, list):
+        pairs = zip(old, before, now, strict=False)
+        unchanged = [renewed(*one, whole) for one in pairs]
+        return unchanged + now[len(unchanged) :]
+    if not (isinstance(now, dict) and isinstance(before, dict)):
+        return now
+    old = old if isinstance(old, dict) else {}
+    record = {key: value for key, value in old.items() if key in now or key not in before}
+    for key, value in now.items():
+        if key not in before and key not in old:
+            record[key] = value
+        elif key not in before or before[key] != value:
+            then = before.get(key, {})
+            record[key] = value if key in whole else renewed(old.get(key), then, value, whole)
+    return record
 
 
 SYSTEM = "systemResponse"
@@ -313,9 +343,10 @@ def simulation_line(debate: Debate) -> str:
 
 def simulation_record(debate: Debate) -> JsonObject:
     """Return a debate as a simulation; other fields of the record it was read from are kept."""
-    old = kept_record(debate, SIMULATIONS)
-    if old is not None:
-        return _renewed(debate, old, as_originally_read(debate))
+    return write_debate(debate, SIMULATIONS, _simulation, (SYSTEM,))
+
+
+def _simulation(debate: Debate) -> JsonObject:
     configuration: JsonObject = {"topic": {"description": debate.claim}}
     if debate.user:
         configuration["user"] = {"model": debate.user}
@@ -326,46 +357,3 @@ def simulation_record(debate: Debate) -> JsonObject:
         **unnamed(debate, ANNOTATED),
         "simulation": {"configuration": configuration, "userTurns": turns},
     }
-
-
-def _renewed(debate: Debate, old: JsonObject, before: Debate) -> JsonObject:
-    simulation = dict(old["simulation"])
-    if debate.turns is not before.turns:
-        simulation["userTurns"] = [
-            _renewed_turn(turn, number, before, old) for number, turn in enumerate(debate.turns)
-        ]
-    if (debate.claim, debate.user) != (before.claim, before.user):
-        simulation["configuration"] = _renewed_configuration(
-            simulation.get("configuration") or {}, debate, before
-        )
-    record = {**old, "simulation": simulation}
-    for name in ("id", "description"):
-        if getattr(debate, name) != getattr(before, name):
-            record[name] = getattr(debate, name)
-    return record
-
-
-def _renewed_turn(turn: Turn, number: int, before: Debate, old: JsonObject) -> JsonObject:
-    if number >= len(before.turns):
-        return user_turn(turn)
-    then, stood = before.turns[number], old["simulation"]["userTurns"][number]
-    if same(then, turn):
-        return dict(stood)
-    same_utterance = (then.utterance, then.model_extra) == (turn.utterance, turn.model_extra)
-    spoken = drop_keys(stood if same_utterance else user_turn(turn), (SYSTEM,))
-    if turn.response is not None:
-        unchanged = same(then.response, turn.response)
-        spoken[SYSTEM] = stood[SYSTEM] if unchanged else system_response(turn.response)
-    return spoken
-
-
-def _renewed_configuration(old: Any, debate: Debate, before: Debate) -> JsonObject:
-    configuration = dict(old)
-    if debate.claim != before.claim:
-        topic = configuration.get("topic") or {}
-        configuration["topic"] = {**topic, "description": debate.claim}
-    if debate.user != before.user:
-        user = configuration.get("user")
-        rest = user if isinstance(user, dict) else {}
-        configuration["user"] = {**rest, "model": debate.user}
-    return configuration
