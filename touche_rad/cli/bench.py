@@ -285,8 +285,8 @@ def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Co
     import anyio
 
     from touche_rad.bench.run import Bench
+    from touche_rad.files.locks import alone_in
     from touche_rad.runs import work
-    from touche_rad.runs.folders import alone_in
     from touche_rad.runs.runner import Interrupted
 
     models = _Models(options)

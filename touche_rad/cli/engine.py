@@ -34,6 +34,7 @@ def ray_engine(
     from touche_rad.runs.output import as_written
     from touche_rad.runs.ray import INSTALL, RayEngine
     from touche_rad.runs.ray_task import Task
+    from touche_rad.runs.work import RunOptions
 
     if (options.model or "").startswith("vllm:"):
         raise OptionError(
@@ -48,9 +49,11 @@ def ray_engine(
     task = Task(
         cloudpickle.dumps(partial(_open, options, make, *used)),
         identity=as_written({**work.identity, "version": __version__}),
-        workers=prepare.parallel(options, model=services.model is not None),
-        strict=options.strict,
-        hand_in=prepare.is_tira(out),
+        options=RunOptions(
+            workers=prepare.parallel(options, model=services.model is not None),
+            strict=options.strict,
+            hand_in=prepare.is_tira(out),
+        ),
         plugins=tuple(IMPORTED),
         environment={
             name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)

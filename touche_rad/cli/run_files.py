@@ -149,7 +149,7 @@ def run_on_files(
             strict=options.strict,
             hand_in=is_tira(places.out),
             errors=beside(places.out, ERRORS),
-            engine=engine,
+            process=None if engine is None else engine.process,
         )
         status = run(work, places.out, run_options, part)
     if part is not None and status.finished < begun:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from enum import StrEnum
 from itertools import tee
 from typing import Any, TypeVar
@@ -63,28 +63,22 @@ def detect_kind(path: Place) -> Kind:
 
 
 def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
-    problem = InputError(path, "is empty: expected at least one line")
-    for looked, (number, line) in enumerate(lines):
-        kind = _of_json(line) if _may_be_json(line) else _of_text(line)
+    problem: InputError | None = None
+    for number, line in lines:
+        is_json = line.lstrip()[:1] in ("{", "[")
+        try:
+            value = parse(line) if is_json else None
+        except FieldError as miss:
+            kind, expected = None, f"{miss.expected}; expected one complete record per line"
+        else:
+            kind = kind_of(value) if is_json else _of_text(line)
+            kinds = ", ".join(kind.value for kind in Kind)
+            unknown = f"is of no known kind ({kinds}), got {short_repr(line)}"
+            expected = EMPTY_RECORD if value == {} else unknown
         if kind is not None:
             return kind
-        if not looked:
-            problem = InputError(path, _describe_unknown(line), line=number)
-    raise bad.first or problem
-
-
-def _may_be_json(line: str) -> bool:
-    return line.lstrip()[:1] in ("{", "[")
-
-
-def _describe_unknown(line: str) -> str:
-    """Describe a line that shows no kind."""
-    try:
-        empty = _may_be_json(line) and parse(line) == {}
-    except FieldError as miss:
-        return f"{miss.expected}; expected one complete record per line"
-    kinds = ", ".join(kind.value for kind in Kind)
-    return EMPTY_RECORD if empty else f"is of no known kind ({kinds}), got {short_repr(line)}"
+        problem = problem or InputError(path, expected, line=number)
+    raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 
 
 def _of_text(line: str) -> Kind | None:
@@ -92,26 +86,13 @@ def _of_text(line: str) -> Kind | None:
     if CLAIM in cells or (USER in cells and len(cells) > 1):
         return Kind.CLAIMS
     row = line.split()
-    if len(row) == 6 and _is_number(row[4]) and _is_number(row[3]):
-        return Kind.RUN
-    if len(row) == 4 and _is_number(row[3]):
-        return Kind.QRELS
-    return None
-
-
-def _is_number(text: str) -> bool:
+    kind = {6: Kind.RUN, 4: Kind.QRELS}.get(len(row))
     try:
-        float(text)
+        for number in row[3:5] if kind is Kind.RUN else row[3:]:
+            float(number)
     except ValueError:
-        return False
-    return True
-
-
-def _of_json(line: str) -> Kind | None:
-    try:
-        return kind_of(parse(line))
-    except FieldError:
         return None
+    return kind
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -155,78 +136,64 @@ _OF: dict[Kind, Callable[[Line], Debate]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """A file whose kind is known, opened once."""
+class _File:
+    """A file, opened once to detect its kind and to read it."""
 
-    path: Place
-    bad: BadLines
-    kind: Kind
-    lines: Lines
+    def __init__(self, path: Place, bad: BadLines | None, wanted: frozenset[Kind]) -> None:
+        """Open a file and detect its kind from its first lines.
 
+        Raises:
+            InputError: It is of another kind than those that are wanted.
+        """
+        self.path, self.bad = path, bad or BadLines()
+        lines, self.lines = tee(numbered_lines(path, self.bad))
+        self.kind = _detect(path, lines, self.bad)
+        if self.kind not in wanted:
+            names = " or ".join(sorted(kind.value for kind in wanted))
+            raise InputError(path, f"expected {names}, got {self.kind.value}")
 
-def _open(path: Place, bad: BadLines | None, wanted: frozenset[Kind]) -> _Opened:
-    """Open a file and find out its kind from its first lines.
+    def numbered(self, read: Callable[[Line], T], lost: T | None = None) -> Iterator[tuple[int, T]]:
+        """Read each line; an empty record is `lost`, or an invalid line without it."""
+        for line in records(self.path, self.bad, self.lines):
+            try:
+                if line.value == {} and lost is None:
+                    raise FieldError("", EMPTY_RECORD)
+                one = read(line) if line.value != {} else lost
+            except FieldError as miss:
+                self.bad.report(at_line(self.path, line.number, miss))
+            else:
+                assert one is not None
+                yield line.number, one
 
-    Raises:
-        InputError: It is of another kind than those that are wanted.
-    """
-    bad = bad or BadLines()
-    lines, again = tee(numbered_lines(path, bad))
-    kind = _detect(path, lines, bad)
-    if kind not in wanted:
-        names = " or ".join(sorted(kind.value for kind in wanted))
-        raise InputError(path, f"expected {names}, got {kind.value}")
-    return _Opened(path, bad, kind, again)
-
-
-def _each(file: _Opened, read: Callable[[Line], T]) -> Iterator[T]:
-    return (one for _, one in _numbered(file, read))
-
-
-def _numbered(
-    file: _Opened, read: Callable[[Line], T], lost: T | None = None
-) -> Iterator[tuple[int, T]]:
-    """Read each line; an empty record is read as `lost`, or it is an invalid line without it."""
-    path, bad = file.path, file.bad
-    for line in records(path, bad, file.lines):
-        try:
-            if line.value == {}:
-                if lost is not None:
-                    yield line.number, lost
-                    continue
-                raise FieldError("", EMPTY_RECORD)
-            one = read(line)
-        except FieldError as miss:
-            bad.report(at_line(path, line.number, miss))
-            continue
-        yield line.number, one
+    def each(self, read: Callable[[Line], T]) -> Iterator[T]:
+        """Read each line."""
+        return (one for _, one in self.numbered(read))
 
 
 def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     """Read the debates of a file; consecutive responses of one debate are joined."""
-    return _debates(_open(path, bad, DEBATES))
+    return _debates(_File(path, bad, DEBATES))
 
 
-def _debates(file: _Opened) -> Iterator[Debate]:
+def _debates(file: _File) -> Iterator[Debate]:
     if file.kind is Kind.RESPONSES:
         return (debate for debate, _ in _answered(file))
-    return _each(file, _OF[file.kind])
+    return file.each(_OF[file.kind])
 
 
 def read_numbered(
     path: Place, bad: BadLines | None = None
 ) -> Iterator[tuple[int, Debate, Evaluation | None]]:
     """Read each line of a run: its number, the debate, and its verdicts if it has any."""
-    file = _open(path, bad, DEBATES)
+    file = _File(path, bad, DEBATES)
     if file.kind is Kind.EVALUATIONS:
-        for number, one in _numbered(file, evaluation_of):
+        for number, one in file.numbered(evaluation_of):
             yield number, one.debate, one
     elif file.kind is Kind.RESPONSES:
-        for number, (_, _, view) in _numbered(file, response_of):
+        for number, (_, _, view) in file.numbered(response_of):
             yield number, view, None
     else:
-        for number, debate in _numbered(file, _OF[file.kind]):
+        for number, debate in file.numbered(_OF[file.kind]):
             yield number, debate, None
 
 
@@ -238,21 +205,21 @@ def read_views(
     With `keep_lost`, an empty record, which the official client writes where a debate failed, is a
     debate without turns instead of an invalid line.
     """
-    file = _open(path, bad, DEBATES)
+    file = _File(path, bad, DEBATES)
     if file.kind is Kind.RESPONSES:
         return _answered(file)
     lost = Debate() if keep_lost else None
     return (
         (debate, [debate.view(at) for at, turn in enumerate(debate.turns) if turn.response])
-        for _, debate in _numbered(file, _OF[file.kind], lost)
+        for _, debate in file.numbered(_OF[file.kind], lost)
     )
 
 
-def _answered(file: _Opened) -> Iterator[Judgeable]:
+def _answered(file: _File) -> Iterator[Judgeable]:
     """Join consecutive responses of one debate; each view keeps its own messages."""
     views: list[Debate] = []
     last: tuple[str, int] | None = None
-    for name, turn, view in _each(file, response_of):
+    for name, turn, view in file.each(response_of):
         if last is not None and (name != last[0] or turn <= last[1]):
             yield _whole(views), views
             views = []
@@ -268,7 +235,7 @@ def _whole(views: list[Debate]) -> Debate:
 
 def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     """Read claims from a TSV or from debates, as debates without turns."""
-    file = _open(path, bad, DEBATES | {Kind.CLAIMS})
+    file = _File(path, bad, DEBATES | {Kind.CLAIMS})
     if file.kind is Kind.CLAIMS:
         return read_rows(path, file.bad, file.lines)
     return (_claim(debate) for debate in _debates(file))
@@ -281,35 +248,35 @@ def _claim(debate: Debate) -> Debate:
 
 def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:
     """Read contests; a debate of the shared task is a contest of its user and its system."""
-    file = _open(path, bad, DEBATES | {Kind.CONTESTS})
+    file = _File(path, bad, DEBATES | {Kind.CONTESTS})
     if file.kind is Kind.CONTESTS:
-        return _each(file, contest_from)
+        return file.each(contest_from)
     return (to_contest(debate) for debate in _debates(file))
 
 
 def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
     """Read panels' verdicts on contests."""
-    return _each(_open(path, bad, frozenset({Kind.OUTCOMES})), judgement_from)
+    return _File(path, bad, frozenset({Kind.OUTCOMES})).each(judgement_from)
 
 
 def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evaluation]:
     """Read evaluations."""
-    return _each(_open(path, bad, frozenset({Kind.EVALUATIONS})), evaluation_of)
+    return _File(path, bad, frozenset({Kind.EVALUATIONS})).each(evaluation_of)
 
 
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
-    return _each(_open(path, bad, frozenset({Kind.LABELS})), lambda line: _labels_of(line.raw))
+    return _File(path, bad, frozenset({Kind.LABELS})).each(lambda line: _labels_of(line.raw))
 
 
 def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[Annotated]:
     """Read the labels of texts."""
-    return _each(_open(path, bad, frozenset({Kind.ANNOTATIONS})), annotation_of)
+    return _File(path, bad, frozenset({Kind.ANNOTATIONS})).each(annotation_of)
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:
     """Read a collection, or the arguments that a file of debates cites, each once."""
-    file = _open(path, bad, DEBATES | {Kind.ARGUMENTS})
+    file = _File(path, bad, DEBATES | {Kind.ARGUMENTS})
     return _collection(file) if file.kind is Kind.ARGUMENTS else _cited(_debates(file))
 
 
@@ -317,10 +284,10 @@ LONGEST_ID = 512
 """Maximum bytes of an argument's id in an index."""
 
 
-def _collection(file: _Opened) -> Iterator[Argument]:
+def _collection(file: _File) -> Iterator[Argument]:
     """Read a collection; report ids that no index can hold, and ids of two different arguments."""
     seen: dict[int, int] = {}  # hashes: a collection may have millions of long ids
-    for number, argument in _numbered(file, _argument):
+    for number, argument in file.numbered(_argument):
         content = hash((argument.text, argument.topic, argument.attacks, argument.supports))
         if seen.setdefault(hash(argument.id), content) != content:
             message = f"another argument has the id {short_repr(argument.id)} already"
@@ -353,25 +320,16 @@ def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:
             for argument in (*_of_user(turn), *of_system):
                 if argument.id not in seen:
                     seen.add(argument.id)
-                    yield _without_hit(argument)
+                    # Without the rank and the score that a search had added.
+                    yield argument_of(drop_keys(plain(argument), ("key", "score")))
 
 
 def _of_user(turn: Turn) -> Iterator[Argument]:
     """Yield what the user's side cites, where it is a citation: anything may stand there."""
-    found = (turn.model_extra or {}).get("arguments")
-    for value in found if isinstance(found, list) else ():
-        try:
+    cited = (turn.model_extra or {}).get("arguments")
+    for value in cited if isinstance(cited, list) else ():
+        with suppress(FieldError):
             yield argument_of(value)
-        except FieldError:
-            continue
-
-
-_OF_HIT = frozenset(("key", "score"))
-
-
-def _without_hit(argument: Argument) -> Argument:
-    """Drop the rank and the score that a search had added: they are not the argument's."""
-    return argument_of(drop_keys(plain(argument), _OF_HIT))
 
 
 def argument_line(argument: Argument) -> str:

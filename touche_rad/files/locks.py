@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from filelock import lock_descriptor
+
+from touche_rad.errors import UserError, why
 
 
 def lock(descriptor: int, *, wait: bool = False) -> bool:
@@ -62,3 +64,21 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
         yield
     finally:
         os.close(opened)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes from a folder of results, until the end or until this one is killed.
+
+    Raises:
+        UserError: Another process is at work on them, or the folder cannot be made.
+    """
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(folder.resolve()))
+        except BlockingIOError:
+            raise UserError(f"{folder}: another process is at work on these results") from None
+        except OSError as error:
+            raise UserError(f"{folder}: expected a folder to write: {why(error)}") from None
+        yield

@@ -45,22 +45,23 @@ T = TypeVar("T", Ranked, Qrel)
 
 def read_run(path: Place, bad: BadLines | None = None) -> Iterator[Ranked]:
     """Read a run: QUERY Q0 DOCUMENT RANK SCORE TAG."""
-    return _rows(path, RUN, bad, _ranked)
 
+    def ranked(row: list[str]) -> Ranked:
+        query, iteration, document, rank, score, tag = row
+        number = _number("SCORE", score, float)
+        return Ranked(query, document, int(_number("RANK", rank, int)), number, tag, iteration)
 
-def _ranked(row: list[str]) -> Ranked:
-    query, iteration, document, rank, score, tag = row
-    return Ranked(query, document, _whole("RANK", rank), _number("SCORE", score), tag, iteration)
+    return _rows(path, RUN, bad, ranked)
 
 
 def read_qrels(path: Place, bad: BadLines | None = None) -> Iterator[Qrel]:
     """Read qrels: QUERY 0 DOCUMENT RELEVANCE."""
-    return _rows(path, QRELS, bad, _judged)
 
+    def qrel(row: list[str]) -> Qrel:
+        query, iteration, document, relevance = row
+        return Qrel(query, document, int(_number("RELEVANCE", relevance, int)), iteration)
 
-def _judged(row: list[str]) -> Qrel:
-    query, iteration, document, relevance = row
-    return Qrel(query, document, _whole("RELEVANCE", relevance), iteration)
+    return _rows(path, QRELS, bad, qrel)
 
 
 def _rows(
@@ -76,7 +77,10 @@ def _rows(
             if len(row) != wanted:
                 raise FieldError("", f"expected `{columns}`, got {len(row)} columns")
             one = read(row)
-            _once(one, seen.setdefault(one.query, set()))
+            documents = seen.setdefault(one.query, set())
+            if one.document in documents:
+                raise FieldError("", f"duplicate document {one.document} for query {one.query}")
+            documents.add(one.document)
         except FieldError as miss:
             bad.report(at_line(path, number, miss))
             continue
@@ -85,41 +89,25 @@ def _rows(
         raise InputError(path, f"is empty: expected lines `{columns}`")
 
 
-def _once(row: Ranked | Qrel, documents: set[str]) -> None:
-    if row.document in documents:
-        raise FieldError("", f"duplicate document {row.document} for query {row.query}")
-    documents.add(row.document)
-
-
-def _whole(field: str, text: str) -> int:
+def _number(field: str, text: str, kind: type[int] | type[float]) -> float:
     try:
-        return int("" if "_" in text else text)
-    except ValueError:
-        raise FieldError(field, f"expected a whole number, got {short_repr(text)}") from None
-
-
-def _number(field: str, text: str) -> float:
-    try:
-        value = math.nan if "_" in text else float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise FieldError(field, f"expected a number, got {short_repr(text)}")
-    return value
+        value = kind(text)
+        if "_" not in text and math.isfinite(value):
+            return value
+    except (ValueError, OverflowError):
+        pass
+    what = "a whole number" if kind is int else "a number"
+    raise FieldError(field, f"expected {what}, got {short_repr(text)}")
 
 
 def run_lines(rows: Iterable[Ranked]) -> Iterator[str]:
     """Write a run."""
     for row in rows:
         _check(row.query, row.document, row.tag, row.iteration)
-        score = _written(row.score)
+        score = f"{row.score:.6f}"
+        if float(score) != row.score:  # six decimals are not exact
+            score = repr(float(row.score))
         yield f"{row.query} {row.iteration} {row.document} {row.rank} {score} {row.tag}"
-
-
-def _written(score: float) -> str:
-    """Return a score with six decimals, or with all digits if six are not exact."""
-    rounded = f"{score:.6f}"
-    return rounded if float(rounded) == score else repr(float(score))
 
 
 def qrels_lines(rows: Iterable[Qrel]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -41,12 +41,12 @@ class InvalidResult(ValueError):
 
 @dataclass(frozen=True)
 class Fallback:
-    """Results of one plugin's call that something else stands in for."""
+    """Results that are not from the selected plugin, or that it made without its model."""
 
     plugin: str
     """What failed, such as `debater sinai`."""
     by: str
-    """What stands in."""
+    """The fallback."""
     what: str
     """The kind of result, such as `answers`; also the name of its count in the status."""
     kind: str
@@ -101,7 +101,7 @@ class FailureLog:
             logging.WARNING if is_new and self.shows else logging.DEBUG,
             "%s",
             printable(redact(fallback.cause)),
-            exc_info=_shown_by_debug(error),
+            exc_info=error if log.isEnabledFor(logging.DEBUG) else None,
         )
         if is_new:
             self._write(fallback, error)
@@ -123,10 +123,6 @@ class FailureLog:
             self.path = None
 
 
-def _shown_by_debug(error: BaseException) -> BaseException | None:
-    return error if log.isEnabledFor(logging.DEBUG) else None
-
-
 def fallback_for(
     plugin: str,
     made: object,
@@ -143,7 +139,9 @@ def fallback_for(
     Raises:
         FallbackStop: The run is strict.
     """
-    inner = _innermost(error)
+    inner: BaseException = error
+    while isinstance(inner, BaseExceptionGroup):  # such as that of a task group
+        inner = inner.exceptions[0]
     one = Fallback(
         plugin,
         by,
@@ -158,13 +156,6 @@ def fallback_for(
     if reports_to is not None:
         reports_to.add(one, inner)
     return one
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """Return the first error of a group, such as that of a task group."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def describe_failure(plugin: str, error: BaseException) -> str:
@@ -194,18 +185,8 @@ def _place(error: BaseException, made: object) -> str:
     return best
 
 
-def grouped(fallbacks: Iterable[Fallback]) -> list[Fallback]:
-    """Add the counts of equal causes; each group has the first reason, most frequent first."""
-    groups: dict[tuple[str, ...], Fallback] = {}
-    for one in fallbacks:
-        known = groups.get(one.group)
-        groups[one.group] = one if known is None else replace(known, count=known.count + one.count)
-    return sorted(groups.values(), key=lambda one: -one.count)
-
-
-def warnings_of(fallbacks: Iterable[Fallback], counts: Mapping[str, int]) -> Iterator[str]:
+def warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Iterator[str]:
     """Yield lines that say how many results are fallbacks, by whom and why."""
-    groups = grouped(fallbacks)
     for what in dict.fromkeys(one.what for one in groups):
         mine = [one for one in groups if one.what == what]
         begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -33,7 +33,7 @@ from touche_rad.files.outputs import (
     write_status,
 )
 from touche_rad.models.usage import Usage
-from touche_rad.runs.fallbacks import ANSWERS, Fallback, grouped, warnings_of
+from touche_rad.runs.fallbacks import ANSWERS, Fallback, warnings_of
 from touche_rad.runs.work import Done, RunOptions, Work
 from touche_rad.text import printable, redact_data, redact_line
 
@@ -53,26 +53,33 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
-    fallbacks: list[Fallback] = field(default_factory=list)
+    groups: dict[tuple[str, ...], Fallback] = field(default_factory=dict)
+    """The fallbacks with equal causes: the first one, with the count of all."""
     turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
-    """The turns of each group of fallbacks, without repetitions."""
+    """The turns of each group, without repetitions."""
     units: int = 0
 
     def add(self, done: Done) -> None:
         """Add one unit; the first few notes of each kind are kept as examples."""
         self.units += 1
         self.counts.update(done.counts)
-        if done.fallbacks:
-            self.fallbacks = grouped([*self.fallbacks, *done.fallbacks])
-            for one in done.fallbacks:
-                turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
-                self.turns.setdefault(one.group, {})[turn] = None
+        for one in done.fallbacks:
+            earlier = self.groups.get(one.group)
+            count = one.count + (earlier.count if earlier else 0)
+            self.groups[one.group] = replace(earlier or one, count=count)
+            turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
+            self.turns.setdefault(one.group, {})[turn] = None
         for note in done.notes:
             kind, _, what = note.partition(": ")
             self.notes[kind] += 1
             examples = self.examples.setdefault(kind, [])
             if len(examples) < MOST_EXAMPLES:
                 examples.append(what)
+
+    @property
+    def fallbacks(self) -> list[Fallback]:
+        """The groups of fallbacks, the most frequent first."""
+        return sorted(self.groups.values(), key=lambda one: -one.count)
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of a status."""

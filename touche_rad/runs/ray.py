@@ -19,9 +19,10 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.errors import WorkError
-from touche_rad.models import Model
+from touche_rad.models.usage import Usage
 from touche_rad.runs.fallbacks import FallbackStop
-from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block, share_of
+from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block
+from touche_rad.runs.shard import share_of
 from touche_rad.runs.work import Done, RunOptions
 
 log = logging.getLogger("touche_rad")
@@ -55,7 +56,7 @@ class RayEngine:
 
         Args:
             task: What a task needs besides its block.
-            trace: Where the driver collects the trace of the model calls, if it does.
+            trace: The driver's file for the traces of all tasks, if there is one.
             tasks: The number of tasks at a time; default: two per CPU, one of which waits.
             report: Called with one line that says which cluster is used.
         """
@@ -187,6 +188,7 @@ def _cut(
 
     The budget of the run is divided among the blocks, as among shards.
     """
+    usage = options.model.usage if options.model is not None else Usage()
     begun, parallel = 0, options.workers
     while begun < total:
         left = total - begun
@@ -195,22 +197,15 @@ def _cut(
         block = tuple(islice(units, size))
         if not block:
             raise WorkError("the input has fewer debates than when the run began")
-        yield Block(block, *_budget(options.model, begun, begun + size, total))
+        calls, tokens = (
+            share_of(limit, begun, begun + size, total)
+            for limit in (usage.max_calls, usage.max_tokens)
+        )
+        seconds = usage.seconds
+        if seconds is not None:
+            seconds = max(0.0, usage.begun + seconds - time.monotonic())
+        yield Block(block, calls, tokens, seconds)
         begun += size
-
-
-def _budget(
-    model: Model | None, begin: int, end: int, total: int
-) -> tuple[int | None, int | None, float | None]:
-    """Return the calls, tokens and seconds that units may spend."""
-    if model is None:
-        return None, None, None
-    usage = model.usage
-    calls, tokens = (
-        share_of(limit, begin, end, total) for limit in (usage.max_calls, usage.max_tokens)
-    )
-    left = None if usage.seconds is None else usage.begun + usage.seconds - time.monotonic()
-    return calls, tokens, None if left is None else max(0.0, left)
 
 
 def _death(error: BaseException) -> str:

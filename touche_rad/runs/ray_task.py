@@ -29,6 +29,7 @@ from touche_rad.runs.fallbacks import ERRORS, FailureLog, FallbackStop
 from touche_rad.runs.output import as_written
 from touche_rad.runs.parts import CACHE
 from touche_rad.runs.runner import process_units
+from touche_rad.runs.shard import share_of
 from touche_rad.runs.work import Done, RunOptions, Work
 from touche_rad.text import redact
 
@@ -58,11 +59,6 @@ class Block:
         ]
 
 
-def share_of(limit: int | None, begin: int, end: int, total: int) -> int | None:
-    """Return the part of a budget that units may spend; the parts of all units are the budget."""
-    return None if limit is None else limit * end // total - limit * begin // total
-
-
 Open = Callable[[Path, Block], tuple[Services, Work[Any]]]
 """Opens the services of a block in a folder, and makes the work from them."""
 
@@ -75,9 +71,7 @@ class Task:
     """Pickled: a function of the type `Open`."""
     identity: Mapping[str, Any]
     """The identity of the run, which the work must have on all machines."""
-    workers: int
-    strict: bool
-    hand_in: bool
+    options: RunOptions
     plugins: tuple[str, ...] = ()
     """Modules with plugins."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -136,11 +130,9 @@ async def _process(
     done: list[tuple[int, Done]] = []
     failures: list[str] = []
     stopped = ""
-    options = RunOptions(
-        workers=task.workers, strict=task.strict, hand_in=task.hand_in, model=model
-    )
+    options = replace(task.options, model=model)
     try:
-        with call_context(failures=FailureLog(folder / ERRORS, task.strict)):
+        with call_context(failures=FailureLog(folder / ERRORS, options.strict)):
             failures = await process_units(
                 work.do, iter(block.units), options, lambda number, one: done.append((number, one))
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -36,44 +36,30 @@ def work(
         shape: One response a line, or whole debates in the official shape, with each response
             replaced by ours.
     """
-    write = _writer(shape, str(identity.get("debater", answerer.name)))
+    system = str(identity.get("debater", answerer.name))
 
     async def do(debate: Debate) -> Done:
+        """Answer the turns of one debate."""
+        notes: list[str] = []
+        responses: dict[int, Response] = {}
+        fallbacks: list[Fallback] = []
         count = len(debate.turns)
-        turns = range(max(count - 1, 0), count) if last_only else range(count)
-        return await _answer_turns(debate, turns, answerer, write)
+        for turn in range(max(count - 1, 0) if last_only else 0, count):
+            answer = await answerer.answer(debate.before_response(turn))
+            responses[turn] = answer.response
+            notes.extend(at_turn(note, debate, turn) for note in answer.notes)
+            fallbacks += [answer.fallback] if answer.fallback else []
+        if shape == "simulations":
+            lines: tuple[str, ...] = (_simulation(debate, responses, system),)
+        else:
+            lines = tuple(
+                files.response_line(debate.before_response(turn), turn, response)
+                for turn, response in responses.items()
+            )
+        return Done(lines, {ANSWERS: len(responses)}, tuple(notes), tuple(fallbacks))
 
     whole = {**identity, "last_only": last_only, "shape": shape}
     return Work("respond", source, partial(files.read_debates, source), do, whole)
-
-
-_Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]
-
-
-async def _answer_turns(debate: Debate, turns: range, answerer: Answerer, write: _Writer) -> Done:
-    notes: list[str] = []
-    responses: dict[int, Response] = {}
-    fallbacks: list[Fallback] = []
-    for turn in turns:
-        answer = await answerer.answer(debate.before_response(turn))
-        responses[turn] = answer.response
-        notes.extend(at_turn(note, debate, turn) for note in answer.notes)
-        fallbacks += [answer.fallback] if answer.fallback else []
-    counts = {ANSWERS: len(responses)}
-    return Done(write(debate, responses), counts, tuple(notes), tuple(fallbacks))
-
-
-def _writer(shape: Shape, system: str) -> _Writer:
-    if shape == "simulations":
-        return lambda debate, responses: (_simulation(debate, responses, system),)
-    return _lines
-
-
-def _lines(debate: Debate, responses: Mapping[int, Response]) -> tuple[str, ...]:
-    return tuple(
-        files.response_line(debate.before_response(turn), turn, response)
-        for turn, response in responses.items()
-    )
 
 
 def _simulation(debate: Debate, responses: Mapping[int, Response], system: str) -> str:

@@ -152,9 +152,9 @@ async def _work_through(work: Work[T], options: RunOptions, output: Output) -> N
         report(len(output), len(numbers))
 
     try:
-        if options.engine is not None:
+        if options.process is not None:
             left = len(numbers) - len(output)
-            failures = await options.engine.process(units, left, options, keep)
+            failures = await options.process(units, left, options, keep)
         else:
             failures = await process_units(work.do, units, options, keep)
     except (FallbackStop, ModelError) as error:

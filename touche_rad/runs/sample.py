@@ -36,12 +36,6 @@ class Sample:
     """Results of a fallback: the plugin did not accept the example answers."""
 
 
-def _spread(units: int) -> list[int]:
-    """Return numbers of units that are spread over the input."""
-    count = min(units, SAMPLE)
-    return [at * units // count for at in range(count)]
-
-
 async def sample(
     work: Work[Any], usage: Usage | None, *, bad: files.BadLines | None = None
 ) -> Sample:
@@ -51,12 +45,13 @@ async def sample(
     sizes = [_size(unit) for unit in work.units(bad or files.BadLines())]
     if not sizes:
         raise InputError(work.source, "expected at least one debate, found none")
-    chosen = set(_spread(len(sizes)))
+    count = min(len(sizes), SAMPLE)
+    numbers = [at * len(sizes) // count for at in range(count)]  # spread over the input
     counts: Counter[str] = Counter()
     fallbacks = 0
     first, last = Cost(), Cost()
     for number, unit in enumerate(work.units(files.BadLines(skip=True))):
-        if number not in chosen:
+        if number not in numbers:
             continue
         try:
             done = await work.do(unit)
@@ -68,9 +63,9 @@ async def sample(
         fallbacks += sum(one.count for one in done.fallbacks)
         if usage is not None:
             last = Cost(**vars(usage.total))
-            first = last if number == min(chosen) else first
-    of_first = sizes[min(chosen)]
-    others = sum(sizes[number] for number in chosen) - of_first
+            first = last if number == numbers[0] else first
+    of_first = sizes[numbers[0]]
+    others = sum(sizes[number] for number in numbers) - of_first
     # A plugin may prepare itself with the first unit, so this one is counted once.
     factor = (sum(sizes) - of_first) / others if others else 0.0
 
@@ -80,7 +75,7 @@ async def sample(
 
     return Sample(
         len(sizes),
-        len(chosen),
+        count,
         whole("calls"),
         whole("prompt_tokens"),
         whole("completion_tokens"),

@@ -47,4 +47,9 @@ class Shard:
 
     def share(self, limit: int | None) -> int | None:
         """Return the part of a budget that this shard may spend; the parts' sum is the budget."""
-        return None if limit is None else len(self.units(limit))
+        return share_of(limit, self.number - 1, self.number, self.count)
+
+
+def share_of(limit: int | None, begin: int, end: int, total: int) -> int | None:
+    """Return the part of a budget that units may spend; the parts of all units are the budget."""
+    return None if limit is None else limit * end // total - limit * begin // total

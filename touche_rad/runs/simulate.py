@@ -15,7 +15,6 @@ from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, Fallback, fallback_for
 from touche_rad.runs.work import Done, Work, at_turn
 from touche_rad.users import Speaker, UserSimulator, describe_user
-from touche_rad.users.simulator import Utterance
 
 
 def work(
@@ -36,48 +35,38 @@ def work(
         turns: User turns per debate.
     """
     speaker = user if isinstance(user, Speaker) else Speaker(user)
-    stage = _Simulation(answerer, speaker, turns, str(identity.get("debater", answerer.name)))
-    whole = {"user": speaker.name, **identity, "turns": turns}
-    return Work("simulate", source, partial(files.read_claims, source), stage.play, whole)
+    system = str(identity.get("debater", answerer.name))
 
-
-class _Simulation:
-    """Simulates debates."""
-
-    def __init__(self, answerer: Answerer, speaker: Speaker, turns: int, system: str) -> None:
-        self.answerer, self.speaker, self.turns, self.system = answerer, speaker, turns, system
-
-    async def play(self, claim: Debate) -> Done:
-        """Play one claim to the end."""
+    async def do(claim: Debate) -> Done:
+        """Simulate the debate on one claim."""
         debate = claim.model_copy(update={"turns": (), "wire": {}})
         notes: list[str] = []
         fallbacks: list[Fallback] = []
-        for turn in range(self.turns):
-            spoken = await self.speaker.speak(debate)
-            fallbacks += self._of_user(spoken, turn)
-            debate = debate.with_utterance(spoken.utterance)
-            answer = await self.answerer.answer(debate)
+        for turn in range(turns):
+            utterance = await speaker.speak(debate)
+            if utterance.error is not None:
+                fallbacks.append(_fallback(speaker, utterance.error, turn))
+            debate = debate.with_utterance(utterance.utterance)
+            answer = await answerer.answer(debate)
             debate = debate.with_response(answer.response)
-            notes.extend(at_turn(note, claim, turn) for note in (*spoken.notes, *answer.notes))
+            notes.extend(at_turn(note, claim, turn) for note in (*utterance.notes, *answer.notes))
             fallbacks += [answer.fallback] if answer.fallback else []
         configuration = {
             "topic": {"description": debate.claim},
-            "user": describe_user(self.speaker.user, debate),
-            "maxTurns": self.turns,
+            "user": describe_user(speaker.user, debate),
+            "maxTurns": turns,
         }
-        line = simulation_line(debate, configuration, self.system)
-        return Done((line,), {ANSWERS: self.turns}, tuple(notes), tuple(fallbacks))
+        line = simulation_line(debate, configuration, system)
+        return Done((line,), {ANSWERS: turns}, tuple(notes), tuple(fallbacks))
 
-    def _of_user(self, spoken: Utterance, turn: int) -> list[Fallback]:
-        """Return the fallback of an utterance that is not from the selected user."""
-        if spoken.error is None:
-            return []
-        user = f"user {self.speaker.name}"
-        by = "the user rules"
-        one = fallback_for(
-            user, self.speaker.user, spoken.error, by=by, what=UTTERANCES, turn=turn + 1
-        )
-        return [one]
+    whole = {"user": speaker.name, **identity, "turns": turns}
+    return Work("simulate", source, partial(files.read_claims, source), do, whole)
+
+
+def _fallback(speaker: Speaker, error: Exception, turn: int) -> Fallback:
+    """Return the fallback of an utterance that is not from the selected user."""
+    user, by = f"user {speaker.name}", "the user rules"
+    return fallback_for(user, speaker.user, error, by=by, what=UTTERANCES, turn=turn + 1)
 
 
 def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from touche_rad import files
 from touche_rad.debate import Debate
@@ -31,20 +31,6 @@ def at_turn(note: str, debate: Debate, turn: int) -> str:
     """Return a note with its debate and turn after its kind."""
     kind, _, what = note.partition(": ")
     return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
-
-
-class Processor(Protocol):
-    """Processes the units of a run in other processes."""
-
-    async def process(
-        self,
-        units: Iterator[tuple[int, Any]],
-        total: int,
-        options: RunOptions,
-        keep: Callable[[int, Done], None],
-    ) -> list[str]:
-        """Process units, hand each record to `keep`, and return a line for each that failed."""
-        ...
 
 
 @dataclass
@@ -121,8 +107,14 @@ class RunOptions:
     """Finish also without the model, because the output must be handed in (under TIRA)."""
     errors: Path | None = None
     """File for the first traceback of each kind of failure."""
-    engine: Processor | None = None
+    process: Process | None = None
     """Processes the units in other processes."""
 
 
+Process = Callable[
+    [Iterator[tuple[int, Any]], int, RunOptions, Callable[[int, Done], None]],
+    Awaitable[list[str]],
+]
+"""Processes units, of which there are so many, hands each record to the function, and returns a
+line for each that failed."""
 DEFAULT_OPTIONS: Final = RunOptions()
