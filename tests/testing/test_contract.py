@@ -71,7 +71,7 @@ RESPONSES: dict[str, Callable[[Debate, Services], Any]] = {
         content="So.", arguments=(_known(services).model_copy(update={"text": "Other."}),)
     ),
     "expected a Response, got int": lambda debate, services: 7,
-    "a second answer to the same debate differs": lambda debate, services: Response(
+    "a second call gave another result": lambda debate, services: Response(
         content=f"Number {next(CHANGING)}."
     ),
     "ZeroDivisionError": lambda debate, services: Response(content=str(1 // 0)),
@@ -153,7 +153,7 @@ VERDICTS: dict[str, Callable[[Debate], Any]] = {
         Maxim, Verdict(score=None)
     ),
     "expected a mapping": lambda debate: [YES] * 4,
-    "second verdicts on the same response differ": lambda debate: dict.fromkeys(
+    "a second call gave another result": lambda debate: dict.fromkeys(
         Maxim, Verdict(score=1 / (2 + next(CHANGING)))
     ),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -21,8 +20,6 @@ from touche_rad.models.examples import Examples
 from touche_rad.plugins import (
     ArgumentIndex,
     ExplainedCandidate,
-    Explains,
-    JudgesAll,
     Kind,
     Services,
     find,
@@ -63,43 +60,16 @@ def check_debater(
     may raise WorkError for a message that it cannot answer; then the fallback debater answers.
     """
     work = _Work("debater", name, options, index, model)
-    cases = {**_unanswered(), **{what: _debate(text) for what, text in _UNUSUAL.items()}}
-
-    async def answers(debater: Any) -> list[Any]:
-        return [
-            await work.call(debater.answer, debate, where=what) for what, debate in cases.items()
-        ]
-
-    alone, again = work.run(answers), work.run(answers)
-
-    async def explanations(debater: Any) -> None:
-        for what, debate in _unanswered().items():
-            if isinstance(debater, Explains):
-                listed = await work.call(debater.explain, debate, where=f"{what}, explain")
-                work.broken.extend(f"{what}, explain: {one}" for one in _explain_faults(listed))
-
-    work.run(explanations)
-    for (what, _), response, other in zip(cases.items(), alone, again, strict=True):
-        if response is _FAILED:
-            continue
+    first = {what: (debate,) for what, debate in _unanswered().items()}
+    cases = first | {what: (_debate(text),) for what, text in _UNUSUAL.items()}
+    answers = work.repeated("answer", cases)
+    for what, response in answers.items():
         work.broken.extend(_response_faults(response, work.services.index, max_words, what))
-        if other is not _FAILED and _plain(response) != _plain(other):
-            work.broken.append(f"{what}: a second answer to the same debate differs")
-
-    async def at_once(debater: Any) -> list[Any]:
-        together: list[Any] = [None] * len(cases)
-
-        async def one(place: int, what: str, debate: Debate) -> None:
-            together[place] = await work.call(debater.answer, debate, where=f"{what}, in parallel")
-
-        async with anyio.create_task_group() as group:
-            for place, (what, debate) in enumerate(cases.items()):
-                group.start_soon(one, place, what, debate)
-        return together
-
-    for what, response, other in zip(cases, alone, work.run(at_once), strict=True):
-        if _FAILED not in (response, other) and _plain(response) != _plain(other):
-            work.broken.append(f"{what}: an answer given in parallel with others differs")
+    parallel = work.results("answer", cases, parallel=True)
+    work.compare(answers, parallel, "an answer given in parallel with others differs")
+    if hasattr(work.plugin.factory, "explain"):
+        for what, listed in work.results("explain", first).items():
+            work.broken.extend(f"{what}, explain: {fault}" for fault in _explain_faults(listed))
     work.finish()
 
 
@@ -118,34 +88,19 @@ def check_judge(
     """
     work = _Work("judge", name, options, index, model)
     odd = Response(content="No. " * 40)
-    cases = {
-        **_answered(),
-        **{what: _debate(text).with_response(odd) for what, text in _UNUSUAL.items()},
-    }
-
-    async def verdicts(judge: Any) -> list[Any]:
-        return [await work.call(judge.judge, debate, where=what) for what, debate in cases.items()]
-
-    for what, result, other in zip(cases, work.run(verdicts), work.run(verdicts), strict=True):
-        if result is _FAILED:
-            continue
-        work.broken.extend(f"{what}: {fault}" for fault in _verdict_faults(result))
-        if other is not _FAILED and _plain(result) != _plain(other):
-            work.broken.append(f"{what}: the second verdicts on the same response differ")
-
-    async def whole(judge: Any) -> None:
-        if not isinstance(judge, JudgesAll):
-            return
-        debate = list(_answered().values())[-1]
-        every = await work.call(judge.judge_all, debate, where="judge_all")
-        if every is None or every is _FAILED:
-            return
-        if len(every) != len(debate.turns):
-            work.broken.append(f"judge_all: {len(debate.turns)} responses, {len(every)} results")
-        for result in every:
-            work.broken.extend(f"judge_all: {fault}" for fault in _verdict_faults(result))
-
-    work.run(whole)
+    cases = {what: (debate,) for what, debate in _answered().items()}
+    whole = list(cases.values())[-1]
+    cases |= {what: (_debate(text).with_response(odd),) for what, text in _UNUSUAL.items()}
+    for what, verdicts in work.repeated("judge", cases).items():
+        work.broken.extend(f"{what}: {fault}" for fault in _verdict_faults(verdicts))
+    if hasattr(work.plugin.factory, "judge_all"):
+        every = work.results("judge_all", {"judge_all": whole})["judge_all"]
+        if every is not None and every is not _FAILED:
+            count = len(whole[0].turns)
+            if len(every) != count:
+                work.broken.append(f"judge_all: {count} responses, {len(every)} results")
+            for verdicts in every:
+                work.broken.extend(f"judge_all: {fault}" for fault in _verdict_faults(verdicts))
     work.finish()
 
 
@@ -163,25 +118,18 @@ def check_panel(
     """
     work = _Work("panel", name, options, index, model)
     contests = {what: to_contest(debate) for what, debate in _answered().items()}
-
-    async def outcomes(panel: Any) -> list[Any]:
-        return [await work.call(panel.judge, one, where=what) for what, one in contests.items()]
-
-    first, again = work.run(outcomes), work.run(outcomes)
-    for (what, contest), outcome, other in zip(contests.items(), first, again, strict=True):
-        if outcome is _FAILED:
-            continue
+    outcomes = work.repeated("judge", {what: (one,) for what, one in contests.items()})
+    for what, outcome in outcomes.items():
+        sides = contests[what].sides
         if not isinstance(outcome, Outcome):
             work.broken.append(f"{what}: expected an Outcome, got {type(outcome).__name__}")
             continue
         if outcome.winner is None and not outcome.reason:
             work.broken.append(f"{what}: no winner and no reason")
-        if outcome.winner not in (None, "tie", *contest.sides):
+        if outcome.winner not in (None, "tie", *sides):
             work.broken.append(f"{what}: the winner {outcome.winner!r} is no speaker")
-        if unknown := set(outcome.scores) - set(contest.sides):
+        if unknown := set(outcome.scores) - set(sides):
             work.broken.append(f"{what}: scores for {sorted(unknown)}, who are no speakers")
-        if other is not _FAILED and _plain(outcome) != _plain(other):
-            work.broken.append(f"{what}: the second outcome of the same debate differs")
     work.finish()
 
 
@@ -198,27 +146,11 @@ def check_retriever(
     query, and none for an empty query.
     """
     work = _Work("retriever", name, options, index, model)
-    queries = {
-        **{what: debate.last.utterance for what, debate in _unanswered().items()},
-        **_UNUSUAL,
-    }
-
-    async def hits(retriever: Any) -> list[Any]:
-        return [
-            await work.call(retriever.search, text, k, where=f"{what}, k={k}")
-            for what, text in queries.items()
-            for k in (10, 3)
-        ]
-
-    first, again = work.run(hits), work.run(hits)
-    places = [f"{what}, k={k}" for what in queries for k in (10, 3)]
-    for number, (what, result, other) in enumerate(zip(places, first, again, strict=True)):
-        if result is _FAILED:
-            continue
-        most = 3 if number % 2 else 10
-        work.broken.extend(f"{what}: {fault}" for fault in _hit_faults(result, most, work.services))
-        if other is not _FAILED and _plain(result) != _plain(other):
-            work.broken.append(f"{what}: a second search for the same query differs")
+    queries = {what: debate.last.utterance for what, debate in _unanswered().items()} | _UNUSUAL
+    cases = {f"{what}, k={k}": (text, k) for what, text in queries.items() for k in (10, 3)}
+    for what, hits in work.repeated("search", cases).items():
+        faults = _hit_faults(hits, int(cases[what][1]), work.services)
+        work.broken.extend(f"{what}: {fault}" for fault in faults)
     work.finish()
 
 
@@ -246,20 +178,47 @@ class _Work:
             index = open_index(DEMO)
         self.services = Services(index=index, model=model)
 
-    def run(self, work: Callable[[Any], Any]) -> Any:
-        """Make the plugin and run some calls on it."""
-        made = self.plugin.make(self.services, self.options)
-        return anyio.run(partial(work, made))
+    def results(
+        self, method: str, cases: Mapping[str, Sequence[Any]], *, parallel: bool = False
+    ) -> dict[str, Any]:
+        """Make the plugin, and call a method of it for each case."""
+        plugin = self.plugin.make(self.services, self.options)
+        results: dict[str, Any] = {}
 
-    async def call(self, method: Callable[..., Any], *args: Any, where: str) -> Any:
+        async def one(what: str) -> None:
+            results[what] = await self._call(getattr(plugin, method), *cases[what], where=what)
+
+        async def every() -> None:
+            if not parallel:
+                for what in cases:
+                    await one(what)
+                return
+            async with anyio.create_task_group() as group:
+                for what in cases:
+                    group.start_soon(one, what)
+
+        anyio.run(every)
+        return {what: results[what] for what in cases}
+
+    def repeated(self, method: str, cases: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Call a method twice for each case, compare, and return the results without errors."""
+        first = self.results(method, cases)
+        self.compare(first, self.results(method, cases), "a second call gave another result")
+        return {what: result for what, result in first.items() if result is not _FAILED}
+
+    def compare(self, first: Mapping[str, Any], other: Mapping[str, Any], fault: str) -> None:
+        """Report the cases whose results differ."""
+        for what, result in first.items():
+            if _FAILED not in (result, other[what]) and _plain(result) != _plain(other[what]):
+                self.broken.append(f"{what}: {fault}")
+
+    async def _call(self, method: Callable[..., Any], *args: Any, where: str) -> Any:
         """Call a method of the plugin; an exception is a broken rule."""
         try:
             return await Calls()(method, *args)
-        except WorkError as error:
-            if self.plugin.kind != "debater":
-                self.broken.append(f"{where}: {error}")
-            return _FAILED
         except Exception as error:
+            if isinstance(error, WorkError) and self.plugin.kind == "debater":
+                return _FAILED  # the fallback debater answers
             self.broken.append(f"{where}: {type(error).__name__}: {error}")
             return _FAILED
 
