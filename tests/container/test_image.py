@@ -1,4 +1,4 @@
-"""The slim image on a minimal Debian: both sub-tasks, killed, resumed and replayed."""
+"""The slim image on a minimal Debian: its rights, a killed run, and a careless client."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.container.building import ROOT, Image, environment, size
+from tests.container.declared import lent
 from tests.terminal import check_kinds
-from touche_rad import files
 from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.images
@@ -22,28 +22,7 @@ CLAIMS = demo_file("claims.tsv")
 MOST_MEGABYTES = 500
 
 
-@pytest.fixture
-def places(tmp_path: Path) -> tuple[Path, Path]:
-    """An input that may be read and an output that may be written, as TIRA mounts them."""
-    given, out = tmp_path / "input", tmp_path / "output"
-    given.mkdir()
-    out.mkdir()
-    given.chmod(0o755)
-    out.chmod(0o777)
-    tmp_path.chmod(0o755)
-    (given / "claims.tsv").write_text(CLAIMS.read_text())
-    return given, out
-
-
 TIRA = {"inputDataset": "/tira-data/input", "outputDir": "/tira-data/output"}
-
-
-def mounts(places: tuple[Path, Path]) -> dict[Path, str]:
-    return {places[0]: "/tira-data/input:ro", places[1]: "/tira-data/output"}
-
-
-def rows(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_the_image_is_small_and_runs_without_rights_and_network(image: Image) -> None:
@@ -57,90 +36,31 @@ def test_the_image_is_small_and_runs_without_rights_and_network(image: Image) ->
     assert devices == ["lo"]
 
 
-def test_both_sub_tasks_go_from_input_to_output(image: Image, places: tuple[Path, Path]) -> None:
-    first = image.run("touche-rad", "simulate", mounts=mounts(places), env=TIRA)
-    assert first.code == 0, first.err
-    simulations = places[1] / "simulations.jsonl"
-    debates = list(files.read_debates(simulations))
-    assert len(debates) == len(list(files.read_claims(CLAIMS)))
-    known = {one.id for one in files.read_arguments(demo_file("arguments.jsonl"))}
-    for debate in debates:
-        for turn in debate.turns:
-            assert turn.response is not None
-            assert 0 < len(turn.response.content.split()) <= 60
-            assert {one.id for one in turn.response.arguments} <= known
-    assert json.loads((places[1] / "status.json").read_text())["state"] == "done"
-    (places[0] / "claims.tsv").unlink()
-    simulations.rename(places[0] / "simulations.jsonl")
-    second = image.run("touche-rad", "judge", mounts=mounts(places), env=TIRA)
-    assert second.code == 0, second.err
-    verdicts = [
-        of for one in files.read_evaluations(places[1] / "evaluations.jsonl") for of in one.turns
-    ]
-    assert len(verdicts) == sum(len(debate.turns) for debate in debates)
-    assert all(0 <= float(one.score or 0) <= 1 for of in verdicts for one in of.values())
-
-
-def test_a_killed_run_resumes_with_an_identical_file(
-    image: Image, places: tuple[Path, Path]
-) -> None:
+def test_a_killed_run_resumes_with_an_identical_file(image: Image, tmp_path: Path) -> None:
+    given, folder = lent(tmp_path, "input"), lent(tmp_path, "output")
+    mounts = {given: "/tira-data/input:ro", folder: "/tira-data/output"}
     head, *claims = CLAIMS.read_text().splitlines()
     many = [f"Claim {number}: {claim}" for number in range(8) for claim in claims]
-    (places[0] / "claims.tsv").write_text("\n".join([head, *many]) + "\n")
-    whole = image.run("touche-rad", "simulate", mounts=mounts(places), env=TIRA)
+    (given / "claims.tsv").write_text("\n".join([head, *many]) + "\n")
+    whole = image.run("touche-rad", "simulate", mounts=mounts, env=TIRA)
     assert whole.code == 0, whole.err
-    out = places[1] / "simulations.jsonl"
+    out = folder / "simulations.jsonl"
     wanted = out.read_bytes()
     out.unlink()
     with image.container() as container:
-        command = image.command(container, ["touche-rad", "simulate"], mounts(places), TIRA)
+        command = image.command(container, ["touche-rad", "simulate"], mounts, TIRA)
         running = subprocess.Popen(
             command, env=environment(), start_new_session=True, stderr=subprocess.DEVNULL
         )
-        part = places[1] / "simulations.jsonl.part"
+        part = folder / "simulations.jsonl.part"
         while running.poll() is None and not (part.is_file() and part.stat().st_size > 4_000):
             time.sleep(0.01)
         os.killpg(running.pid, signal.SIGKILL)
         running.wait()
     assert not out.exists(), "it was not killed in the middle"
-    again = image.run("touche-rad", "simulate", mounts=mounts(places), env=TIRA)
+    again = image.run("touche-rad", "simulate", mounts=mounts, env=TIRA)
     assert again.code == 0, again.err
     assert "taken over from an earlier run" in again.err
-    assert out.read_bytes() == wanted
-
-
-def test_a_run_with_a_model_repeats_from_its_cache_without_one(
-    image: Image, places: tuple[Path, Path], tmp_path: Path
-) -> None:
-    cache, script = tmp_path / "cache", places[0] / "answers.txt"
-    cache.mkdir()
-    cache.chmod(0o777)
-    script.write_text('{"answer": {"number": 2, "frame": "not so"}}\n')
-    common = {**TIRA, "CACHE_DIR": "/cache"}
-    mounted = {**mounts(places), cache: "/cache"}
-    first = image.run(
-        "touche-rad",
-        "simulate",
-        "-m",
-        "scripted:/tira-data/input/answers.txt",
-        mounts=mounted,
-        env=common,
-    )
-    assert first.code == 0, first.err
-    out = places[1] / "simulations.jsonl"
-    wanted = out.read_bytes()
-    assert b"Not so: " in wanted
-    assert any(cache.iterdir())
-    out.unlink()
-    script.unlink()
-    empty = {
-        "OPENAI_BASE_URL": "EMPTY",
-        "OPENAI_API_KEY": "EMPTY",
-        "OPENAI_MODEL": "scripted:answers.txt",
-    }
-    second = image.run("touche-rad", "simulate", mounts=mounted, env={**common, **empty})
-    assert second.code == 0, second.err
-    assert "model: 0 calls" in second.err
     assert out.read_bytes() == wanted
 
 
@@ -165,5 +85,5 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
     assert counts["calls"] > DEBATES, "where time runs out, a turn is answered without the model"
     for name in ("simulations.jsonl", "evaluations.jsonl"):
         path = tmp_path / name
-        assert len(rows(path)) == DEBATES
+        assert len(path.read_text().splitlines()) == DEBATES
         assert check_kinds("--no-status", path) <= {"nothing is cited"}
