@@ -13,7 +13,9 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
@@ -40,25 +42,27 @@ def hanging() -> int:
     return sum(call.is_abandoned for call in list(_running))
 
 
+@dataclass(eq=False)
 class _Call:
     """A call of a plain function in a thread."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self._function, self._args = function, args
-        self.is_abandoned = False
-        """Whether nobody waits for the result any more."""
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    is_abandoned: bool = False
+    """Whether nobody waits for the result any more."""
 
     def run(self) -> Any:
         """Call the function."""
         _running.add(self)
         try:
-            return self._function(*self._args)
+            return self.function(*self.args)
         except BaseException as error:
             raise _as_exception(error) from error.__cause__
         finally:
             _running.discard(self)
 
 
+@dataclass(eq=False)
 class Calls:
     """Calls plugins; at most `at_once` plain functions run at a time.
 
@@ -66,11 +70,10 @@ class Calls:
     threads of their callers.
     """
 
-    def __init__(self, at_once: int = 40) -> None:
-        self._at_once = at_once
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._slots = asyncio.Semaphore(at_once)
-        self._threads: anyio.CapacityLimiter
+    at_once: int = 40
+    _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = field(
+        default_factory=WeakKeyDictionary
+    )
 
     async def __call__(
         self,
@@ -81,16 +84,9 @@ class Calls:
     ) -> T:
         """Await a plugin's method, or run it in a thread where it is a plain function.
 
-        Args:
-            function: The method.
-            args: Its arguments.
-            seconds: Time limit of the work in seconds; the time before it begins does not count.
-            within: Time limit in seconds of the work with the time before it begins. A plain
-                function waits while all threads are in use, and begins at the latest when a tenth
-                of this time, or of `seconds` if that is less, is left for it.
-
-        Raises:
-            CallTimeout: A time limit is reached.
+        `seconds` limits the work; `within` limits it with the time before it begins. A plain
+        function waits while all threads are in use, and begins at the latest when a tenth of
+        `within`, or of `seconds` if that is less, is left. CallTimeout says that a limit is reached.
         """
         start = time.monotonic()
         if within is not None:
@@ -98,7 +94,8 @@ class Calls:
         if inspect.iscoroutinefunction(function):
             with _context(function, seconds):
                 return cast("T", await _limited(function(*args), seconds, seconds))
-        slots = self._slots_of_loop()
+        loop = asyncio.get_running_loop()
+        slots = self._slots.setdefault(loop, asyncio.Semaphore(self.at_once))
         wait = None if within is None or seconds is None else within - seconds / 10
         with anyio.move_on_after(wait) as waiting:
             await slots.acquire()
@@ -117,23 +114,14 @@ class Calls:
         finally:
             slots.release()
 
-    def _slots_of_loop(self) -> asyncio.Semaphore:
-        """Return the slots; they are made anew if this is another event loop."""
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            self._loop = loop
-            self._slots = asyncio.Semaphore(self._at_once)
-            # The slots limit the calls; an abandoned one must not keep a thread from the next.
-            self._threads = anyio.CapacityLimiter(math.inf)
-        return self._slots
-
     async def _in_thread(self, call: _Call, seconds: float | None) -> Any:
         if hanging() >= MOST_HANGING:
             raise TooManyCalls(f"{hanging()} calls that timed out are still running")
         try:
             with anyio.move_on_after(seconds):
+                # The slots limit the calls; an abandoned one must not keep a thread from the next.
                 return await anyio.to_thread.run_sync(
-                    call.run, abandon_on_cancel=True, limiter=self._threads
+                    call.run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(math.inf)
                 )
         except asyncio.CancelledError:
             call.is_abandoned = True
