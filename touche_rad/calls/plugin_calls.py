@@ -86,7 +86,7 @@ class Calls:
 
         `seconds` limits the work; `within` limits it with the time before it begins. A plain
         function waits while all threads are in use, and begins at the latest when a tenth of
-        `within`, or of `seconds` if that is less, is left. CallTimeout says that a limit is reached.
+        `within`, or of `seconds` if that is less, is left. At a limit, CallTimeout is raised.
         """
         start = time.monotonic()
         if within is not None:
