@@ -11,11 +11,11 @@ import pytest
 from ir_measures import SetP, SetR
 
 from tests.terminal import touche_rad
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError
 from touche_rad.pipelines import Answer, Judge, Texts, answer_topics, judge_topics, label_qrels
-from touche_rad.plugins import Services, find, open_index
+from touche_rad.plugins import Options, Services, debater, find, open_index, registry
 
 DEBATES, LABELS = demo_file("debates.jsonl"), demo_file("labels.jsonl")
 
@@ -73,6 +73,27 @@ def test_each_user_message_of_a_file_is_answered_in_its_conversation() -> None:
     assert [len(debate.turns) for debate in answers["debate"]] == [1, 2, 3]
     assert set(answers["debater"]) == {"grounded"}
     assert all(0 < len(text.split()) <= 60 for text in answers["qanswer"])
+
+
+def test_a_debater_that_works_without_an_index_answers_without_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "_decorated", {})
+
+    @debater("free", needs=("index",))
+    class Free:
+        """Needs an index, but not with its default options."""
+
+        works_without_index = staticmethod(lambda options: True)
+
+        def __init__(self, options: Options, services: Services) -> None:
+            pass
+
+        def answer(self, debate: Debate) -> Response:
+            return Response(content="No.")
+
+    answers = Answer("free")(answer_topics(DEBATES).head(1))
+    assert answers["debater"].tolist() == ["free"]
 
 
 def test_a_frame_of_another_system_is_judged_by_its_texts() -> None:

@@ -64,13 +64,13 @@ class Answer(_Plugin):
         """Answer each topic; a topic without documents is answered too."""
         inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query"], warn=False)
-        retrieved = "docno" in inp.columns
+        if "docno" in inp.columns and self.services.index is None:
+            raise UserError(f"debater {self.name} needs index=LOCATION, with the documents")
         rows = []
         for _, group in inp.groupby("qid", sort=False):
             first = group.iloc[0].to_dict()
             index = self.services.index
-            assert index is not None
-            if retrieved:
+            if index is not None and "docno" in inp.columns:
                 index = Candidates(index, group)
             debate = first.get("debate")
             if not isinstance(debate, Debate):
