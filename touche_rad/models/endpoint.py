@@ -158,11 +158,6 @@ class Endpoint(Backend):
         """Check that the server can be reached and has the model.
 
         A server that has no list of models, or that answers slowly, is accepted.
-
-        Raises:
-            Unreachable: There is no connection.
-            Unauthorized: The server does not accept the API key.
-            WrongModel: The server has no such model, or no API at this address.
         """
         try:
             with anyio.fail_after(CHECK):

@@ -84,11 +84,7 @@ class Endpoints(Backend):
         return sorted(in_turn, key=lambda server: max(0.0, server.until - now))
 
     async def check(self) -> None:
-        """Check all servers; warn of each that cannot be used.
-
-        Raises:
-            ModelError: None of them can be used.
-        """
+        """Check all servers; warn of each that cannot be used, and raise if none can."""
         problems: list[ModelError] = []
 
         async def one(server: _Server) -> None:

@@ -128,16 +128,9 @@ class Model:
     ) -> None:
         """Make a model without sending anything; with the address EMPTY only the cache answers.
 
-        Args:
-            at: Address or backend.
-            cache: Folder of the cache.
-            behind: Folder of another cache, of which answers are only read.
-            usage: Budget and costs.
-            trace: File with one line per call.
-            settings: Sampling settings.
-            deadline: Time limit of an answer in seconds, with all retries.
-            at_once: Maximum calls that are open at a time.
-            shared: Whether others use the backend too, so that `close` leaves it open.
+        Answers of the cache `behind` are only read. The deadline is the time limit of an answer in
+        seconds, with all retries; at most `at_once` calls are open at a time. A shared backend is
+        used by others too, so that `close` leaves it open.
         """
         self.backend: Backend | None
         self.backend = at if isinstance(at, Backend) else None if at.url == NONE else Endpoint(at)
@@ -186,12 +179,9 @@ class Model:
             self._cache.add(rows)
 
     async def check(self) -> None:
-        """Check before a run that the endpoint can be reached and has the model.
+        """Check before a run that an endpoint can be used, or raise ModelError.
 
         Endpoints of a list that cannot be used are added to `warnings`.
-
-        Raises:
-            ModelError: No endpoint can be used.
         """
         if isinstance(self.backend, Endpoint | Endpoints):
             try:
@@ -210,11 +200,7 @@ class Model:
         return self._sender.health.error
 
     async def check_after_failure(self) -> None:
-        """Check that the server works, if the last calls failed because it does not.
-
-        Raises:
-            ModelError: The server does not work.
-        """
+        """Raise the server's error if it does not work; called after calls that failed."""
         if self.backend is None or self._sender.health.error is None:
             return
         probe = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
@@ -239,17 +225,10 @@ class Model:
         shorten: Shorten | None = None,
         max_tokens: int | None = None,
     ) -> S:
-        """Return an object of the schema.
+        """Return an object of the schema, or raise a ModelError whose class says why there is none.
 
-        Args:
-            messages: The prompt.
-            schema: Schema of the answer.
-            step: Name of the call in costs and traces.
-            shorten: Shortens a prompt that is too long for the model.
-            max_tokens: Token limit of the answer if this step needs more than the setting.
-
-        Raises:
-            ModelError: There is no valid answer; the class says why.
+        `step` names the call in costs and traces; `shorten` shortens a prompt that is too long for
+        the model; `max_tokens` is for a step that needs more than the setting.
         """
         value, _ = await self.ask_scored(
             messages, schema, (), step=step, shorten=shorten, max_tokens=max_tokens

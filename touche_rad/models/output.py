@@ -96,9 +96,6 @@ def parse_object(text: str, schema: type[S]) -> S:
     Removes `<think>` blocks, then tries the whole text, fenced blocks, every outermost object, and
     at last lines such as `quantity: yes`. A value that does not fit is read as a person would read
     it (`"**Yes**"` for the choice `yes`); see `forgiving`.
-
-    Raises:
-        NoObject: There is none; the message says what was wrong.
     """
     answer = _THOUGHT.sub("", text[:_LONGEST]).strip()
     problem = "no JSON object was found"
@@ -289,11 +286,7 @@ class JsonFormat:
         schema: type[BaseModel],
         choices: Sequence[str],
     ) -> Mapping[str, Any]:
-        """Return a reply with an object of the schema; an invalid one is sent back once.
-
-        Raises:
-            InvalidAnswer: The second answer does not fit the schema either.
-        """
+        """Return a reply with an object of the schema; an invalid one is sent back once."""
 
         def read(reply: Mapping[str, Any]) -> Mapping[str, Any]:
             parse_object(answer_text(reply, self.model), schema)

@@ -217,11 +217,7 @@ class Plugin:
         ]
 
     def parse(self, texts: Mapping[str, str]) -> Options:
-        """Turn `KEY=VALUE` pairs of the command line into typed options.
-
-        Raises:
-            OptionError: An option does not exist, has a wrong value, or only a profile can set it.
-        """
+        """Turn `KEY=VALUE` pairs of the command line into typed options."""
         who, fields = f"{self.kind} {self.name}", self.options.model_fields
         for key in texts:
             if key not in fields:
