@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
+from tests.terminal import touche_rad_process
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import arguments_by, indexes
 from touche_rad.plugins.indexes import FallbackIndex
@@ -33,14 +32,14 @@ class Counting(SmallIndex):
         return super().search_all(field, queries, k)
 
 
-def _found(index: FallbackIndex) -> list[str]:
+def _ids(index: FallbackIndex) -> list[str]:
     return [hit.argument.id for hit in index.search_all("text", ["zoos uniforms cost"], 9)[0]]
 
 
 def test_the_first_index_is_used_while_it_works() -> None:
     first, other = Counting(), Counting()
     index = FallbackIndex(lambda: first, other)
-    assert _found(index)
+    assert _ids(index)
     assert (first.asked, other.asked) == (1, 0)
     assert len(index) == len(ARGUMENTS)
 
@@ -52,12 +51,12 @@ def test_a_failed_index_is_skipped_for_a_while(
     index = FallbackIndex(lambda: first, other)
     first.fault = WorkError("the cluster is red")
     with caplog.at_level(logging.WARNING, "touche_rad"):
-        assert _found(index) == _found(index) == _found(index) != []
+        assert _ids(index) == _ids(index) == _ids(index) != []
     assert (first.asked, other.asked) == (1, 3)
     assert caplog.text.count("the cluster is red") == 1
     monkeypatch.setattr(indexes.time, "monotonic", lambda: 1e12)
     first.fault = None
-    _found(index)
+    _ids(index)
     assert (first.asked, other.asked) == (2, 3)
 
 
@@ -81,32 +80,17 @@ def test_an_error_of_the_user_is_raised() -> None:
     index = FallbackIndex(lambda: first, Counting())
     first.fault = UserError("wrong password")
     with pytest.raises(UserError, match="wrong password"):
-        _found(index)
+        _ids(index)
 
 
 @pytest.mark.services
-def test_a_missing_server_costs_no_turn(demo_index_path: Path, tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "touche_rad",
-            "respond",
-            "--say",
-            "Zoos are cruel.",
-            "--json",
-            "-i",
-            "elasticsearch:http://127.0.0.1:9/x",
-            "--fallback-index",
-            str(demo_index_path),
-        ],
-        capture_output=True,
-        text=True,
-        env={**__import__("os").environ, "TOUCHE_RAD_ES_TIMEOUT": "1"},
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert '"arguments": [{' in ran.stdout
-    assert "the fallback index is used" in ran.stderr
+def test_a_missing_server_costs_no_turn(demo_index_path: Path) -> None:
+    index = ("-i", "elasticsearch:http://127.0.0.1:9/x", "--fallback-index", demo_index_path)
+    say = ("respond", "--say", "Zoos are cruel.", "--json", *index)
+    ended = touche_rad_process(*say, env={"TOUCHE_RAD_ES_TIMEOUT": "1"})
+    assert ended.code == 0, ended.err
+    assert '"arguments": [{' in ended.out
+    assert "the fallback index is used" in ended.err
 
 
 def test_many_arguments_come_from_the_first_index_and_then_from_the_fallback() -> None:

@@ -62,7 +62,7 @@ def test_the_nearest_name_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("options", "problem"),
     [
         ({"tines": "2"}, r"has no option 'tines' \(did you mean 'times'\?\)"),
         ({"times": "many"}, "times='many': .*integer"),
@@ -70,10 +70,10 @@ def test_the_nearest_name_is_offered() -> None:
         ({"loud": "perhaps"}, "loud='perhaps': .*boolean"),
     ],
 )
-def test_a_wrong_option_is_named(given: dict[str, str], told: str) -> None:
+def test_a_wrong_option_is_named(options: dict[str, str], problem: str) -> None:
     _register()
-    with pytest.raises(OptionError, match=told):
-        find("debater", "parrot").parse(given)
+    with pytest.raises(OptionError, match=problem):
+        find("debater", "parrot").parse(options)
 
 
 def test_the_identity_names_what_was_set() -> None:
@@ -141,19 +141,8 @@ def test_an_installed_package_adds_plugins_of_each_kind(
     debates = tmp_path / "chat.jsonl"
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
     run, verdicts, hits = (tmp_path / name for name in ("run.jsonl", "verdicts.jsonl", "hits.run"))
-    answered = touche_rad(
-        "respond",
-        debates,
-        "-i",
-        "demo",
-        "-d",
-        "echo",
-        "-O",
-        "shrug=Well.",
-        "-o",
-        run,
-        stranger=True,
-    )
+    respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
+    answered = touche_rad(*respond.split(), stranger=True)
     assert answered.code == 0, answered.err
     assert json.loads(run.read_text())["content"] == "Well. Zoos are bad."
     judged = touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
@@ -161,20 +150,9 @@ def test_an_installed_package_adds_plugins_of_each_kind(
     assert json.loads(verdicts.read_text())["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos should be closed\n")
-    found = touche_rad(
-        "retrieve",
-        queries,
-        "-r",
-        "backwards",
-        "-i",
-        demo_index_path,
-        "-k",
-        "5",
-        "-o",
-        hits,
-        stranger=True,
-    )
-    assert found.code == 0, found.err
+    retrieve = f"retrieve {queries} -r backwards -i {demo_index_path} -k 5 -o {hits}"
+    retrieved = touche_rad(*retrieve.split(), stranger=True)
+    assert retrieved.code == 0, retrieved.err
     assert len(hits.read_text().splitlines()) == 5
 
 
@@ -223,36 +201,31 @@ class R(Made):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "problem"),
     [
         (
-            ("respond", "-d", "names-arguments-wrongly"),
+            "respond -d names-arguments-wrongly",
             "Response has no field 'argument' (did you mean 'arguments'?)",
         ),
-        (("respond", "-d", "gives-a-dict"), "Response has no field 'citations'"),
+        ("respond -d gives-a-dict", "Response has no field 'citations'"),
         (
-            ("judge", "-j", "explains"),
+            "judge -j explains",
             "Verdict has no field 'explanation' (did you mean 'rationale'?)",
         ),
-        (
-            ("judge", "-j", "explains-in-a-dict"),
-            "Verdict has no field 'explanation' (did you mean 'rationale'?)",
-        ),
-        (("retrieve", "-r", "points"), "Hit has no field 'points'"),
+        ("judge -j explains-in-a-dict", "Verdict has no field 'explanation'"),
+        ("retrieve -r points", "Hit has no field 'points'"),
     ],
 )
 def test_an_unknown_field_is_named_with_the_nearest_right_one(
-    tmp_path: Path, call: tuple[str, str, str], told: str
+    tmp_path: Path, call: str, problem: str
 ) -> None:
     plugin, out = tmp_path / "mistaken.py", tmp_path / "out"
     plugin.write_text(MISTAKEN)
     source = tmp_path / "in.jsonl"
     source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
-    verb, *plugin_name = call
-    ended = touche_rad("--plugin", plugin, verb, source, *plugin_name, "-i", "demo", "-o", out)
+    ended = touche_rad("--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out)
     status = out.with_name("out.status.json")
-    said = ended.err + (status.read_text() if status.exists() else "")
-    assert told in said
+    assert problem in ended.err + (status.read_text() if status.exists() else "")
 
 
 def test_fields_of_official_files_survive_a_plugin(tmp_path: Path) -> None:
@@ -271,19 +244,8 @@ def test_fields_of_official_files_survive_a_plugin(tmp_path: Path) -> None:
 def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None:
     plugin, out = tmp_path / "adds.py", tmp_path / "out.jsonl"
     plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
-    source = demo_file("debates.jsonl")
-    ended = touche_rad(
-        "--plugin",
-        plugin,
-        "respond",
-        source,
-        "-d",
-        "names-arguments-wrongly",
-        "-i",
-        "demo",
-        "-o",
-        out,
-    )
+    respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
+    ended = touche_rad("--plugin", plugin, *respond.split())
     assert ended.code == 0, ended.err
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert {row["reasoning"] for row in rows} == {"R"}

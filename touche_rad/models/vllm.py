@@ -102,7 +102,11 @@ class Vllm(Backend):
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request; if the server died, it is started again, and Unreachable is raised."""
         started = self._start()
-        endpoint = await asyncio.shield(asyncio.wrap_future(started))
+        try:
+            with anyio.fail_after(seconds):
+                endpoint = await asyncio.shield(asyncio.wrap_future(started))
+        except TimeoutError:
+            raise Timeout(f"{self.place}: it is still starting after {seconds:.3g} s") from None
         try:
             reply = await endpoint.complete(body, seconds)
         except (Unreachable, Busy, BadReply) as error:
