@@ -1,4 +1,4 @@
-"""A real vLLM on the processor, with a tiny random model: it is asked, killed, and stopped."""
+"""A real vLLM on the processor, with a tiny random model: it answers, is killed, and stops."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Judged(BaseModel):
 
 def children(pid: int) -> set[int]:
     """All processes that a process has started, and those they have."""
-    found: set[int] = set()
+    pids: set[int] = set()
     for thread in Path(f"/proc/{pid}/task").iterdir():
         for child in (thread / "children").read_text().split():
-            found |= {int(child)} | children(int(child))
-    return found
+            pids |= {int(child)} | children(int(child))
+    return pids
 
 
 def alive(pids: set[int]) -> set[int]:
@@ -85,47 +85,49 @@ def engines(pids: set[int]) -> set[int]:
     return {pid for pid in pids if is_engine(pid)}
 
 
-def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folder: Path) -> None:
-    told: list[str] = []
+def test_it_follows_schemas_and_survives_the_death_of_its_engine(folder: Path) -> None:
+    reports: list[str] = []
     seen: set[int] = set()
     before = children(os.getpid())
 
     async def run() -> dict[str, Any]:
         usage = Usage()
-        server = Vllm(str(folder), OPTIONS, report=told.append)
+        server = Vllm(str(folder), OPTIONS, report=reports.append)
         model = Model(server, settings=Settings(max_tokens=60), usage=usage, deadline=300)
-        found: dict[str, Any] = {"usage": usage}
+        results: dict[str, Any] = {"usage": usage}
         try:
-            found["one"] = await model.ask(asked(0), Judged)
-            found["scored"] = await model.ask_scored(asked(1), Judged)
-            found["regex"] = await model.ask(asked(2), Coded)
-            found["numbers"] = await model.ask(asked(2), Counted)
-            found["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
-            found["context"] = await server.context()
+            results["one"] = await model.ask(asked(0), Judged)
+            results["scored"] = await model.ask_scored(asked(1), Judged)
+            results["regex"] = await model.ask(asked(2), Coded)
+            results["numbers"] = await model.ask(asked(2), Counted)
+            results["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
+            results["context"] = await server.context()
             seen.update(children(os.getpid()) - before)
             await model.ask_all([_asking(model, number) for number in range(3, 30)])
-            found["batch"] = await _killed_in_the_middle(model, seen)
+            results["batch"] = await _killed_in_the_middle(model, seen)
             seen.update(children(os.getpid()) - before)
         finally:
             await model.close()
-        return found
+        return results
 
-    found = anyio.run(run)
-    assert isinstance(found["one"], Judged)
-    assert re.fullmatch("[A-D]{3}-[0-9]{2}", found["regex"].code), "a field's pattern is kept to"
-    assert isinstance(found["numbers"], Counted), "a number has an end, whoever writes it"
-    value, chances = found["scored"]
+    results = anyio.run(run)
+    assert isinstance(results["one"], Judged)
+    assert re.fullmatch("[A-D]{3}-[0-9]{2}", results["regex"].code), "a field's pattern is kept to"
+    assert isinstance(results["numbers"], Counted), "a number has an end, whoever writes it"
+    value, chances = results["scored"]
     assert [name for name, _ in chances] == ["quality", "manner"]
     for name, likely in chances:
         assert getattr(value, name) in likely
         assert sum(likely.values()) == pytest.approx(1)
         assert min(likely.values()) > 0, "a random model is never sure"
-    assert sum(found["choice"].values()) == pytest.approx(1)
-    assert min(found["choice"].values()) > 0, "a random model is never sure"
-    assert found["context"] == 4096
-    assert all(isinstance(one, Judged) for one in found["batch"]), found["batch"]
-    assert sum("ready after" in line for line in told) == 2, "it was started again once"
-    assert found["usage"].total.cached_tokens > 0, "the shared beginning was served from its cache"
+    assert sum(results["choice"].values()) == pytest.approx(1)
+    assert min(results["choice"].values()) > 0, "a random model is never sure"
+    assert results["context"] == 4096
+    assert all(isinstance(one, Judged) for one in results["batch"]), results["batch"]
+    assert sum("ready after" in line for line in reports) == 2, "it was started again once"
+    assert results["usage"].total.cached_tokens > 0, (
+        "the shared beginning was served from its cache"
+    )
     assert gone(seen), "something that was started still runs"
 
 
@@ -145,14 +147,14 @@ async def _killed_in_the_middle(model: Model, seen: set[int]) -> list[Any]:
         for pid in computing:
             os.kill(pid, signal.SIGKILL)
 
-    found: list[Any] = []
+    results: list[Any] = []
     async with anyio.create_task_group() as group:
         group.start_soon(kill)
-        found += await model.ask_all(
+        results += await model.ask_all(
             [_asking(model, 1000 + number) for number in range(100)],
             report=lambda count, of: done.append(count),
         )
-    return found
+    return results
 
 
 OWNER = """
@@ -170,10 +172,10 @@ anyio.run(run)
 """
 
 
-def test_what_it_started_ends_when_its_owner_is_killed(folder: Path) -> None:
-    given = [f"{name}={value}" for name, value in OPTIONS.items()]
+def test_the_server_ends_when_its_owner_is_killed(folder: Path) -> None:
+    options = [f"{name}={value}" for name, value in OPTIONS.items()]
     owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(folder), *given], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", OWNER, str(folder), *options], stdout=subprocess.PIPE, text=True
     )
     try:
         assert owner.stdout is not None
@@ -186,11 +188,11 @@ def test_what_it_started_ends_when_its_owner_is_killed(folder: Path) -> None:
     assert gone(started), "the server outlived its owner"
 
 
-def test_who_stops_waiting_does_not_stop_the_start(folder: Path) -> None:
-    told: list[str] = []
+def test_a_caller_that_stops_waiting_does_not_stop_the_start(folder: Path) -> None:
+    reports: list[str] = []
 
     async def run() -> Judged:
-        server = Vllm(str(folder), OPTIONS, report=told.append)
+        server = Vllm(str(folder), OPTIONS, report=reports.append)
         model = Model(server, settings=Settings(max_tokens=60), deadline=300)
         try:
             for _ in range(3):
@@ -201,10 +203,10 @@ def test_who_stops_waiting_does_not_stop_the_start(folder: Path) -> None:
             await model.close()
 
     assert isinstance(anyio.run(run), Judged)
-    assert sum("starting" in line and "log:" in line for line in told) == 1
+    assert sum("starting" in line and "log:" in line for line in reports) == 1
 
 
-def test_the_terminal_starts_it_asks_and_stops_it(folder: Path) -> None:
+def test_doctor_starts_checks_and_stops_it(folder: Path) -> None:
     options = [f"vllm.{name}={value}" for name, value in OPTIONS.items()]
     flags = [part for option in options for part in ("-O", option)]
     ended = touche_rad("doctor", "-m", f"vllm:{folder}", *flags, "--json", timeout=300)
