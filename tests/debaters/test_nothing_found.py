@@ -13,7 +13,6 @@ from tests.debaters.world import NIGHT, PENNY, WORTH, WORTHLESS, BothSides, argu
 from tests.terminal import touche_rad
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Maxim, Response
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.demo import demo_file
 from touche_rad.evidence.repetition import Earlier
 from touche_rad.plugins import Services, open_index
 from touche_rad.runs.answering import guard
@@ -144,18 +143,6 @@ def test_for_the_judge_it_is_clear_but_no_argument() -> None:
 def test_a_short_limit_cuts_it() -> None:
     short = Grounded(Grounded.Options(max_words=4), Services(index=BothSides()))
     assert short.answer(debate("zzz")).content == "I have found no…"
-
-
-def test_demo_debates_are_answered_without_an_echo(demo: Services) -> None:
-    from touche_rad import files
-
-    debater = Grounded(Grounded.Options(), demo)
-    for one in files.read_debates(demo_file("debates.jsonl")):
-        asked = one.before_response(len(one.turns) - 1)
-        before = [turn.response.content for turn in asked.turns if turn.response]
-        earlier = Earlier([*before, *(turn.utterance for turn in asked.turns)])
-        response = debater.answer(asked)
-        assert response == NOTHING or not earlier.has(response.content)
 
 
 def test_a_long_collection_of_echoes_is_passed_over() -> None:

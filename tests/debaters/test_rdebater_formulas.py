@@ -21,8 +21,6 @@ from touche_rad.debaters.rdebater.retrieval import (
     top_k,
 )
 from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
-from touche_rad.debaters.rdebater.turn import Allowance
-from touche_rad.models.errors import OverBudget
 
 WORDS = some.lists(some.sampled_from("the penny bees roof train is not cheap".split()), max_size=8)
 TEXTS = WORDS.map(" ".join)
@@ -162,38 +160,6 @@ def test_predicates_are_read_once_and_sentences_are_left_out(lines: list[str]) -
         assert set(found) <= {*named, "Increase(Trade, {UK, Germany}, 7%)"}
     else:
         assert set(found) == set(lines) - {""}, "where none is, lines stand"
-
-
-@settings(deadline=None)
-@given(some.integers(0, 6), some.lists(some.tuples(some.integers(1, 3), some.integers(0, 2))))
-def test_an_allowance_never_gives_more_than_it_has(
-    calls: int, asked: list[tuple[int, int]]
-) -> None:
-    allowance, given_out = Allowance(calls), 0
-    for wanted, keep in asked:
-        left = allowance.left
-        try:
-            allowance.take(wanted, keep=keep)
-        except OverBudget:
-            assert left - wanted < keep
-            assert allowance.left == left
-        else:
-            given_out += wanted
-    assert given_out == allowance.spent <= calls
-
-
-@settings(deadline=None)
-@given(TEXTS, some.lists(TEXTS, min_size=1, max_size=4), some.integers(1, 3), some.data())
-def test_only_what_was_used_is_cited(
-    content: str, texts: list[str], most: int, data: some.DataObject
-) -> None:
-    given_ = [argument(number, text) for number, text in enumerate(texts)]
-    named = data.draw(some.lists(some.sampled_from(given_), unique_by=lambda one: one.id))
-    found = cited(content, named, given_, most)
-    assert len(found) <= most
-    assert len({one.id for one in found}) == len(found)
-    said = set(content.split())
-    assert all(said & set(one.text.split()) for one in found)
 
 
 ART = argument(1, "AI art is theft because it copies the style of living artists.")

@@ -47,6 +47,17 @@ def number_of(told: str, text: str) -> int:
     return int(line.partition(".")[0])
 
 
+def writing(server: Scripted, *said: str, cites: str = CHARITY, entailed: Any = None) -> None:
+    """Let the model write one text after the other, citing an argument."""
+    texts = list(said)
+
+    def written(told: str) -> dict[str, Any]:
+        text = texts.pop(0) if len(texts) > 1 else texts[0]
+        return {"numbers": [number_of(told, cites)], "response": text}
+
+    answering(server, {"Written": written, "Entailments": entailed})
+
+
 def test_the_model_chooses_the_quotation_and_how_to_begin(server: Scripted) -> None:
     answering(
         server, {"Choice": lambda told: {"number": number_of(told, CHARITY), "frame": "not so"}}
@@ -55,22 +66,6 @@ def test_the_model_chooses_the_quotation_and_how_to_begin(server: Scripted) -> N
     assert response.content == f"Not so: {CHARITY}"
     assert [one.text for one in response.arguments] == [CHARITY]
     assert called(server) == ["Choice"]
-
-
-def test_the_model_is_shown_the_talk_the_task_and_each_candidate(server: Scripted) -> None:
-    answering(server, {"Choice": {"number": 1, "frame": "contrary"}})
-    answer(server, "grounded", debate("FIRST about the penny.", "REPLY", "The penny is worthless."))
-    (told,) = prompts(server, "Choice")
-    for element in (
-        "Opponent: FIRST about the penny.",
-        "You: REPLY",
-        "Opponent: The penny is worthless.",
-        "You defend:",
-        "contrary",
-        "0",
-        CHARITY,
-    ):
-        assert element in told
 
 
 @pytest.mark.parametrize(
@@ -114,9 +109,7 @@ def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
 
 def test_composed_says_what_its_arguments_say(server: Scripted) -> None:
     said = "Charities collect the penny that nobody misses."
-    answering(
-        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
-    )
+    writing(server, said)
     response = answer(server, "composed")
     assert response.content == said
     assert [one.text for one in response.arguments] == [CHARITY]
@@ -160,18 +153,14 @@ def test_what_only_adds_facts_without_an_argument_is_replaced_by_a_quotation(
 
 def test_the_repair_names_the_words_that_the_arguments_do_not_have(server: Scripted) -> None:
     said = "Charities collect the penny that nobody misses to build hospitals in Texas."
-    answering(
-        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
-    )
+    writing(server, said)
     answer(server, "composed")
     assert f'"{said}": drop "build hospitals in texas".' in prompts(server, "Written")[1]
 
 
 def test_the_repair_also_says_that_an_argument_became_its_contrary(server: Scripted) -> None:
     said = f"{CHARITY.replace('collect', 'never collect')[:-1]}, and a Texas hospital helps."
-    answering(
-        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
-    )
+    writing(server, said)
     answer(server, "composed")
     repair = prompts(server, "Written")[1]
     assert "drop " in repair
@@ -183,9 +172,7 @@ INVENTED = "Studies show that 87 percent of shops would close at once."
 
 def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scripted) -> None:
     said = f"Charities collect the penny that nobody misses. {INVENTED}"
-    answering(
-        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
-    )
+    writing(server, said)
     response = answer(server, "composed")
     assert response.content == "Charities collect the penny that nobody misses."
     assert called(server) == ["Written", "Written"]
@@ -195,20 +182,14 @@ def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scrip
 def test_a_repaired_answer_is_taken(server: Scripted) -> None:
     good = "Charities collect the penny that nobody misses, and abolished coins fill no tins."
     said = [INVENTED, good]
-    answering(
-        server,
-        {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said.pop(0)}},
-    )
+    writing(server, *said)
     assert answer(server, "composed").content == good
 
 
 def test_what_cannot_be_supported_is_replaced_by_a_quotation_of_what_was_chosen(
     server: Scripted,
 ) -> None:
-    answering(
-        server,
-        {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": INVENTED}},
-    )
+    writing(server, INVENTED)
     response = answer(server, "composed")
     assert response.content.endswith(CHARITY)
     assert [one.text for one in response.arguments] == [CHARITY]
@@ -248,9 +229,7 @@ def test_whatever_the_model_writes_the_answer_is_valid(
 
 def test_a_word_of_disagreement_claims_nothing_and_stands(server: Scripted) -> None:
     said = "I disagree. Charities collect the penny that nobody misses."
-    answering(
-        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
-    )
+    writing(server, said)
     assert answer(server, "composed").content == said
     assert called(server) == ["Written"]
 

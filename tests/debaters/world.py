@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+import anyio
+
+from tests.models.scripted import Scripted
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Address
+from touche_rad.plugins import Services, find
 
 PENNY = "Should the penny be abolished?"
 NIGHT = "Should night trains replace short flights?"
@@ -90,14 +97,34 @@ ARGUMENTS = (
 
 
 class BothSides(SmallIndex):
-    """An index in memory whose hits have their field as the path."""
+    """An index in memory that notes its searches; its hits have their field as the path."""
 
     def __init__(self, arguments: Sequence[Argument] = ARGUMENTS) -> None:
         super().__init__(arguments)
+        self.searched: list[tuple[str, str, int]] = []
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
-        found = super().search(field, query, k)
-        return [hit.model_copy(update={"path": (field,)}) for hit in found]
+        self.searched.append((field, query, k))
+        hits = super().search(field, query, k)
+        return [hit.model_copy(update={"path": (field,)}) for hit in hits]
+
+
+def answers(
+    server: Scripted, debater: str, asked: Iterable[Debate], index: Any = None, **options: str
+) -> list[Response]:
+    """Let a debater answer debates; settings of its profiles can be given as options."""
+
+    async def run() -> list[Response]:
+        model = Model(Address(server.url, "tiny"), deadline=60)
+        services = Services(index=index or BothSides(), model=model)
+        factory: Any = find("debater", debater).factory
+        made = factory(factory.Options.model_validate(options), services)
+        try:
+            return [await made.answer(one) for one in asked]
+        finally:
+            await model.close()
+
+    return anyio.run(run)
 
 
 def debate(*spoken: str) -> Debate:

@@ -9,7 +9,6 @@ import pytest
 
 from tests.models.tiny import tiny_model
 from tests.training.makers import DPO, SFT, chats, preferences
-from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import Folder
 
@@ -33,7 +32,7 @@ def tiny(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
     folder = tmp_path_factory.mktemp("training")
-    recipe = AdapterRecipe(base=str(tiny), **SFT)
+    recipe = {"base": str(tiny), **SFT}
     trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe, merged=True)
     return Folder(folder / "sft")
 
@@ -41,6 +40,6 @@ def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
 @pytest.fixture(scope="session")
 def preferring(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
     folder = tmp_path_factory.mktemp("training")
-    recipe = AdapterRecipe(base=str(tiny), **DPO)
+    recipe = {"base": str(tiny), **DPO}
     trainer("dpo")([preferences(folder / "pairs.jsonl")], folder / "dpo", recipe=recipe)
     return Folder(folder / "dpo")

@@ -246,7 +246,7 @@ def test_a_killed_training_goes_on_to_the_same_model(
     killed(method, source, out, tiny, settings, at)
     torn = out / "checkpoints" / "checkpoint-99"
     torn.mkdir()
-    recipe = AdapterRecipe(base=str(tiny), **settings)
+    recipe = {"base": str(tiny), **settings}
     told = trainer(method)([source], out, recipe=recipe)
     assert told["resumed"]
     assert not torn.exists()
@@ -267,7 +267,7 @@ def test_a_killed_training_goes_on_to_the_same_model(
 def test_what_is_done_is_not_done_again(fine_tuned: Folder, tiny: Path) -> None:
     stamp = (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns
     source = fine_tuned.root.parent / "chats.jsonl"
-    told = trainer("sft")([source], fine_tuned.root, recipe=AdapterRecipe(base=str(tiny), **SFT))
+    told = trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT})
     assert told["steps"] == 12
     assert (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns == stamp
 
@@ -280,7 +280,7 @@ def test_what_a_kill_after_the_last_step_left_undone_is_done(
     folder.report.unlink()
     shutil.rmtree(folder.adapter)
     source = fine_tuned.root.parent / "chats.jsonl"
-    told = trainer("sft")([source], folder.root, recipe=AdapterRecipe(base=str(tiny), **SFT))
+    told = trainer("sft")([source], folder.root, recipe={"base": str(tiny), **SFT})
     before, after = weights(fine_tuned), weights(folder)
     assert all((before[name] == after[name]).all() for name in before)
     assert told["measured"] == report(fine_tuned)["measured"]
@@ -288,7 +288,7 @@ def test_what_a_kill_after_the_last_step_left_undone_is_done(
 
 def test_another_training_is_not_gone_on_with(fine_tuned: Folder, tiny: Path) -> None:
     source = fine_tuned.root.parent / "chats.jsonl"
-    other = AdapterRecipe(base=str(tiny), **{**SFT, "seed": 7})
+    other = {"base": str(tiny), **SFT, "seed": 7}
     with pytest.raises(UserError, match="another seed: 0, now 7"):
         trainer("sft")([source], fine_tuned.root, recipe=other)
 
@@ -299,7 +299,7 @@ def test_a_folder_of_other_things_is_left_alone(tiny: Path, tmp_path: Path) -> N
         trainer("dpo")(
             [preferences(tmp_path.parent / "p.jsonl")],
             tmp_path,
-            recipe=AdapterRecipe(base=str(tiny)),
+            recipe={"base": str(tiny)},
         )
     assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -308,7 +308,7 @@ def test_a_wrong_command_does_not_stand_in_the_way_of_the_right_one(tmp_path: Pa
     (tmp_path / "bad.jsonl").write_text("nonsense\n")
     good = chats(tmp_path / "chats.jsonl")
     (tmp_path / "no model").mkdir()
-    recipe = AdapterRecipe(base=str(tmp_path / "no model"))
+    recipe = {"base": str(tmp_path / "no model")}
     with pytest.raises(InputError, match=r"bad\.jsonl:1"):
         trainer("sft")([tmp_path / "bad.jsonl"], tmp_path / "out", recipe=recipe)
     with pytest.raises(UserError, match="no model: cannot be read"):
@@ -332,7 +332,7 @@ def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path
         "adapter": "adapter: cannot be read",
         "layers": "--targets zebra: ",
     }[what]
-    recipe = AdapterRecipe(base=str(base), **given)
+    recipe = {"base": str(base), **given}
     with pytest.raises(UserError, match=told) as caught:
         trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)
     assert "\n" not in str(caught.value)
@@ -346,7 +346,7 @@ def test_a_damaged_report_is_told(report: str, tmp_path: Path) -> None:
 
 
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
-    source, recipe = chats(tmp_path / "chats.jsonl"), AdapterRecipe(base=str(tiny), **SFT)
+    source, recipe = chats(tmp_path / "chats.jsonl"), {"base": str(tiny), **SFT}
     with Folder(tmp_path / "out").exclusive(), pytest.raises(UserError, match="another process"):
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
 
@@ -355,13 +355,13 @@ def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) 
 def test_a_model_that_is_not_there_is_told_before_anything_is_made(
     wrong: dict[str, str], tiny: Path, tmp_path: Path
 ) -> None:
-    recipe = AdapterRecipe(**{"base": str(tiny), **wrong})
+    recipe = {"base": str(tiny), **wrong}
     with pytest.raises(UserError, match="/no/such"):
         trainer("dpo")([preferences(tmp_path / "p.jsonl")], tmp_path / "out", recipe=recipe)
     assert not (tmp_path / "out").exists()
 
 
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:
-    recipe = AdapterRecipe(base=str(tiny), **{**SFT, "longest": 64})
+    recipe = {"base": str(tiny), **SFT, "longest": 64}
     with pytest.raises(UserError, match="8 records have too many tokens"):
         trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Final, Literal
 
 from touche_rad.debate import Debate, Response
@@ -34,7 +35,7 @@ def max_letters(words: int) -> int:
 def topic_of(debate: Debate) -> str:
     """Return the topic of a debate: its claim, or the user's first message."""
     topic = debate.claim or (debate.turns[0].utterance if debate.turns else "")
-    return clean(topic)[:MAX_LETTERS]
+    return _cut(topic)
 
 
 def conversation(
@@ -72,8 +73,8 @@ def _earlier(debate: Debate, names_evidence: bool) -> list[Message]:
     """Return the earlier messages, roles alternating; unanswered messages are joined."""
     messages: list[Message] = []
     unanswered: list[str] = []
-    for number, turn in enumerate(debate.turns[:-1]):
-        unanswered.append(_utterance(debate, number))
+    for turn in debate.turns[:-1]:
+        unanswered.append(_cut(turn.utterance))
         if turn.response is not None:
             messages.append(Message("user", "\n".join(unanswered)))
             messages.append(Message("assistant", _as_answer(turn.response, names_evidence)))
@@ -120,13 +121,13 @@ _BLOCKS: Final = re.compile(
 
 def _unanswered(debate: Debate) -> list[str]:
     """Return the opponent's messages since our last answer, oldest first."""
-    answered = [at for at, turn in enumerate(debate.turns[:-1]) if turn.response is not None]
-    start = answered[-1] + 1 if answered else 0
-    return [_utterance(debate, at) for at in range(start, len(debate.turns))]
+    earlier = takewhile(lambda turn: turn.response is None, reversed(debate.turns[:-1]))
+    turns = [debate.last, *earlier]
+    return [_cut(turn.utterance) for turn in reversed(turns)]
 
 
-def _utterance(debate: Debate, turn: int) -> str:
-    return clean(debate.turns[turn].utterance)[:MAX_LETTERS]
+def _cut(utterance: str) -> str:
+    return clean(utterance)[:MAX_LETTERS]
 
 
 def without_oldest(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
+from itertools import zip_longest
 from typing import ClassVar, Literal
 
 import anyio
@@ -113,15 +115,11 @@ class InspireDebate:
             retrieval=options.retrieval,
             most_cited=options.cited,
         )
-
-        async def check(speech: Speech) -> Draft:
-            return await self._check(speech, evidence, clean(debate.last.utterance))
-
         try:
             draft = await write_speech(
                 self.model,
                 messages,
-                check,
+                partial(self._check, evidence=evidence, message=clean(debate.last.utterance)),
                 words=options.max_words,
                 most_cited=options.cited if names_evidence else None,
                 shown=len(evidence),
@@ -138,7 +136,7 @@ class InspireDebate:
         argument = clean(speech.argument)
         numbers = dict.fromkeys(one for one in speech.evidence if 1 <= one <= len(evidence))
         named = [evidence[number - 1].argument for number in numbers][: options.cited]
-        used = [*self._cited(argument, evidence), *(one for one in named if one is not None)]
+        used = [*self._cited(argument, evidence), *filter(None, named)]
         arguments = tuple({one.id: one for one in used}.values())[: options.cited]
         if options.check == "none" or not arguments or None in named:
             return Draft(speech, options.max_words, arguments)  # web pages are not checked
@@ -176,7 +174,11 @@ class InspireDebate:
     async def _evidence(self, debate: Debate) -> list[Evidence]:
         """Return arguments of the index and web pages alternately, best first."""
         options = self.options
-        terms = await self._search_terms(debate)
+        terms: list[str] = []
+        if options.keywords:
+            with suppress(ModelError):
+                terms = await search_terms(self.model, debate, options.keywords)
+        terms = terms or own_words(debate)
         before = frozenset() if options.repeat else cited_before(debate)
 
         async def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
@@ -191,7 +193,8 @@ class InspireDebate:
             [(options.field, query) for query in own_words(debate)]
         )
         pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []
-        return _alternate(indexed, pages)[: options.shown]
+        alternately = (one for rank in zip_longest(indexed, pages) for one in rank)
+        return [one for one in alternately if one is not None][: options.shown]
 
     def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[search.Field, str]]:
         """Return the fields to search and the queries.
@@ -208,15 +211,6 @@ class InspireDebate:
             return [on_topic, *(("supports", term) for term in terms)]
         return [("attacks", clean(debate.last.utterance)), on_topic, *by_term]
 
-    async def _search_terms(self, debate: Debate) -> list[str]:
-        if not self.options.keywords:
-            return own_words(debate)
-        try:
-            terms = await search_terms(self.model, debate, self.options.keywords)
-        except ModelError:
-            terms = []
-        return terms or own_words(debate)
-
     def _quote(self, debate: Debate, evidence: list[Evidence]) -> Response:
         """Return a quotation of the best argument that is known to be on our side."""
         argument = _on_our_side(debate, evidence)
@@ -229,15 +223,6 @@ class InspireDebate:
 
 
 def _on_our_side(debate: Debate, evidence: list[Evidence]) -> Argument | None:
-    """Return the best argument that is known to be on our side."""
     topic = topic_of(debate)
     arguments = (one.argument for one in evidence if one.argument is not None)
     return next((one for one in arguments if supports_side(one, debate, topic)), None)
-
-
-def _alternate(indexed: list[Evidence], pages: list[Evidence]) -> list[Evidence]:
-    """Merge two lists, one item of each in turn."""
-    mixed: list[Evidence] = []
-    for rank in range(max(len(indexed), len(pages))):
-        mixed += [*indexed[rank : rank + 1], *pages[rank : rank + 1]]
-    return mixed

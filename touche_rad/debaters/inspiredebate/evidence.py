@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice, zip_longest
 from typing import Final, Literal
 
 from retrieval.web import WebSearch, search_all
@@ -39,10 +40,9 @@ class Evidence:
 def arguments_for(
     index: ArgumentIndex, queries: Sequence[tuple[Field, str]], k: int, *, excluded: frozenset[str]
 ) -> list[Evidence]:
-    """Return the best arguments of the queries, by rank, without excluded ones.
+    """Return the best arguments of the queries, by rank, without excluded ones and equal texts.
 
-    Arguments that need another text to be understood are left out if there are others. Of arguments
-    with the same text only one is returned.
+    Arguments that need another text to be understood are left out if there are others.
     """
     hits = [
         [
@@ -53,12 +53,10 @@ def arguments_for(
         for query in dict.fromkeys(queries)
     ]
     clear = [[one for one in of_query if not missing_context(one.text)] for of_query in hits]
-    if not any(clear):
-        clear = hits
     best: dict[str, Argument] = {}
-    for rank in range(k):
-        for of_query in clear:
-            for argument in of_query[rank : rank + 1]:
+    for rank in islice(zip_longest(*(clear if any(clear) else hits)), k):
+        for argument in rank:
+            if argument is not None:
                 best.setdefault(clean(argument.text).lower(), argument)
     return [of_argument(argument) for argument in best.values()]
 
@@ -113,9 +111,8 @@ def cited(
     arguments = [one.argument for one in evidence if one.argument is not None]
     used: dict[str, Argument] = {}
     for sentence in sentences(clean(content)):
-        for argument in _quoted(sentence, arguments) or _most_similar(
-            sentence, arguments, min_similarity
-        ):
+        quoted = _quoted(sentence, arguments)
+        for argument in quoted or _most_similar(sentence, arguments, min_similarity):
             used.setdefault(argument.id, argument)
     return tuple(used.values())[:most]
 
@@ -142,10 +139,8 @@ def _place(sentence: str, text: str) -> int | None:
 def _most_similar(
     sentence: str, arguments: Sequence[Argument], min_similarity: float
 ) -> list[Argument]:
-    nearest = max(arguments, key=lambda one: similarity(sentence, one.text), default=None)
-    if nearest is None or similarity(sentence, nearest.text) < min_similarity:
-        return []
-    return [nearest]
+    nearest = sorted(arguments, key=lambda one: -similarity(sentence, one.text))[:1]
+    return [one for one in nearest if similarity(sentence, one.text) >= min_similarity]
 
 
 def similarity(sentence: str, text: str) -> float:
@@ -157,8 +152,8 @@ def similarity(sentence: str, text: str) -> float:
     own = content_words(sentence)
     if len(own) < 2:
         return 0.0
-    known = set(content_words(text))
-    share = sum(word in known for word in own) / len(own)
+    other_words = set(content_words(text))
+    share = sum(word in other_words for word in own) / len(own)
     plain, other = _plain(sentence)[:1_000], _plain(text)[:1_000]
     return max(share, SequenceMatcher(None, plain, other, autojunk=False).ratio())
 
@@ -168,8 +163,8 @@ def _exact(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    kept = (letter if letter.isalnum() else " " for letter in clean(text).lower())
-    return " ".join("".join(kept).split())
+    letters = (letter if letter.isalnum() else " " for letter in clean(text).lower())
+    return " ".join("".join(letters).split())
 
 
 def without_attribution(sentence: str, message: str) -> str:
@@ -192,6 +187,5 @@ _MAX_NEW: Final = 1
 
 
 def _new_words(sentence: str, text: str) -> list[str]:
-    known = read_passage(clean(text)).tokens
-    new = unsupported_words(read_passage(sentence).tokens, known)
+    new = unsupported_words(read_passage(sentence).tokens, read_passage(clean(text)).tokens)
     return list(dict.fromkeys(token.word for token in new))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-
-from touche_rad.training.recipe import validate_recipe
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
@@ -56,12 +53,3 @@ class AdapterRecipe(BaseModel):
         """Return the layers in the format of PEFT."""
         names = [name.strip() for name in self.targets.split(",") if name.strip()]
         return names[0] if names == ["all-linear"] else names
-
-    def record(self) -> dict[str, Any]:
-        """Return the settings as JSON."""
-        return self.model_dump()
-
-
-def as_recipe(given: AdapterRecipe | Mapping[str, Any]) -> AdapterRecipe:
-    """Return the recipe, or validate the settings of one."""
-    return given if isinstance(given, AdapterRecipe) else validate_recipe(AdapterRecipe, given)

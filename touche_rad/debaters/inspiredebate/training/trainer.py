@@ -27,7 +27,7 @@ from touche_rad.debaters.inspiredebate.training.model import (
     serve_commands,
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
-from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe, as_recipe
+from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe
 from touche_rad.debaters.inspiredebate.training.recorded import ReasoningSource, read_answers
 from touche_rad.debaters.inspiredebate.training.samples import (
     TrainingData,
@@ -39,8 +39,9 @@ from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder, sha256
+from touche_rad.training.recipe import validate_recipe
 
-Report = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 Rows = list[dict[str, Any]]
 
 MEASURED: Final = 200
@@ -54,17 +55,17 @@ def train_sft(
     sources: Sequence[Path],
     out: Path,
     *,
-    recipe: AdapterRecipe | Mapping[str, Any] | None = None,
+    recipe: Mapping[str, Any] | None = None,
     reasoning: ReasoningSource = "given",
     wording: Wording = "close",
     teacher: Model | None = None,
     restart: bool = False,
     merged: bool = False,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> Mapping[str, Any]:
     """Build training data from recorded answers and train an adapter."""
     _check_files(sources)
-    settings = None if recipe is None else as_recipe(recipe)
+    settings = None if recipe is None else validate_recipe(AdapterRecipe, recipe)
 
     def build() -> TrainingData:
         share, seed = (settings.held_out, settings.seed) if settings else (0.0, 0)
@@ -84,11 +85,11 @@ def train_dpo(
     sources: Sequence[Path],
     out: Path,
     *,
-    recipe: AdapterRecipe | Mapping[str, Any],
+    recipe: Mapping[str, Any],
     begins: Path | None = None,
     restart: bool = False,
     merged: bool = False,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> Mapping[str, Any]:
     """Train an adapter on preference pairs."""
     _check_files(sources)
@@ -96,10 +97,9 @@ def train_dpo(
         begun = Folder(begins).finished()
         if begun is None:
             raise UserError(f"{begins} contains no finished training")
-        given = recipe.model_dump() if isinstance(recipe, AdapterRecipe) else recipe
         base, adapter = str(begun["recipe"]["base"]), str(Folder(begins).adapter)
-        recipe = {**given, "base": base, "adapter": adapter}
-    settings = as_recipe(recipe)
+        recipe = {**recipe, "base": base, "adapter": adapter}
+    settings = validate_recipe(AdapterRecipe, recipe)
 
     def build() -> TrainingData:
         return read_pairs(sources, share=settings.held_out, seed=settings.seed)
@@ -138,7 +138,7 @@ class Training:
         }
 
     def run(
-        self, folder: Folder, *, restart: bool, merged: bool, report: Report | None
+        self, folder: Folder, *, restart: bool, merged: bool, report: Progress | None
     ) -> Mapping[str, Any]:
         """Train or resume; return measurements and the commands that serve the model."""
         check_installed()
@@ -152,7 +152,7 @@ class Training:
                 self._finish(folder, done)
             return {**done, "resumed": resumed}
 
-    def _train(self, folder: Folder, report: Report | None) -> dict[str, Any]:
+    def _train(self, folder: Folder, report: Progress | None) -> dict[str, Any]:
         if not folder.data.is_file():  # written last: then the other two are there as well
             data = self.build()
             write_records(folder.counts, [data.counts])
@@ -314,7 +314,7 @@ def _last_checkpoint(folder: Folder) -> str | None:
     return str(complete[max(complete)]) if complete else None
 
 
-def _report_steps(trainer: Any, report: Report | None) -> None:
+def _report_steps(trainer: Any, report: Progress | None) -> None:
     """Report finished steps in place of the lines that the trainer prints."""
     from transformers import PrinterCallback, TrainerCallback
 
