@@ -50,7 +50,7 @@ def evaluated(
 
 
 def made(sources: list[Path], out: Path, **rule: Any) -> list[dict[str, Any]]:
-    trainer("preferences")(sources, out, rule=Rule(**rule))
+    trainer("preferences")(sources, out, rule=rule)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import anyio
@@ -17,8 +16,8 @@ from touche_rad.debaters.composed.guard import (
     GUARD,
     SURE,
     ByModel,
+    ByNli,
     GuardName,
-    by_nli,
 )
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
@@ -87,9 +86,11 @@ class Composed:
         self.model: Model = services.need_model("debater composed")
         same = {name: getattr(options, name) for name in ("k", "max_words", "stance", "judged")}
         self._grounded = Grounded(Grounded.Options(**same), services)
-        entails: Entails | None = by_nli(options.guard, options.sure)
+        entails: Entails | None = None
         if options.guard == "model":
             entails = ByModel(self.model)
+        elif options.guard != "quotation":
+            entails = ByNli(options.guard.removeprefix("nli:"), options.sure)
         self._guard = Guard(entails, options.max_words)
 
     def answer(self, debate: Debate) -> Awaitable[Response]:
@@ -100,94 +101,87 @@ class Composed:
         """Return the ranked candidates; the model sees the best ones that can be quoted."""
         return self._grounded.explain(debate)
 
-    async def _write(self, debate: Debate, found: Sequence[Quotable]) -> Response:
+    async def _write(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
         """Return the supported sentences of the model's answer, or else a quotation."""
-        if not found:
-            return self._grounded.quote_best(debate, found)
+        if not quotables:
+            return self._grounded.quote_best(debate, quotables)
         draft = _Draft(Checked())
         try:
-            draft = await self._checked_draft(debate, found)
+            draft = await self._checked_draft(debate, quotables)
         except ModelError as error:
             report_without_model(error)
         content = cut_to_words(" ".join(draft.checked.stands), self.options.max_words)
         used = _used(content, draft.cited)
         if draft.checked.entailed:  # an entailed sentence may share no word with its argument
             used += [one for one in draft.cited if one not in used]
-        enough = count_words(content) >= _MIN_WORDS
-        if not enough or (draft.cited and not used):
-            return self._quote(debate, found, draft.cited)
-        paths = {one.argument.id: one.path for one in found}
-        arguments = tuple(with_path(one, paths[one.id]) for one in used)
-        return Response(content=content, arguments=arguments)
+        if count_words(content) >= _MIN_WORDS and (used or not draft.cited):
+            paths = {one.argument.id: one.path for one in quotables}
+            arguments = tuple(with_path(one, paths[one.id]) for one in used)
+            return Response(content=content, arguments=arguments)
+        for one in quotables:
+            if draft.cited and one.argument is draft.cited[0]:
+                return self._grounded.quote(debate, one)
+        return self._grounded.quote_best(debate, quotables)
 
-    async def _checked_draft(self, debate: Debate, found: Sequence[Quotable]) -> _Draft:
+    async def _checked_draft(self, debate: Debate, quotables: Sequence[Quotable]) -> _Draft:
         """Return the model's answer with its sentences checked, after at most two model calls.
 
         With `guard=model` the second call checks the sentences; otherwise it asks the model to
         remove the unsupported words.
         """
+        options, count = self.options, len(quotables)
         prompt = Prompt.load(__package__, "writing")
         values = {
-            "words": self.options.max_words,
-            "cited": self.options.cited,
+            "words": options.max_words,
+            "cited": options.cited,
             "thesis": Thesis.of(debate),
             "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
-            "arguments": [clean(one.argument.text) for one in found],
+            "arguments": [clean(one.argument.text) for one in quotables],
         }
         messages = list(prompt.messages(**values))
-        schema = _schema(len(found), self.options.cited)
-        written = await self.model.ask(
-            messages,
-            schema,
-            step="composed.writing",
-            shorten=drop_oldest(prompt, "dialogue", values),
+        numbers: Any = (
+            list[Annotated[int, Field(ge=1, le=count)]],
+            Field(max_length=options.cited),
         )
-        draft = await self._check(written, found, debate)
-        if not draft.checked.goes or not draft.cited or self.options.guard == "model":
+        schema = create_model("Written", __base__=Written, numbers=numbers)
+        shorten = drop_oldest(prompt, "dialogue", values)
+        written = await self.model.ask(messages, schema, step="composed.writing", shorten=shorten)
+        draft = await self._check(written, quotables, debate)
+        if not draft.checked.goes or not draft.cited or options.guard == "model":
             return draft
         again = Prompt.load(__package__, "repair").messages(
             unsupported=[
                 (one, describe_unsupported(one, draft.cited)) for one in draft.checked.goes
             ],
-            words=self.options.max_words,
-            cited=self.options.cited,
-            count=len(found),
+            words=options.max_words,
+            cited=options.cited,
+            count=count,
         )
-        said = Message("assistant", written.model_dump_json())
+        messages += [Message("assistant", written.model_dump_json()), *again]
         try:
-            repaired = await self.model.ask(
-                [*messages, said, *again], schema, step="composed.repair"
-            )
+            repaired = await self.model.ask(messages, schema, step="composed.repair")
         except ModelError as error:
             log.info("composed keeps its first answer because the model failed: %s", error)
             return draft
-        again_checked = await self._check(repaired, found, debate)
-        return max(again_checked, draft, key=_Draft.shared_words)
+        return max(await self._check(repaired, quotables, debate), draft, key=_Draft.shared_words)
 
-    async def _check(self, written: Written, found: Sequence[Quotable], debate: Debate) -> _Draft:
+    async def _check(
+        self, written: Written, quotables: Sequence[Quotable], debate: Debate
+    ) -> _Draft:
         """Check the sentences; an answer without arguments may argue, but add no facts."""
-        numbers = dict.fromkeys(number for number in written.numbers if 1 <= number <= len(found))
-        cited = [found[number - 1].argument for number in numbers][: self.options.cited]
-        if cited:
-            draft = _Draft(await self._guard.checked(written.response, cited), tuple(cited))
-            others = [one.argument for one in found if one.argument not in cited]
-            said = sentences(clean(written.response))
-            most = self.options.cited
-            return await anyio.to_thread.run_sync(_renumbered, draft, said, others, most)
-        return _Draft(Checked(tuple(_without_facts(written.response, debate))))
-
-    def _quote(
-        self, debate: Debate, found: Sequence[Quotable], cited: Sequence[Argument]
-    ) -> Response:
-        """Quote the first argument that the model cited; if there is none, the best one."""
-        for one in found:
-            if cited and one.argument is cited[0]:
-                return self._grounded.quote(debate, one)
-        return self._grounded.quote_best(debate, found)
+        most, arguments = self.options.cited, [one.argument for one in quotables]
+        numbers = dict.fromkeys(one for one in written.numbers if 1 <= one <= len(arguments))
+        cited = [arguments[number - 1] for number in numbers][:most]
+        if not cited:
+            return _Draft(Checked(tuple(_without_facts(written.response, debate))))
+        draft = _Draft(await self._guard.checked(written.response, cited), tuple(cited))
+        others = [one for one in arguments if one not in cited]
+        text = sentences(clean(written.response))
+        return await anyio.to_thread.run_sync(_renumbered, draft, text, others, most)
 
 
 def _renumbered(
-    draft: _Draft, said: Sequence[str], others: Sequence[Argument], most: int
+    draft: _Draft, text: Sequence[str], others: Sequence[Argument], most: int
 ) -> _Draft:
     """Cite also the arguments that say an unsupported sentence: the model gave a wrong number.
 
@@ -205,15 +199,9 @@ def _renumbered(
     cited = list(draft.cited) if checked.entailed else _used(" ".join(checked.stands), draft.cited)
     cited += [one for one in others if one in saying.values()][: most - len(cited)]
     new = {sentence for sentence, argument in saying.items() if argument in cited}
-    stands = tuple(one for one in said if one in new or one in checked.stands)
+    stands = tuple(one for one in text if one in new or one in checked.stands)
     goes = tuple(one for one in checked.goes if one not in new)
     return _Draft(replace(checked, stands=stands, goes=goes), tuple(cited))
-
-
-@lru_cache(64)
-def _schema(count: int, most: int) -> type[Written]:
-    numbers: Any = list[Annotated[int, Field(ge=1, le=count)]]
-    return create_model("Written", __base__=Written, numbers=(numbers, Field(max_length=most)))
 
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:

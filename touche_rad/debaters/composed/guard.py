@@ -50,12 +50,6 @@ class ByNli:
         return [likely.get(one, 0.0) >= self._sure for one in said]
 
 
-def by_nli(guard: str, sure: float) -> ByNli | None:
-    """Return the NLI model of an option `nli:MODEL`, or None."""
-    model = guard.removeprefix("nli:")
-    return None if model == guard else ByNli(model, sure)
-
-
 class ByModel:
     """A language model: one call for all sentences of an answer."""
 

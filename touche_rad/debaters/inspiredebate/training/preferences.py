@@ -169,16 +169,10 @@ def pairs(answers: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[st
     made: list[Pair] = []
     left_out: Counter[str] = Counter()
     for group in contexts.values():
-        if len(group) < 2:
-            left_out["alone in its context"] += 1
-            continue
-        good: list[Pair] = []
-        for one, other in combinations(group, 2):
-            pair = _pair(one, other, rule)
-            if isinstance(pair, Pair):
-                good.append(pair)
-            else:
-                left_out[pair] += 1
+        left_out["alone in its context"] += len(group) < 2
+        results = [_pair(one, other, rule) for one, other in combinations(group, 2)]
+        left_out.update(one for one in results if isinstance(one, str))
+        good = [one for one in results if isinstance(one, Pair)]
         good.sort(key=lambda pair: -pair.gap)
         left_out["more than asked for"] += max(0, len(good) - rule.most)
         made += good[: rule.most]
@@ -216,14 +210,14 @@ def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
         return "below the margin"
     if len(directions) > 1:
         return "dimensions against each other"
-    direction = directions.pop()
-    gaps = {name: value * direction for name, value in gaps.items()}
+    if directions == {-1}:
+        one, other, gap = other, one, -gap
+        gaps = {name: -value for name, value in gaps.items()}
     if rule.by == "total" and any(
         gaps.get(name, least) < least - _ROUNDING for name, least in rule.margins.items()
     ):
         return "below a dimension's margin"
-    better, worse = (one, other) if direction > 0 else (other, one)
-    return Pair(better, worse, gap * direction, gaps)
+    return Pair(one, other, gap, gaps)
 
 
 def _reaches(gap: float, margin: float) -> bool:
@@ -245,26 +239,21 @@ def make_preferences(
     sources: Sequence[Path],
     out: Path,
     *,
-    rule: Rule | Mapping[str, Any] | None = None,
+    rule: Mapping[str, Any],
     reasoning: ReasoningSource = "given",
     wording: Wording = "close",
     teacher: Model | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> Mapping[str, Any]:
-    """Pair the scored answers of evaluations and outcomes, and write the pairs.
-
-    Returns:
-        Counts, also of what was left out.
-    """
-    rule = rule if isinstance(rule, Rule) else Rule(**(rule or {}))
+    """Pair the scored answers of evaluations and outcomes, write the pairs, and return counts."""
     reader = Reader(reasoning=reasoning, wording=wording)
     learn_traces(reader, sources)
     paths = [path for path in sources if not is_trace(first_record(path))]
     answers = list(scored(reader, paths))
-    rule = _named(answers, rule)
+    named = _named(answers, Rule(**rule))
     reasoned = reader.add_reasoning([one.sample for one in answers], teacher, report)
     whole = [replace(answers[at], sample=sample) for at, sample in reasoned.items()]
-    made, left_out = pairs(whole, rule)
+    made, left_out = pairs(whole, named)
     if not made:
         reasons = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
         raise UserError(f"no pair can be made of {len(whole)} scored answers ({reasons or 'none'})")
@@ -289,39 +278,36 @@ def make_preferences(
 
 def read_pairs(sources: Sequence[Path], *, share: float, seed: int) -> TrainingData:
     """Read files of pairs, and hold a share of their motions out."""
-    found: list[Mapping[str, Any]] = []
+    records: list[Mapping[str, Any]] = []
     for path in sources:
         for number, record in read_records(path):
             for name in ("prompt", "chosen", "rejected"):
                 messages_at(record.get(name), path, number, name)
             if record["chosen"] == record["rejected"]:
                 raise InputError(path, "chosen and rejected are identical", line=number)
-            found.append(record)
-    if not found:
+            records.append(record)
+    if not records:
         raise UserError("the files contain no preference pairs")
 
     def group(record: Mapping[str, Any]) -> str:
         return str(record.get("group") or record["prompt"])
 
-    training, out = held_out(found, group, share, seed)
-    groups = len({group(one) for one in found})
-    return TrainingData(training, out, {"pairs": len(found), "motions": groups})
+    training, out = held_out(records, group, share, seed)
+    groups = len({group(one) for one in records})
+    return TrainingData(training, out, {"pairs": len(records), "motions": groups})
 
 
 def _named(answers: Sequence[Scored], rule: Rule) -> Rule:
     """Replace abbreviations of dimensions by their names; raise an error for unknown ones."""
-    known = sorted({name for one in answers for name in one.scores})
+    scored = sorted({name for one in answers for name in one.scores})
+
+    def name(text: str) -> str:
+        full = text if text in scored else PAPERS.get(text.upper(), text)
+        if full not in scored:
+            raise UserError(f"no judge scored {text!r} (there is {', '.join(scored)})")
+        return full
+
     if not answers:
         return rule
-
-    def name(given: str) -> str:
-        named = given if given in known else PAPERS.get(given.upper(), given)
-        if named not in known:
-            raise UserError(f"no judge scored {given!r} (there is {', '.join(known)})")
-        return named
-
-    return replace(
-        rule,
-        reward=tuple(map(name, rule.reward)),
-        margins={name(given): least for given, least in rule.margins.items()},
-    )
+    margins = {name(text): least for text, least in rule.margins.items()}
+    return replace(rule, reward=tuple(map(name, rule.reward)), margins=margins)

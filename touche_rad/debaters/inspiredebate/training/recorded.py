@@ -59,32 +59,18 @@ class Hindsight(BaseModel):
     reasoning: Page = Field(min_length=1)
 
 
-def ask_teacher(
-    model: Model,
-    samples: Sequence[TrainingSample],
-    report: Callable[[int, int], None] | None = None,
-) -> list[str]:
-    """Ask a teacher for the reasoning of each sample's argument; an empty text if it fails."""
-
-    async def ask(sample: TrainingSample, debate: Debate) -> str:
-        messages = Prompt.load(__package__, "hindsight").messages(
-            motion=sample.topic or topic_of(debate),
-            side=sample.side,
-            debate=render_dialogue(debate, system="Debater"),
-            evidence=[clean(one.text) for one in sample.evidence],
-            argument=sample.spoken,
-        )
-        return clean((await model.ask(messages, Hindsight, step="train.reasoning")).reasoning)
-
-    async def ask_all() -> list[str]:
-        try:
-            calls = [partial(ask, one, one.asked) for one in samples if one.asked is not None]
-            answers = await model.ask_all(calls, report)
-        finally:
-            await model.close()
-        return ["" if isinstance(one, ModelError) else one for one in answers]
-
-    return anyio.run(ask_all)
+async def ask_teacher(model: Model, sample: TrainingSample) -> str:
+    """Ask a teacher for the reasoning of a sample's argument."""
+    debate = sample.asked
+    assert debate is not None
+    messages = Prompt.load(__package__, "hindsight").messages(
+        motion=sample.topic or topic_of(debate),
+        side=sample.side,
+        debate=render_dialogue(debate, system="Debater"),
+        evidence=[clean(one.text) for one in sample.evidence],
+        argument=sample.spoken,
+    )
+    return clean((await model.ask(messages, Hindsight, step="train.reasoning")).reasoning)
 
 
 @dataclass(frozen=True)
@@ -109,21 +95,18 @@ def answered_in_contest(contest: Contest) -> list[Answered]:
         return []
     answers = []
     for speaker, side in contest.sides.items():
-        whole = sided_view(_without_opponents_reasoning(contest, speaker), speaker)
+        speeches = tuple(
+            one
+            if one.speaker == speaker
+            # The reasoning of the opponent is not heard.
+            else one.model_copy(update={"text": split_blocks(one.text)[1]})
+            for one in contest.speeches
+        )
+        whole = sided_view(contest.model_copy(update={"speeches": speeches}), speaker)
         for at, turn in enumerate(whole.turns):
             if turn.response is not None:
                 answers.append(Answered(speaker, side, contest.motion, whole.view(at)))
     return answers
-
-
-def _without_opponents_reasoning(contest: Contest, speaker: str) -> Contest:
-    speeches = (
-        one
-        if one.speaker == speaker
-        else one.model_copy(update={"text": split_blocks(one.text)[1]})
-        for one in contest.speeches
-    )
-    return contest.model_copy(update={"speeches": tuple(speeches)})
 
 
 @dataclass
@@ -202,24 +185,31 @@ class Reader:
         report: Callable[[int, int], None] | None = None,
     ) -> dict[int, TrainingSample]:
         """Ask the teacher for missing reasoning; return the samples by their position."""
-        wanting = [
-            at
-            for at, one in enumerate(samples)
-            # One that is read from training data has its reasoning, and no debate.
-            if one.reasoning == "teacher" and one.asked is not None
-        ]
         complete = dict(enumerate(samples))
+        # A sample that is read from training data has its reasoning, and no debate.
+        wanting = {
+            at: one
+            for at, one in complete.items()
+            if one.reasoning == "teacher" and one.asked is not None
+        }
         if not wanting:
             return complete
         if teacher is None:
             raise UserError("--reasoning teacher needs a language model: add -m URL#MODEL")
-        asked = [samples[at] for at in wanting]
-        for at, reasoning in zip(wanting, ask_teacher(teacher, asked, report), strict=True):
-            if reasoning:
-                complete[at] = self._with_reasoning(samples[at], reasoning)
-            else:
+
+        async def ask_all() -> list[str | ModelError]:
+            calls = [partial(ask_teacher, teacher, one) for one in wanting.values()]
+            try:
+                return await teacher.ask_all(calls, report)
+            finally:
+                await teacher.close()
+
+        for at, reasoning in zip(wanting, anyio.run(ask_all), strict=True):
+            if isinstance(reasoning, ModelError) or not reasoning:
                 del complete[at]
                 self.left_out["the teacher failed"] += 1
+            else:
+                complete[at] = self._with_reasoning(samples[at], reasoning)
         return complete
 
 
