@@ -7,7 +7,7 @@ speakers of two sides give speeches.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -83,6 +83,22 @@ class Outcome(Record):
     reason: str = ""
     details: Mapping[str, Any] = Field(default_factory=dict)
     """Intermediate results of the judge (a graph, a timeline of comments), as JSON."""
+
+
+Name = TypeVar("Name", bound=str)
+_EQUAL: Final = 1e-9
+"""Rounding errors of floats must not decide a debate."""
+
+
+def leader(
+    scores: Mapping[Name, float | None], margin: float = 0.0
+) -> Name | Literal["tie"] | None:
+    """Return who leads by more than the margin, or a tie; None if a score is missing."""
+    known = {name: score for name, score in scores.items() if score is not None}
+    if not known or len(known) < len(scores):
+        return None
+    first, *others = sorted(known, key=lambda name: -known[name])
+    return TIE if others and known[first] - known[others[0]] <= margin + _EQUAL else first
 
 
 def to_contest(debate: Debate) -> Contest:

@@ -13,25 +13,6 @@ from touche_rad.contest import TIE
 from touche_rad.models import ModelError
 
 
-def by_score(
-    scores: Mapping[str, float | None], *, margin: float = 0, ties: bool = True
-) -> str | None:
-    """Return the debater with the highest score.
-
-    Args:
-        scores: The score of each debater; if one is missing, there is no winner.
-        margin: The largest difference between the first two that is a tie.
-        ties: Whether a tie is allowed; if not, equal scores have no winner.
-    """
-    known = {name: score for name, score in scores.items() if score is not None}
-    if not known or len(known) < len(scores):
-        return None
-    first, *others = sorted(known, key=lambda name: -known[name])
-    if others and known[first] - known[others[0]] <= margin:
-        return TIE if ties else None
-    return first
-
-
 def by_votes(
     winners: Mapping[str, str | None], weights: Mapping[str, float], *, ties: bool = True
 ) -> str | None:

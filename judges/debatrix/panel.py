@@ -13,7 +13,7 @@ from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls
 from judges.debatrix.column import Column, ColumnResult, Context
 from judges.debatrix.dimensions import AUTO, GENERAL, Dimension, dimensions, parse_dimensions
 from judges.debatrix.speeches import PreparedDebate
-from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contest import TIE, Contest, Outcome, leader
 from touche_rad.models import Model
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
@@ -180,7 +180,8 @@ class Debatrix:
             margin = margins.get(name, 0) if margin is None else margin
             undecided = one.winner in (None, TIE)
             by_verdict[name] = one.winner if undecided else debate.speaker_of[str(one.winner)]
-            by_score[name] = combining.by_score(marks, margin=margin, ties=self._ties(debate))
+            best = leader(marks, margin)
+            by_score[name] = None if best == TIE and not self._ties(debate) else best
         winners = by_verdict if self.options.decision == "winner" else by_score
         reasons = [reason for one in results for reason in one.reasons]
         reasons += [verdict.reason] if verdict.reason else []

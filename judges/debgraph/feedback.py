@@ -87,21 +87,18 @@ def _structural(graph: SceneGraph, side: Side, points: Mapping[Side, Points]) ->
     """Return the findings from the graph alone, without a model."""
     own, other = points[side], points[OTHER[side]]
     groups = [
+        (set(own.claims) - set(own.supported), "These claims have no premise."),
         (
-            tuple(id_ for id_ in own.claims if id_ not in own.supported),
-            "These claims have no premise.",
-        ),
-        (
-            tuple(id_ for id_ in other.claims if id_ not in own.struck),
+            set(other.claims) - set(own.struck),
             f"These claims of the {OTHER[side]} side have no rebuttal.",
         ),
         *(
-            (tuple(cycle), "These arguments support each other in a circle.")
+            (set(cycle), "These arguments support each other in a circle.")
             for cycle in graph.cycles()
             if graph.side(cycle[0]) == side
         ),
     ]
-    return [Finding("structure", ids, text) for ids, text in groups if ids]
+    return [Finding("structure", tuple(sorted(ids)), text) for ids, text in groups if ids]
 
 
 def close_call(card: Scorecard, options: Options) -> str:

@@ -49,21 +49,13 @@ MEANINGS: Final = {
 """What each relation means, for the prompts."""
 
 
-def kind_of(outgoing: Iterable[Relation]) -> Relation:
-    """Return the kind of an argument from its outgoing relations.
-
-    The paper labels relations but counts claims, so an argument is named after what it does. An
-    argument without an outgoing relation stands on the motion directly: it is a claim.
-    """
-    found = set(outgoing)
-    order = (
-        Relation.CLAIM,
-        Relation.CONCLUSION,
-        Relation.REBUTTAL,
-        Relation.PREMISE,
-        Relation.FIRST_PRINCIPLE,
-    )
-    return next((relation for relation in order if relation in found), Relation.CLAIM)
+_KIND_ORDER: Final = (
+    Relation.CLAIM,
+    Relation.CONCLUSION,
+    Relation.REBUTTAL,
+    Relation.PREMISE,
+    Relation.FIRST_PRINCIPLE,
+)
 
 
 def is_claim(kind: Relation, kinds: Kinds) -> bool:
@@ -168,7 +160,7 @@ class SceneGraph:
 
     def edges(self) -> Iterator[Edge]:
         """Yield all relations."""
-        yield from _edges(self.network.edges(keys=True, data="round"))
+        return _edges(self.network.edges(keys=True, data="round"))
 
     def outgoing(self, id_: int) -> list[Edge]:
         """Return the relations of an argument to others."""
@@ -179,21 +171,18 @@ class SceneGraph:
         return list(_edges(self.network.in_edges(id_, keys=True, data="round")))
 
     def kind(self, id_: int) -> Relation:
-        """Return the kind of an argument."""
-        return kind_of(edge.relation for edge in self.outgoing(id_))
+        """Return the kind of an argument from its outgoing relations.
 
-    def supports(self) -> nx.DiGraph:
-        """Return the graph without its rebuttals."""
-        supports: nx.DiGraph = nx.DiGraph()
-        supports.add_nodes_from(self.network)
-        supports.add_edges_from(
-            (edge.source, edge.target) for edge in self.edges() if not edge.relation.attacks
-        )
-        return supports
+        The paper labels relations but counts claims, so an argument is named after what it does.
+        An argument without an outgoing relation stands on the motion directly: it is a claim.
+        """
+        relations = {edge.relation for edge in self.outgoing(id_)}
+        return next((one for one in _KIND_ORDER if one in relations), Relation.CLAIM)
 
     def cycles(self) -> list[list[int]]:
         """Return the groups of arguments that support each other in a circle, by smallest id."""
-        groups = [sorted(group) for group in nx.strongly_connected_components(self.supports())]
+        supports = nx.DiGraph((e.source, e.target) for e in self.edges() if not e.relation.attacks)
+        groups = [sorted(group) for group in nx.strongly_connected_components(supports)]
         return sorted(group for group in groups if len(group) > 1)
 
     def as_json(self, indent: int) -> str:
@@ -255,12 +244,12 @@ def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[Roun
     that spoke first is read first. With `pro`, the paper's loop: round n has the n-th speech of
     pro and then of con; a missing speech is skipped.
     """
+    rounds: list[list[tuple[Side, str, str]]] = []
     speeches: list[tuple[Side, str, str]] = [
         (contest.sides[speech.speaker], speech.speaker, clean(speech.text))
         for speech in contest.speeches
         if clean(speech.text)
     ]
-    rounds: list[list[tuple[Side, str, str]]] = []
     if order == "pro":
         pro, con = ([speech for speech in speeches if speech[0] == side] for side in SIDES)
         rounds = [[speech for speech in pair if speech] for pair in zip_longest(pro, con)]

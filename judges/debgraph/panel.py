@@ -18,14 +18,13 @@ from judges.debgraph.scores import (
     Points,
     Scorecard,
     factuality,
-    larger,
     persuasion,
     points,
     scorecard,
     structure,
 )
 from judges.debgraph.verdicts import Clash, Fact, check_facts, compare_pairs
-from touche_rad.contest import TIE, Contest, Outcome, Side
+from touche_rad.contest import TIE, Contest, Outcome, Side, leader
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Services
 
@@ -38,14 +37,6 @@ class _Scores:
     facts: list[Fact]
     clashes: list[Clash]
     points: Mapping[Side, Points] | None
-
-
-@dataclass(frozen=True)
-class _Feedback:
-    detailed: Detailed
-    summary: str = ""
-    fault: str = ""
-    """Why there is no summary."""
 
 
 class DebGraph:
@@ -70,20 +61,67 @@ class DebGraph:
 
     async def judge(self, contest: Contest) -> Outcome:
         """Judge the debate; a failed call costs only the part of the verdict that it was for."""
-        building = await build(self.model, self.options, contest)
-        if not len(building.graph):
-            return Outcome(winner=None, reason=_why_empty(building), details=_details(building))
-        scores = await self._scores(building.graph, background(contest, self.options))
-        result = self._result(building, scores.card)
-        feedback = await self._feedback(building.graph, scores, result)
-        return self._outcome(contest, building, scores, feedback, result.winner)
+        options = self.options
+        building = await build(self.model, options, contest)
+        graph, details = building.graph, _details(building)
+        if not len(graph):
+            return Outcome(winner=None, reason=_why_empty(building), details=details)
+        scores = await self._scores(graph, background(contest, options))
+        by_score, by_judge = scores.card.winner(options.margin), _last_winner(building)
+        result = Result(by_score, "the scores")
+        if options.decision == "dp":
+            result = Result(by_judge, "the judge's last verdict")
+        close = close_call(scores.card, options)
+        findings: Detailed = {side: [] for side in SIDES}
+        if options.feedback != "none":
+            findings = detailed(
+                graph, scores.facts, scores.clashes, scores.points, options.feedback_to
+            )
+        summary, fault = "", ""
+        if options.feedback == "full":
+            try:
+                summary = await condensed(self.model, graph, scores.card, findings, result, close)
+            except ModelError as error:
+                fault = str(error)
+        sides: dict[str, Winner] = dict.fromkeys(scores.card.components)
+        for name, its in scores.card.components.items():
+            side = leader(its)
+            sides[name] = side
+        sides |= {"sc": by_score, "dp": by_judge}
+        winners = {name: _speaker(contest, side) for name, side in sides.items()}
+        rows = {**scores.card.components, "total": scores.card.totals}
+        details |= {
+            "profile": options.profile,
+            "decision": options.decision,
+            "side": result.winner,
+            "sides": sides,
+            "by_score": {"general": winners["sc"]},
+            **({} if options.judge == "none" else {"by_verdict": {"general": winners["dp"]}}),
+            **_score_details(scores),
+            "feedback": {
+                "detailed": {side: [one.record() for one in findings[side]] for side in SIDES},
+                "condensed": summary,
+                "close": close,
+            },
+        }
+        return Outcome(
+            winner=_speaker(contest, result.winner),
+            scores={
+                speaker: {name: its[side] for name, its in rows.items()}
+                for speaker, side in contest.sides.items()
+            },
+            winners=winners,
+            comment=" ".join(filter(None, (summary, close))),
+            reason=self._reason(contest, building, scores.card, result.winner, fault),
+            details=details,
+        )
 
     async def _scores(self, graph: SceneGraph, info: str) -> _Scores:
         options = self.options
         components: dict[str, BySide] = {}
         facts: list[Fact] = []
         clashes: list[Clash] = []
-        counted = None
+        by_side = None
         if options.fact:
             facts = await check_facts(self.model, options, info, graph)
             components["fact"] = factuality(facts, options.fact_by)
@@ -91,105 +129,17 @@ class DebGraph:
             clashes = await compare_pairs(self.model, options, info, graph, self._seed)
             components["persuasion"] = persuasion(clashes, options.no_pairs)
         if options.structure:
-            counted = points(graph, options.kinds, options.rebutted)
-            components["structure"] = structure(counted, options.structure_by)
+            by_side = points(graph, options.kinds, options.rebutted)
+            components["structure"] = structure(by_side, options.structure_by)
         reasons = {"fact": _first_fault(facts), "persuasion": _first_fault(clashes)}
-        return _Scores(scorecard(components, options, reasons), facts, clashes, counted)
-
-    def _result(self, building: Building, card: Scorecard) -> Result:
-        """Return the winner by the option `decision`."""
-        if self.options.decision == "dp":
-            return Result(_last_winner(building), "the judge's last verdict")
-        return Result(card.winner(self.options.margin), "the scores")
-
-    async def _feedback(self, graph: SceneGraph, scores: _Scores, result: Result) -> _Feedback:
-        if self.options.feedback == "none":
-            return _Feedback({side: [] for side in SIDES})
-        findings = detailed(
-            graph, scores.facts, scores.clashes, scores.points, self.options.feedback_to
-        )
-        if self.options.feedback == "detailed":
-            return _Feedback(findings)
-        try:
-            close = close_call(scores.card, self.options)
-            summary = await condensed(self.model, graph, scores.card, findings, result, close)
-        except ModelError as error:
-            return _Feedback(findings, fault=str(error))
-        return _Feedback(findings, summary)
-
-    def _outcome(
-        self,
-        contest: Contest,
-        building: Building,
-        scores: _Scores,
-        feedback: _Feedback,
-        winner: Winner,
-    ) -> Outcome:
-        card, judges = scores.card, self.options.judge != "none"
-        by_score, by_judge = card.winner(self.options.margin), _last_winner(building)
-        sides: dict[str, Winner] = {
-            **{name: larger(its) for name, its in card.components.items()},
-            "sc": by_score,
-            "dp": by_judge,
-        }
-        rows: dict[str, BySide] = {**card.components, "total": card.totals}
-        close = close_call(card, self.options)
-        verdict = {"by_verdict": {"general": _speaker(contest, by_judge)}} if judges else {}
-        return Outcome(
-            winner=_speaker(contest, winner),
-            scores={
-                speaker: {name: its[side] for name, its in rows.items()}
-                for speaker, side in contest.sides.items()
-            },
-            winners={name: _speaker(contest, won) for name, won in sides.items()},
-            comment=" ".join(part for part in (feedback.summary, close) if part),
-            reason=self._reason(contest, building, card, winner, feedback.fault),
-            details={
-                **_details(building),
-                "profile": self.options.profile,
-                "decision": self.options.decision,
-                "side": winner,
-                "sides": sides,
-                "by_score": {"general": _speaker(contest, by_score)},
-                **verdict,
-                "facts": [{**vars(fact), "score": fact.product} for fact in scores.facts],
-                "pairs": [
-                    {
-                        "pro": clash.pair.pro,
-                        "con": clash.pair.con,
-                        "answering": sorted(clash.pair.answering),
-                        "winner": clash.winner,
-                        "feedback": clash.feedback,
-                        "fault": clash.fault,
-                    }
-                    for clash in scores.clashes
-                ],
-                "points": {
-                    side: {
-                        "claims": list(its.claims),
-                        "supported": list(its.supported),
-                        "rebuttals": its.rebuttals,
-                        "struck": list(its.struck),
-                        "total": its.total,
-                    }
-                    for side, its in (scores.points or {}).items()
-                },
-                "feedback": {
-                    "detailed": {
-                        side: [one.record() for one in feedback.detailed[side]] for side in SIDES
-                    },
-                    "condensed": feedback.summary,
-                    "close": close,
-                },
-            },
-        )
+        return _Scores(scorecard(components, options, reasons), facts, clashes, by_side)
 
     def _reason(
         self, contest: Contest, building: Building, card: Scorecard, winner: Winner, fault: str
     ) -> str:
         reasons = [f"{name} has no score: {why}" for name, why in card.missing.items()]
         steps = building.judge.steps
-        if self.options.judge != "none" and (not steps or steps[-1].winner is None):
+        if self.options.judge != "none" and _last_winner(building) is None:
             why = steps[-1].fault if steps else "it was not asked"
             reasons.append(f"the judge's last verdict is missing: {why}")
         for report in building.reports:
@@ -232,6 +182,26 @@ def _details(building: Building) -> dict[str, Any]:
         ],
         "circles": building.graph.cycles(),
         "degraded": any(report.degraded for report in building.reports),
+    }
+
+
+def _score_details(scores: _Scores) -> dict[str, Any]:
+    """Return the verdicts that the scores are made of, as JSON."""
+    pairs = [
+        {
+            "pro": clash.pair.pro,
+            "con": clash.pair.con,
+            "answering": sorted(clash.pair.answering),
+            "winner": clash.winner,
+            "feedback": clash.feedback,
+            "fault": clash.fault,
+        }
+        for clash in scores.clashes
+    ]
+    return {
+        "facts": [{**vars(fact), "score": fact.product} for fact in scores.facts],
+        "pairs": pairs,
+        "points": {side: its.record() for side, its in (scores.points or {}).items()},
     }
 
 

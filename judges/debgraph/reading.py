@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -22,6 +22,7 @@ from judges.debgraph.graph import (
     quoted,
 )
 from judges.debgraph.options import Options
+from touche_rad.contest import Side
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
 from touche_rad.text import clean
@@ -116,12 +117,45 @@ def check(draft: Draft, graph: SceneGraph, origin: Origin, first_id: int = 0) ->
     """Check a draft against the graph and keep the valid part."""
     checked = CheckedDraft()
     ids = _new_ids(draft, graph, checked, first_id or graph.next_id)
-    relations = _Relations(graph, origin, ids, checked)
+    sides: dict[int, Side | None] = {id_: graph.side(id_) for id_ in graph.network}
+    sides |= dict.fromkeys(checked.arguments, origin.side)
     for relation in draft.relations:
-        edge = relations.edge(relation)
-        if edge is not None and edge not in checked.relations:
+        kind = Relation(relation.relation)
+        source = ids.get(relation.source, relation.source)
+        target = ids.get(relation.target, relation.target)
+        if kind.attacks and relation.target in graph:
+            target = relation.target  # a reused id means the opponent's argument in a rebuttal
+        ends = {relation.source: source, relation.target: target}
+        missing = [str(id_) for id_, end in ends.items() if end not in sides]
+        fault = f"there is no argument {' or '.join(missing)}" if missing else ""
+        fault = fault or _fault(kind, source, target, sides, origin.side)
+        valid = not fault
+        if valid and kind.attacks and target == MOTION:
+            kind, fault = Relation.CLAIM, "an argument on the motion (0) itself is a claim"
+        if fault:
+            draft_edge = f"{relation.source} {relation.relation} {relation.target}"
+            checked.faults.append(f"{draft_edge}: {fault}")
+        edge = Edge(source, target, kind, origin.round)
+        if valid and edge not in checked.relations:
             checked.relations.append(edge)
     return checked
+
+
+def _fault(
+    kind: Relation, source: int, target: int, sides: Mapping[int, Side | None], own: Side
+) -> str:
+    """Return why a relation is not allowed; a side relates only its own arguments."""
+    if source == target:
+        return "an argument cannot be related to itself"
+    if source == MOTION:
+        return "the motion (0) can only be a target"
+    if sides[source] != own:
+        return "the source must be an argument of your own side"
+    if kind.attacks and sides[target] == own:
+        return "a rebuttal must have a target of the other side"
+    if not kind.attacks and sides[target] == OTHER[own]:
+        return "only a rebuttal may have a target of the other side"
+    return ""
 
 
 def merge(checked: CheckedDraft, graph: SceneGraph, origin: Origin) -> None:
@@ -163,65 +197,6 @@ def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum()) or text
 
 
-@dataclass
-class _Relations:
-    """Turns a draft's relations into edges of the graph."""
-
-    graph: SceneGraph
-    origin: Origin
-    ids: dict[int, int]
-    checked: CheckedDraft
-
-    def edge(self, relation: DraftRelation) -> Edge | None:
-        """Return the edge, or None if the relation is not allowed; the fault is recorded."""
-        kind = Relation(relation.relation)
-        source = self.ids.get(relation.source, relation.source)
-        target = self.ids.get(relation.target, relation.target)
-        if kind.attacks and relation.target in self.graph:
-            target = relation.target  # a reused id means the opponent's argument in a rebuttal
-        fault = self._fault(relation, source, target, kind)
-        if fault is None and kind.attacks and target == MOTION:
-            self._record(relation, "an argument on the motion (0) itself is a claim")
-            kind = Relation.CLAIM
-        if fault is not None:
-            self._record(relation, fault)
-            return None
-        return Edge(source, target, kind, self.origin.round)
-
-    def _fault(
-        self, relation: DraftRelation, source: int, target: int, kind: Relation
-    ) -> str | None:
-        """Return why a relation is not allowed; a side relates only its own arguments."""
-        ends = {relation.source: source, relation.target: target}
-        missing = [
-            str(id_)
-            for id_, end in ends.items()
-            if end not in self.graph and end not in self.checked.arguments
-        ]
-        own, other = self.origin.side, OTHER[self.origin.side]
-        if missing:
-            return f"there is no argument {' or '.join(missing)}"
-        if source == target:
-            return "an argument cannot be related to itself"
-        if source == MOTION:
-            return "the motion (0) can only be a target"
-        if self._side(source) != own:
-            return "the source must be an argument of your own side"
-        if kind.attacks and self._side(target) == own:
-            return "a rebuttal must have a target of the other side"
-        if not kind.attacks and self._side(target) == other:
-            return "only a rebuttal may have a target of the other side"
-        return None
-
-    def _side(self, id_: int) -> str | None:
-        return self.origin.side if id_ in self.checked.arguments else self.graph.side(id_)
-
-    def _record(self, relation: DraftRelation, fault: str) -> None:
-        self.checked.faults.append(
-            f"{relation.source} {relation.relation} {relation.target}: {fault}"
-        )
-
-
 @dataclass(frozen=True)
 class SpeechReport:
     """How one speech was read."""
@@ -256,10 +231,11 @@ class SpeechReader:
         counter = options.counter and len(graph) > 0
         shown = graph if counter else SceneGraph(graph.motion)
         most, report = options.max_arguments, SpeechReport(speech)
-        last: tuple[CheckedDraft, SpeechReport] | None = None
+        usable: tuple[CheckedDraft, SpeechReport] | None = None
         for asked in range(1, options.max_retries + 2):
-            again = _again(report.faults) if asked > 1 else ""
-            versions = _Versions(self._prompts(shown, speech, thoughts, counter, most), again)
+            versions = _Versions(
+                self._prompts(shown, speech, thoughts, counter, most, report.faults)
+            )
             report = replace(report, asked=asked)
             try:
                 draft = await self._model.ask(
@@ -287,15 +263,21 @@ class SpeechReader:
                 explanation=clean(draft.explanation),
                 shortened=versions.shortened,
             )
-            usable = _usable(checked, draft)
-            if not checked.faults or (usable and options.invalid_graph == "repair"):
-                return _merged(checked, graph, report)
-            if usable:
-                last = checked, report
-        if last is None:
+            empty = not (draft.arguments or draft.relations)
+            if empty or checked.arguments or checked.relations:
+                usable = checked, report
+                if not checked.faults or options.invalid_graph == "repair":
+                    break
+        if usable is None:
             return replace(report, degraded=True)
-        checked, of_draft = last
-        return _merged(checked, graph, replace(of_draft, asked=report.asked))
+        checked, of_draft = usable
+        merge(checked, graph, speech.origin)
+        return replace(
+            of_draft,
+            asked=report.asked,
+            added=tuple(checked.arguments),
+            relations=tuple(edge.relation for edge in checked.relations),
+        )
 
     def _prompts(
         self,
@@ -304,7 +286,8 @@ class SpeechReader:
         thoughts: Sequence[str],
         counter: bool,
         most: int,
-    ) -> Iterator[tuple[bool, tuple[Message, ...]]]:
+        faults: Sequence[str],
+    ) -> Iterator[tuple[bool, Sequence[Message]]]:
         """Yield the prompt, then shorter ones, each with whether its speech is cut.
 
         The graph is shortened first, from JSON to lines, then the speech.
@@ -328,51 +311,36 @@ class SpeechReader:
             values |= {"other": OTHER[side], "graph": graph.as_lines()}
             if self._options.graph_format == "json":
                 in_json = {**values, "graph": graph.as_json(INDENT)}
-                yield False, prompt.messages(**in_json, speech=text)
-        yield False, prompt.messages(**values, speech=text)
+                yield False, _again(prompt.messages(**in_json, speech=text), faults)
+        yield False, _again(prompt.messages(**values, speech=text), faults)
         while len(words) > FEWEST_WORDS:
             words = words[: len(words) // 2]
-            yield True, prompt.messages(**values, speech=quoted(" ".join(words)))
+            shorter = prompt.messages(**values, speech=quoted(" ".join(words)))
+            yield True, _again(shorter, faults)
 
 
 class _Versions:
-    """The versions of a prompt, longest first, each followed by the faults of earlier answers."""
+    """The versions of a prompt, longest first."""
 
-    def __init__(self, prompts: Iterator[tuple[bool, tuple[Message, ...]]], again: str) -> None:
-        self._prompts, self._again = prompts, again
-        self.shortened, first = next(prompts)
-        self.first = self._with_faults(first)
+    def __init__(self, prompts: Iterator[tuple[bool, Sequence[Message]]]) -> None:
+        self._prompts = prompts
+        self.shortened, self.first = next(prompts)
 
     def shorter(self, _: Sequence[Message]) -> Sequence[Message] | None:
         version = next(self._prompts, None)
         if version is None:
             return None
         self.shortened, messages = version
-        return self._with_faults(messages)
-
-    def _with_faults(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Add the faults to the last message: some servers refuse two user messages in a row."""
-        *first, last = messages
-        return (*first, Message(last.role, f"{last.content}{self._again}"))
+        return messages
 
 
-def _merged(checked: CheckedDraft, graph: SceneGraph, report: SpeechReport) -> SpeechReport:
-    """Merge the valid part of a draft, and report what was added."""
-    merge(checked, graph, report.speech.origin)
-    relations = tuple(edge.relation for edge in checked.relations)
-    return replace(report, added=tuple(checked.arguments), relations=relations)
-
-
-def _usable(checked: CheckedDraft, draft: Draft) -> bool:
-    """Whether something is left of a draft that was not empty."""
-    empty = not (draft.arguments or draft.relations)
-    return empty or bool(checked.arguments or checked.relations)
-
-
-def _again(faults: Sequence[str]) -> str:
-    """Return the words that ask again for a graph."""
-    (message,) = Prompt.load(__package__, "again").messages(faults=faults[:8])
-    return f"\n\n{message.content}"
+def _again(messages: Sequence[Message], faults: Sequence[str]) -> Sequence[Message]:
+    """Add the faults of an answer to the last message: some servers refuse two of the user."""
+    if not faults:
+        return messages
+    *first, last = messages
+    (again,) = Prompt.load(__package__, "again").messages(faults=faults[:8])
+    return (*first, Message(last.role, f"{last.content}\n\n{again.content}"))
 
 
 @cache

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from judges.debgraph.graph import OTHER, SIDES, Kinds, SceneGraph, is_claim, is_premise
 from judges.debgraph.options import Options
 from judges.debgraph.verdicts import Clash, Fact
-from touche_rad.contest import TIE, Side
+from touche_rad.contest import Side, leader
 
 BySide = dict[Side, float | None]
 COMPONENTS: Final = ("fact", "persuasion", "structure")
-_EQUAL: Final = 1e-9
-"""Rounding errors of floats must not decide a debate."""
 
 
 def factuality(facts: Sequence[Fact], by: Literal["own", "all"]) -> BySide:
@@ -66,6 +64,13 @@ class Points:
     def total(self) -> int:
         """One point for each claim with a premise and for each rebuttal."""
         return len(self.supported) + self.rebuttals
+
+    def record(self) -> dict[str, Any]:
+        """Return the points as JSON."""
+        lists = {
+            key: list(its) if isinstance(its, tuple) else its for key, its in vars(self).items()
+        }
+        return {**lists, "total": self.total}
 
 
 def points(
@@ -124,7 +129,7 @@ class Scorecard:
 
     def winner(self, margin: float = 0.0) -> Side | Literal["tie"] | None:
         """Return the side with the larger total."""
-        return larger(self.totals, margin)
+        return leader(self.totals, margin)
 
     @property
     def difference(self) -> float | None:
@@ -147,13 +152,3 @@ def scorecard(
         }
     missing = {name: reasons.get(name, "") for name in components if name not in complete}
     return Scorecard(components, totals, missing)
-
-
-def larger(scores: BySide, margin: float = 0.0) -> Side | Literal["tie"] | None:
-    """Return the side with the larger score; a difference of at most the margin is a tie."""
-    pro, con = scores["pro"], scores["con"]
-    if pro is None or con is None:
-        return None
-    if abs(pro - con) <= margin + _EQUAL:
-        return TIE
-    return "pro" if pro > con else "con"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model
 
-from judges.debgraph.graph import SceneGraph, quoted
+from judges.debgraph.graph import Node, SceneGraph, quoted
 from judges.debgraph.options import Options
 from touche_rad.contest import Side
 from touche_rad.models import Model, Prompt, ask_in_parts
@@ -49,7 +48,7 @@ ProConOrTie = Annotated[Literal["pro", "con", "tie"], BeforeValidator(_lower_cas
 Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_probability)]
 
 
-@dataclass(frozen=True, eq=False)  # eq: hashed by identity, because its keys are a dict
+@dataclass(frozen=True)
 class _Question:
     """One kind of verdict: its prompt and the keys of its JSON object."""
 
@@ -62,24 +61,17 @@ class _Question:
 
     def answer_schema(self, options: Options, numbers: Collection[int]) -> Any:
         """Return the schema of one verdict, or of a list of verdicts on the items so numbered."""
-        each, feedback = options.ask == "each", options.feedback != "none"
-        return _schema(self, each, feedback, min(numbers), max(numbers), len(numbers))
-
-
-@lru_cache(256)  # pydantic takes 4 ms to make a class
-def _schema(
-    question: _Question, each: bool, feedback: bool, lowest: int, highest: int, count: int
-) -> Any:
-    limits = Field(json_schema_extra={"minimum": lowest, "maximum": highest})
-    keys: dict[str, Any] = {} if each else {question.number: (int, limits)}
-    if feedback:  # first, so that the verdict follows from the reason
-        keys["feedback"] = (Page if each else Note, "")
-    keys |= {key: (kind, ...) for key, kind in question.keys.items()}
-    verdict: Any = create_model(question.schema, **keys)
-    if each:
-        return verdict
-    exact = Field(json_schema_extra={"minItems": count, "maxItems": count})
-    return create_model(f"{question.schema}s", verdicts=(list[verdict], exact))
+        each = options.ask == "each"
+        limits = Field(json_schema_extra={"minimum": min(numbers), "maximum": max(numbers)})
+        keys: dict[str, Any] = {} if each else {self.number: (int, limits)}
+        if options.feedback != "none":  # first, so that the verdict follows from the reason
+            keys["feedback"] = (Page if each else Note, "")
+        keys |= {key: (kind, ...) for key, kind in self.keys.items()}
+        verdict: Any = create_model(self.schema, **keys)
+        if each:
+            return verdict
+        exact = Field(json_schema_extra={"minItems": len(numbers), "maxItems": len(numbers)})
+        return create_model(f"{self.schema}s", verdicts=(list[verdict], exact))
 
 
 _FACT: Final = _Question(
@@ -157,15 +149,15 @@ async def check_facts(model: Model, options: Options, info: str, graph: SceneGra
         motion=quoted(graph.motion),
         info=info,
     )
-    facts = []
-    for node, verdict in zip(nodes, verdicts, strict=True):
+
+    def fact(node: Node, verdict: Any) -> Fact:
         if isinstance(verdict, str):
-            facts.append(Fact(node.id, node.side, fault=verdict))
-            continue
+            return Fact(node.id, node.side, fault=verdict)
         label = verdict.label == "true"
         feedback = "" if label else _feedback(verdict)
-        facts.append(Fact(node.id, node.side, label, verdict.confidence, feedback))
-    return facts
+        return Fact(node.id, node.side, label, verdict.confidence, feedback)
+
+    return [fact(*pair) for pair in zip(nodes, verdicts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -191,6 +183,12 @@ class Clash:
         if self.winner is None:
             return None
         return 0.5 if self.winner == "split" else float(self.winner == side)
+
+    def joined(self, other: Clash) -> Clash:
+        """Join the verdicts from both orders; a side that wins in one order only gets half."""
+        if self.winner is None or other.winner is None:
+            return self if self.winner is None else replace(other, feedback=self.feedback)
+        return self if self.winner == other.winner else replace(self, winner="split")
 
 
 def pairs_of(graph: SceneGraph, how: Literal["once", "edges"]) -> list[Pair]:
@@ -258,7 +256,7 @@ async def compare_pairs(
     if options.order != "both":
         return clashes
     other = await compare([not one for one in first])
-    return [_of_both(one, two) for one, two in zip(clashes, other, strict=True)]
+    return [one.joined(two) for one, two in zip(clashes, other, strict=True)]
 
 
 def _arguments(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str, Any]]:
@@ -267,10 +265,3 @@ def _arguments(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[s
         {"side": side, "text": quoted(graph.node(id_).text), "answers": side in pair.answering}
         for side, id_ in (ends if pro_is_first else ends[::-1])
     ]
-
-
-def _of_both(one: Clash, two: Clash) -> Clash:
-    """Join the verdicts from both orders; a side that wins in one order only gets half."""
-    if one.winner is None or two.winner is None:
-        return one if one.winner is None else replace(two, feedback=one.feedback)
-    return one if one.winner == two.winner else replace(one, winner="split")

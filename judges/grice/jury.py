@@ -12,16 +12,13 @@ from pydantic import Field
 
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate, Maxim, Verdict
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError
 from touche_rad.plugins import Judge, JudgesAll, Services, find, parse_plugin, split_plugins
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 
 VOTES: Final = "votes"
 """The field of a verdict with the score of each member; null if the member failed."""
-
-Votes = Mapping[str, Mapping[Maxim, float] | None]
-"""The scores of each member; None if it failed."""
 
 
 class Jury:
@@ -65,7 +62,12 @@ class Jury:
             for name in self._members:
                 group.start_soon(ask, name)
         return [
-            _mean({name: _scores(by_member[name][turn]) for name in self._members})
+            {
+                maxim: _verdict(
+                    {name: _score(by_member[name][turn], maxim) for name in self._members}
+                )
+                for maxim in Maxim
+            }
             for turn in range(len(views))
         ]
 
@@ -74,27 +76,16 @@ def _make(text: str, services: Services) -> Judge:
     name, options = parse_plugin(text)
     if name == "jury":
         raise OptionError("judge jury: of: a jury cannot contain a jury; name other judges")
-    plugin = find("judge", name)
-    missing = plugin.missing(index=services.index is not None, model=services.model is not None)
-    if missing:
-        raise UserError(f"judge jury: judge {name} needs {' and '.join(missing)}")
-    member: Judge = plugin.make(services, options)
+    member: Judge = find("judge", name).make(services, options)
     return member
 
 
-def _scores(given: ViewVerdicts) -> dict[Maxim, float] | None:
-    """Return a member's scores, or None if it left out any."""
-    if given.unscored:
-        return None
-    return {maxim: float(given.verdicts[maxim].score or 0.0) for maxim in Maxim}
+def _score(member: ViewVerdicts, maxim: Maxim) -> float | None:
+    """Return a member's score, or None if it left out any maxim."""
+    return None if member.unscored else float(member.verdicts[maxim].score or 0.0)
 
 
-def _mean(votes: Votes) -> dict[Maxim, Verdict]:
-    return {maxim: _verdict(votes, maxim) for maxim in Maxim}
-
-
-def _verdict(votes: Votes, maxim: Maxim) -> Verdict:
-    scores = {name: of[maxim] if of else None for name, of in votes.items()}
+def _verdict(scores: Mapping[str, float | None]) -> Verdict:
     extra = {VOTES: {name: None if one is None else round(one, 6) for name, one in scores.items()}}
     valid = [score for score in scores.values() if score is not None]
     if not valid:

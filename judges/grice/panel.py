@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import ClassVar, Final
 
 import anyio
 from pydantic import Field
 
-from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contest import Contest, Outcome, leader
 from touche_rad.debate import Debate, Maxim
-from touche_rad.errors import UserError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
 from touche_rad.plugins.registry import parse_plugin
@@ -19,8 +18,6 @@ from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.users.contest_views import task_view
 
 GENERAL: Final = "general"
-_EQUAL: Final = 1e-9
-"""Rounding errors of floats must not decide a debate."""
 
 Scores = dict[str, float | None]
 
@@ -39,12 +36,8 @@ class GricePanel:
         )
 
     def __init__(self, options: Options, services: Services) -> None:
-        name, given = parse_plugin(options.judge)
-        plugin = find("judge", name)
-        lacking = plugin.missing(index=services.index is not None, model=services.model is not None)
-        if lacking:
-            raise UserError(f"panel grice: judge {name} needs {' and '.join(lacking)}")
-        self._judge = plugin.make(services, given)
+        name, settings = parse_plugin(options.judge)
+        self._judge = find("judge", name).make(services, settings)
         self._margin = options.margin
 
     async def judge(self, contest: Contest) -> Outcome:
@@ -59,7 +52,7 @@ class GricePanel:
                 reasons.append(f"{speaker}: {lost[0] if lost else 'nothing was said'}"[:300])
         dimensions = [GENERAL, *(maxim.value for maxim in Maxim)]
         winners = {
-            name: self._winner({speaker: of[name] for speaker, of in scores.items()})
+            name: leader({speaker: of[name] for speaker, of in scores.items()}, self._margin)
             for name in dimensions
         }
         return Outcome(
@@ -78,17 +71,6 @@ class GricePanel:
                 if said.response is not None:
                     group.start_soon(one, turn)
         return [found[turn] for turn in sorted(found)]
-
-    def _winner(self, scores: Mapping[str, float | None]) -> str | None:
-        """Return who leads by more than the margin, or a tie; None if a score is missing."""
-        known = {speaker: score for speaker, score in scores.items() if score is not None}
-        if len(known) < len(scores) or not known:
-            return None
-        best = max(known, key=lambda speaker: known[speaker])
-        others = [score for speaker, score in known.items() if speaker != best]
-        if others and known[best] - max(others) <= self._margin + _EQUAL:
-            return TIE
-        return best
 
 
 def _means(verdicts: Sequence[ViewVerdicts]) -> Scores:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
-from touche_rad.contest import TIE
-
 SUBJECTIVE: Final = (
     "emotional_appeal",
     "argument_clarity",
@@ -20,9 +18,6 @@ SUBJECTIVE: Final = (
 )
 OBJECTIVE: Final = ("fact_authenticity", "logical_validity")
 DIMENSIONS: Final = (*SUBJECTIVE, *OBJECTIVE)
-
-_EQUAL: Final = 1e-9
-"""Rounding errors of floats must not decide a debate."""
 
 Scores: TypeAlias = Mapping[str, float | None]
 Total = Literal["six_mean", "three_mean"]
@@ -35,14 +30,13 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def share(counted: Iterable[tuple[int, int]]) -> float | None:
-    """Return the share over the whole debate (equations 2 and 3), not a mean over rounds.
+    """Return the share of true items over the whole debate (equations 2 and 3).
 
-    Args:
-        counted: The number of true items and of all items, for each response.
+    It is no mean over rounds; each pair has a response's number of true items and of all items.
     """
     pairs = list(counted)
-    of = sum(whole for _, whole in pairs)
-    return sum(part for part, _ in pairs) / of if of else None
+    total = sum(whole for _, whole in pairs)
+    return sum(part for part, _ in pairs) / total if total else None
 
 
 def subjective(scores: Scores) -> float | None:
@@ -71,20 +65,7 @@ TOTALS: Final[Mapping[Total, Callable[[Scores], float | None]]] = {
 }
 
 
-def winner(scores: Scores, tolerance: float = 0.0) -> str | None:
-    """Return the speaker with the highest score, or `tie`; None if a score is missing."""
-    known = {name: score for name, score in scores.items() if score is not None}
-    if not known or len(known) < len(scores):
-        return None
-    best = max(known.values())
-    first = [name for name, score in known.items() if best - score <= tolerance + _EQUAL]
-    return first[0] if len(first) == 1 else TIE
-
-
 def common(scores: Mapping[str, Scores]) -> tuple[str, ...]:
     """Return the dimensions in which every speaker has a score; totals are compared on these."""
-    return tuple(
-        one
-        for one in DIMENSIONS
-        if scores and all(its.get(one) is not None for its in scores.values())
-    )
+    rows = scores.values()
+    return tuple(one for one in DIMENSIONS if rows and None not in [its.get(one) for its in rows])

@@ -14,7 +14,6 @@ from judges.inspirescore.aggregation import (
     objective,
     share,
     subjective,
-    winner,
 )
 from judges.inspirescore.facts import CheckedFacts
 from judges.inspirescore.fol import solver_is_installed
@@ -22,7 +21,7 @@ from judges.inspirescore.logic import Formalised, agreement
 from judges.inspirescore.options import Decider, InspireScoreOptions
 from judges.inspirescore.responses import Response, Speaker
 from judges.inspirescore.subjective import UnitScores
-from touche_rad.contest import Outcome
+from touche_rad.contest import Outcome, leader
 
 Row = Mapping[str, float | None]
 """A speaker's scores by dimension."""
@@ -62,14 +61,14 @@ def outcome(findings: Findings, options: InspireScoreOptions, sources: Sequence[
         for name, its in scores.items()
     }
     comparable = {name: total({one: its[one] for one in compared}) for name, its in scores.items()}
-    won = winner(comparable, options.tolerance)
+    won = leader(comparable, options.tolerance)
     reasons = [*scoring.reasons, *findings.search_faults]
     if 0 < len(compared) < len(options.selected):
         reasons.append(f"the winner is decided by the common dimensions: {', '.join(compared)}")
     if won is None:
         reasons.append("no dimension has a score for every speaker")
     winners = {
-        name: winner({speaker: row[name] for speaker, row in rows.items()}, options.tolerance)
+        name: leader({speaker: row[name] for speaker, row in rows.items()}, options.tolerance)
         for name in [*options.selected, "subjective", "objective"]
     }
     return Outcome(
