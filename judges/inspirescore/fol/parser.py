@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -74,24 +74,17 @@ def tokens(text: str) -> list[Token]:
     result: list[Token] = []
     at = 0
     while at < len(bare):
-        space = _SPACE.match(bare, at)
-        if space:
+        if space := _SPACE.match(bare, at):
             at = space.end()
             continue
-        token = _token(bare, at)
-        result.append(token)
-        at += len(token.text)
+        if name := _NAME.match(bare, at):
+            result.append(Token(_WORDS.get(name[0].lower(), "name"), name[0]))
+        elif sign := _SIGN.match(bare, at):
+            result.append(Token(_MEANING[sign[0]], sign[0]))
+        else:
+            raise FormulaError(f"unknown sign: {bare[at]!r}")
+        at += len(result[-1].text)
     return result
-
-
-def _token(text: str, at: int) -> Token:
-    name = _NAME.match(text, at)
-    if name:
-        return Token(_WORDS.get(name[0].lower(), "name"), name[0])
-    sign = _SIGN.match(text, at)
-    if sign:
-        return Token(_MEANING[sign[0]], sign[0])
-    raise FormulaError(f"unknown sign: {text[at : at + 1]!r}")
 
 
 Connective = Literal["and", "or", "xor", "implies", "iff"]
@@ -143,31 +136,6 @@ class Quantified:
 Formula: TypeAlias = Atom | Not | Binary | Quantified
 
 
-def free_variables(formula: Formula) -> frozenset[str]:
-    """Return the variables that no quantifier binds."""
-    if isinstance(formula, Atom):
-        return frozenset(name for term in formula.terms for name in _variables(term))
-    if isinstance(formula, Not):
-        return free_variables(formula.part)
-    if isinstance(formula, Binary):
-        return free_variables(formula.left) | free_variables(formula.right)
-    return free_variables(formula.part) - {formula.variable}
-
-
-def _variables(term: Term) -> Iterator[str]:
-    if term.variable:
-        yield term.name
-    for part in term.of:
-        yield from _variables(part)
-
-
-def close(formula: Formula) -> Formula:
-    """Bind the free variables with "for all", as the paper's example means them."""
-    for name in sorted(free_variables(formula), reverse=True):
-        formula = Quantified("all", name, formula)
-    return formula
-
-
 DEEPEST: Final = 24
 """Maximum depth of nested formulas and terms."""
 MOST_TOKENS: Final = 300
@@ -191,7 +159,14 @@ def parse(text: str) -> Formula:
     parser = _Parser(result)
     formula = parser.formula(0, 0)
     parser.expect("end")
-    return close(formula)
+    for name in sorted(parser.free, reverse=True):  # the paper's example means "for all"
+        formula = Quantified("all", name, formula)
+    return formula
+
+
+def _check_depth(depth: int) -> None:
+    if depth > DEEPEST:
+        raise FormulaError(f"more than {DEEPEST} deep")
 
 
 class _Parser:
@@ -201,6 +176,8 @@ class _Parser:
         self._tokens = sequence
         self._at = 0
         self._bound: list[str] = []
+        self.free: set[str] = set()
+        """The variables that no quantifier binds."""
 
     @property
     def _next(self) -> Token:
@@ -220,8 +197,6 @@ class _Parser:
 
     def formula(self, level: int, depth: int) -> Formula:
         """Parse a formula whose connectives bind at least as tightly as this level."""
-        if depth > DEEPEST:
-            raise FormulaError(f"more than {DEEPEST} deep")
         if level == len(_LEVELS):
             return self._unit(depth)
         by = _LEVELS[level]
@@ -234,10 +209,11 @@ class _Parser:
         return left
 
     def _unit(self, depth: int) -> Formula:
+        _check_depth(depth)
         kind = self._next.kind
         if kind == "not":
             self._take()
-            return Not(self._nested(depth))
+            return Not(self._unit(depth + 1))
         if kind in ("all", "some"):
             return self._quantified(depth)
         if kind == "(":
@@ -247,11 +223,6 @@ class _Parser:
             return inner
         return self._atom(depth)
 
-    def _nested(self, depth: int) -> Formula:
-        if depth > DEEPEST:
-            raise FormulaError(f"more than {DEEPEST} deep")
-        return self._unit(depth + 1)
-
     def _quantified(self, depth: int) -> Formula:
         quantifier = self._take().kind
         names = [self.expect("name").text]
@@ -260,11 +231,10 @@ class _Parser:
             names.append(self.expect("name").text)
         if self._next.kind == ".":
             self._take()
-        if depth + len(names) > DEEPEST:
-            raise FormulaError(f"more than {DEEPEST} deep")
+        _check_depth(depth + len(names))
         self._bound += names
         wide = self._next.kind not in ("(", "all", "some", "not") or self._used_later(names)
-        part = self.formula(0, depth + 1) if wide else self._nested(depth)
+        part = self.formula(0, depth + 1) if wide else self._unit(depth + 1)
         del self._bound[-len(names) :]
         for name in reversed(names):
             part = Quantified("all" if quantifier == "all" else "some", name, part)
@@ -301,11 +271,12 @@ class _Parser:
         return Not(same) if differs else same
 
     def _term(self, depth: int) -> Term:
-        if depth > DEEPEST:
-            raise FormulaError(f"more than {DEEPEST} deep")
+        _check_depth(depth)
         name = self.expect("name").text
         if self._next.kind != "(":
-            return Term(name, variable=name in self._bound or bool(_LETTER.fullmatch(name)))
+            free = name not in self._bound and _LETTER.fullmatch(name)
+            self.free |= {name} if free else set()
+            return Term(name, variable=bool(free) or name in self._bound)
         self._take()
         parts = [self._term(depth + 1)]
         while self._next.kind == ",":
