@@ -20,8 +20,8 @@ from judges.debgraph.graph import (
     rounds_of,
 )
 from judges.debgraph.reading import Draft, check, draft_schema, merge
-from judges.debgraph.scores import factuality, persuasion, points, structure
-from judges.debgraph.verdicts import Clash, Fact, Pair, pairs_of, pro_first
+from judges.debgraph.scores import factuality, points, structure
+from judges.debgraph.verdicts import Fact, pairs_of
 from tests.judges.debgraph_debate import DRAFTS
 from touche_rad.contest import Contest, Side, Speech
 
@@ -85,33 +85,6 @@ def test_what_is_said_twice_is_in_the_graph_once(
     said: list[tuple[Side, Draft]], last: tuple[Side, Draft]
 ) -> None:
     assert len(grown([*said, last, last])) == len(grown([*said, last]))
-
-
-@given(st.integers(1, 6), st.data())
-def test_a_right_draft_is_kept_whole(count: int, data: st.DataObject) -> None:
-    graph = example()
-    new = range(graph.next_id, graph.next_id + count)
-    own = [*new, *(node.id for node in graph.arguments("pro"))]
-    against = [node.id for node in graph.arguments("con")]
-    support, attack = st.sampled_from(RELATIONS[:4]), st.just("rebuttal")
-    related = data.draw(
-        st.lists(
-            st.one_of(
-                st.tuples(st.sampled_from(own), support, st.sampled_from([0, *own])),
-                st.tuples(st.sampled_from(own), attack, st.sampled_from(against)),
-            ).filter(lambda one: one[0] != one[2])
-        )
-    )
-    draft = Draft.model_validate(
-        {
-            "arguments": [{"id": id_, "text": f"new {id_}"} for id_ in new],
-            "relations": [{"source": s, "relation": r, "target": t} for s, r, t in related],
-        }
-    )
-    checked = check(draft, graph, Origin("pro", 3))
-    assert not checked.faults
-    assert checked.arguments == {id_: f"new {id_}" for id_ in new}
-    assert {(e.source, e.relation, e.target) for e in checked.relations} == set(related)
 
 
 def test_an_id_that_was_given_anew_is_the_opponents_as_a_target_and_ones_own_as_a_source() -> None:
@@ -199,22 +172,7 @@ def test_two_that_rebut_each_other_are_one_pair_and_two_edges() -> None:
     assert len(pairs_of(graph, "edges")) == 4
 
 
-@given(st.integers(0, 99), st.text(), st.text())
-def test_the_order_of_a_pair_goes_by_its_words_and_not_by_its_sides(
-    seed: int, one: str, other: str
-) -> None:
-    if one != other:
-        assert pro_first(seed, one, other) != pro_first(seed, other, one)
-
-
 # Figures
-
-CLASHES = st.lists(
-    st.builds(
-        Clash, st.just(Pair(1, 2, frozenset())), st.sampled_from(["pro", "con", "split", None])
-    ),
-    max_size=9,
-)
 
 
 def test_saying_more_that_is_true_gains_by_all_and_not_by_own() -> None:
@@ -222,20 +180,6 @@ def test_saying_more_that_is_true_gains_by_all_and_not_by_own() -> None:
     more = [*few, Fact(3, "pro", True, 1.0)]
     assert factuality(few, "own") == factuality(more, "own") == {"pro": 1.0, "con": 1.0}
     assert factuality(more, "all") == {"pro": 2 / 3, "con": 1 / 3}
-
-
-@given(CLASHES, st.sampled_from(["zero", "half"]))
-def test_persuasion_shares_what_was_decided(clashes: list[Clash], no_pairs: str) -> None:
-    found = persuasion(clashes, no_pairs)  # type: ignore[arg-type]
-    decided = [clash.winner for clash in clashes if clash.winner]
-    if not clashes:
-        assert found == dict.fromkeys(("pro", "con"), 0.5 if no_pairs == "half" else 0.0)
-    elif not decided:
-        assert found == {"pro": None, "con": None}
-    else:
-        assert sum(value or 0.0 for value in found.values()) == pytest.approx(1)
-        won = decided.count("pro") + decided.count("split") / 2
-        assert found["pro"] == pytest.approx(won / len(decided))
 
 
 def test_points_by_each_reading() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from judges.grice.grounded.scene import quote_short
 from touche_rad.evidence.repetition import (
     Quotation,
     claims_nothing,
     find_quotation,
 )
 from touche_rad.evidence.words import (
-    lexicon,
     negated_words,
     read_passage,
     stem,
@@ -105,20 +103,3 @@ def test_what_a_negation_reaches(text, flagged):
     tokens = read_passage(text).tokens
     found = [token.word for token, flag in zip(tokens, negated_words(tokens), strict=True) if flag]
     assert [word for word in found if word != "longer"] == flagged
-
-
-def test_no_word_is_its_own_contrary_and_prefixes_turn():
-    known = lexicon()
-    assert not [pair for pair in known.contraries if pair[0] == pair[1]]
-    assert known.contrary(stem("fair"), stem("unfair"))
-    assert known.contrary(stem("harmful"), stem("harmless"))
-    assert known.contrary(stem("increases"), stem("reduced"))
-    assert not known.contrary(stem("fair"), stem("affair"))
-
-
-def test_a_rationale_quotes_long_sentences_at_word_limits() -> None:
-    text = "Suffering in a cramped enclosure is an argument against cramped enclosures."
-    begin, end = quote_short(text).strip("“”").split(" … ")
-    assert f"{text} ".startswith(f"{begin} ")
-    assert f" {text}".endswith(f" {end}")
-    assert len(quote_short("x" * 500)) < 100
