@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from retrieval.dense.search import DenseSearch
+from retrieval.dense.search import DenseRetriever
 from retrieval.index.store import digest
-from retrieval.searching import FieldSearch
+from retrieval.retrievers import TextRetriever
 from retrieval.stance.trained import report_of as stance_report
 from retrieval.tasks import Topic
 from touche_rad.debate import Argument
@@ -34,6 +34,26 @@ AGREED: Final = 0.3
 
 Pipeline = Callable[[ArgumentIndex], Any]
 ModelPipeline = Callable[[ArgumentIndex, str], Any]
+
+
+class AllRetriever(TextRetriever):
+    """BM25 over topic, text and claims."""
+
+    field = "all"
+
+
+def words_of(index: ArgumentIndex, field: str = "all") -> Any:
+    """Return BM25 over a field."""
+    if field == "all":
+        return AllRetriever(None, Services(index=index)).pipeline(DEPTH)
+    name = {"attacks": "attack", "supports": "support"}.get(field, field)
+    return find("retriever", name).make(Services(index=index)).pipeline(DEPTH)
+
+
+def near(index: ArgumentIndex, field: str, encoder: str = "") -> Any:
+    """Return the search by the vectors of a field."""
+    options = DenseRetriever.Options(field=field, encoder=encoder)
+    return DenseRetriever(options, Services(index=index)).pipeline(DEPTH)
 
 
 class TopicAgreement(pt.Transformer):
@@ -85,8 +105,8 @@ def scaled(search: Any) -> Any:
 
 def linear(index: ArgumentIndex, encoder: str = "") -> Any:
     """Return the weighted sum of BM25 and cosine similarity on topic and text."""
-    words = scaled(FieldSearch(index, "all", DEPTH))
-    all_, text = (scaled(DenseSearch(index, field, DEPTH, encoder)) for field in ("all", "text"))
+    words = scaled(words_of(index))
+    all_, text = (scaled(near(index, field, encoder)) for field in ("all", "text"))
     return (LEXICAL * words) + (DENSE_ALL * all_) + (DENSE_TEXT * text)
 
 
@@ -100,10 +120,10 @@ def about(index: ArgumentIndex, encoder: str = "") -> Any:
 
 def blended(index: ArgumentIndex, encoder: str, base: str = "minilm") -> Any:
     """Return `about` with a tuned and an untuned encoder; the index has the vectors of both."""
-    fused = BLENDED[0] * scaled(FieldSearch(index, "all", DEPTH))
+    fused = BLENDED[0] * scaled(words_of(index))
     searches = ((name, field) for name in (base, encoder) for field in ("all", "text"))
     for weight, (name, field) in zip(BLENDED[1:], searches, strict=True):
-        fused = fused + weight * scaled(DenseSearch(index, field, DEPTH, name))
+        fused = fused + weight * scaled(near(index, field, name))
     return (fused % DEPTH) >> TopicAgreement(index, weight=AGREED)
 
 
@@ -111,15 +131,15 @@ def reciprocal(index: ArgumentIndex) -> Any:
     """Return BM25 and cosine similarity on topic and text, fused by reciprocal rank (k = 60)."""
     from pyterrier_alpha import RRFusion
 
-    return RRFusion(FieldSearch(index, "all", DEPTH), DenseSearch(index, "all", DEPTH), k=60)
+    return RRFusion(words_of(index), near(index, "all"), k=60)
 
 
 def _field(field: str) -> Pipeline:
-    return lambda index: FieldSearch(index, field, DEPTH)
+    return lambda index: words_of(index, field)
 
 
 def _dense(field: str) -> Pipeline:
-    return lambda index: DenseSearch(index, field, DEPTH)
+    return lambda index: near(index, field)
 
 
 def _retriever(name: str, **options: str) -> Pipeline:
@@ -145,8 +165,8 @@ HIDDEN: Final[dict[str, Pipeline]] = {
 }
 """For the tasks in which only topic and text are searched."""
 TUNED: Final[dict[str, ModelPipeline]] = {
-    "dense text, tuned": lambda index, name: DenseSearch(index, "text", DEPTH, name),
-    "dense topic+text, tuned": lambda index, name: DenseSearch(index, "all", DEPTH, name),
+    "dense text, tuned": lambda index, name: near(index, "text", name),
+    "dense topic+text, tuned": lambda index, name: near(index, "all", name),
     "linear, tuned": linear,
     "about, tuned": about,
     "blended, tuned": blended,

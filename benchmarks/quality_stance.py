@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.quality_pipelines import short_name, stance_backends
 from retrieval.index.store import digest
+from retrieval.stance import StanceBackend
 from retrieval.stance.backend import backend
-from retrieval.stance.contract import StanceBackend
 from retrieval.stance.language_model import ModelStance
 from retrieval.stance.trained import TrainedStance
 from retrieval.stance.training import ORIGINS, usable

@@ -118,7 +118,7 @@ def own_elasticsearch() -> Iterator[str]:
     """Start the distribution of TOUCHE_RAD_ELASTICSEARCH."""
     from tests.retrieval.elastic.servers import distribution, running
 
-    with distribution() as home, running(home, kept=lambda: None) as server:
+    with distribution() as home, running(home) as server:
         yield server.url
 
 

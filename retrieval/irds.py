@@ -12,7 +12,7 @@ debates are `touche-rad/demo/claims`. In PyTerrier the names start with `irds:`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,19 +64,15 @@ class ClaimDoc(NamedTuple):
         return self.text
 
 
-class _Sliced(Iterator[Any]):
-    """Documents in order; slices such as `docs_iter()[10:20]` work too."""
+class _Sliced(list[Any]):
+    """Documents in order; ir_datasets takes slices of them such as `docs_iter()[10:20]`."""
 
-    def __init__(self, docs: Sequence[Any]) -> None:
-        self._docs = docs
-        self._left = iter(docs)
+    def __init__(self, docs: Iterable[Any]) -> None:
+        super().__init__(docs)
+        self._next = iter(self).__next__
 
     def __next__(self) -> Any:
-        return next(self._left)
-
-    def __getitem__(self, wanted: int | slice) -> Any:
-        docs = self._docs[wanted]
-        return iter(docs) if isinstance(wanted, slice) else docs
+        return self._next()
 
 
 class _Store(Docstore):
@@ -96,7 +92,7 @@ class _Docs(BaseDocs):
         self._read = read
 
     def docs_iter(self) -> _Sliced:
-        return _Sliced(list(self._read()))
+        return _Sliced(self._read())
 
     def docs_cls(self) -> type:
         return self._cls
@@ -106,9 +102,6 @@ class _Docs(BaseDocs):
 
     def docs_count(self) -> int:
         return sum(1 for _ in self._read())
-
-    def docs_namespace(self) -> str:
-        return "touche-rad-claims" if self._cls is ClaimDoc else "touche-rad"
 
     def docs_lang(self) -> str:
         return "en"
@@ -123,9 +116,6 @@ class _Queries(BaseQueries):
 
     def queries_cls(self) -> type[GenericQuery]:
         return GenericQuery
-
-    def queries_namespace(self) -> str:
-        return "touche-rad"
 
     def queries_lang(self) -> str:
         return "en"
@@ -215,21 +205,10 @@ def _register(name: str, dataset: Any) -> None:
         ir_datasets.registry.register(name, dataset)
 
 
-_named: list[Path] = []
-
-
-def register_claimrev(path: str | Path) -> None:
-    """Set the file that `touche-rad/claimrev` reads; this overrides the environment variable."""
-    _named[:] = [Path(path)]
-
-
 def _claimrev() -> Path:
-    place = _named[0] if _named else os.environ.get(VARIABLE)
+    place = os.environ.get(VARIABLE)
     if not place:
-        raise UserError(
-            f"touche-rad/claimrev: set {VARIABLE} to the collection's JSONL file"
-            " (or call retrieval.irds.register_claimrev)"
-        )
+        raise UserError(f"touche-rad/claimrev: set {VARIABLE} to the collection's JSONL file")
     return Path(place)
 
 

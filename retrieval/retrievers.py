@@ -19,9 +19,9 @@ from touche_rad.plugins import Services, arguments_by, meaning_of
 class _FieldRetriever(Searcher):
     field = "text"
 
-    def search(self, query: str, k: int) -> list[Hit]:
-        """Return the best `k` hits by the field."""
-        return self.index.search(self.field, query, k)
+    def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Return the best `k` hits of each query by the field."""
+        return self.index.search_all(self.field, queries, k)
 
 
 class TextRetriever(_FieldRetriever):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Self
@@ -80,22 +80,19 @@ class Task:
     kind: str
     original: bool = False
     split: str = ""
-    name: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        parts = (self.kind, "orig" if self.original else "", self.split)
-        object.__setattr__(self, "name", "/".join(part for part in parts if part))
+    @property
+    def name(self) -> str:
+        """The name, such as counter/orig/test."""
+        return "/".join(filter(None, (self.kind, "orig" if self.original else "", self.split)))
 
 
 def task(name: str) -> Task:
     """Parse a name such as counter/orig/test."""
-    kind, *rest = name.split("/")
-    known = [one.name for one in every()]
-    original, split = "orig" in rest, next((one for one in rest if one in SPLITS), "")
-    found = Task(kind, original, split)
-    if found.name != name or name not in known:
-        raise OptionError(f"there is no task {name!r}{nearest(name, known)}")
-    return found
+    tasks = {one.name: one for one in every()}
+    if name not in tasks:
+        raise OptionError(f"there is no task {name!r}{nearest(name, tasks)}")
+    return tasks[name]
 
 
 def every() -> Iterator[Task]:
@@ -143,67 +140,63 @@ def split_of(topic: str) -> str:
 
 def topics(arguments: Iterable[Argument], of: Task) -> list[Topic]:
     """Return a task's topics, in the collection's order."""
-    kept = [one for one in arguments if not of.split or split_of(one.topic) == of.split]
+    part = [one for one in arguments if not of.split or split_of(one.topic) == of.split]
     if of.kind == "stance":
-        return list(_stances(kept, of))
+        return list(_stances(part, of))
     if of.kind == "chain":
-        return list(_chains(kept))
-    name = "supports" if of.kind == "support" else "attacks"
-    found = _claims(kept, name, original=of.original)
-    said = _saying(kept)
+        return list(_chains(part))
+    field = "supports" if of.kind == "support" else "attacks"
+    claims, by_text = _claims(part, field, original=of.original), _by_text(part)
     return [
-        Topic(
-            f"{of.kind}-{ids[0]}",
-            claim,
-            tuple(ids),
-            tuple(said.get(analyse(claim), ())),
-        )
-        for claim, ids in found.items()
+        Topic(f"{of.kind}-{ids[0]}", claim, tuple(ids), tuple(by_text.get(analyse(claim), ())))
+        for claim, ids in claims.items()
     ]
 
 
-def _claims(kept: Sequence[Argument], name: str, *, original: bool = False) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for argument in kept:
-        claim = getattr(argument, name)
-        if claim.strip() and (not original or argument.original == name):
-            found.setdefault(claim, []).append(argument.id)
-    return found
+def _claims(
+    arguments: Sequence[Argument], field: str, *, original: bool = False
+) -> dict[str, list[str]]:
+    claims: dict[str, list[str]] = {}
+    for argument in arguments:
+        claim = getattr(argument, field)
+        if claim.strip() and (not original or argument.original == field):
+            claims.setdefault(claim, []).append(argument.id)
+    return claims
 
 
-def _saying(kept: Sequence[Argument]) -> Mapping[str, list[str]]:
-    said: defaultdict[str, list[str]] = defaultdict(list)
-    for argument in kept:
-        said[analyse(argument.text)].append(argument.id)
-    return said
+def _by_text(arguments: Sequence[Argument]) -> Mapping[str, list[str]]:
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for argument in arguments:
+        ids[analyse(argument.text)].append(argument.id)
+    return ids
 
 
-def _stances(kept: Sequence[Argument], of: Task) -> Iterator[Topic]:
-    for argument in kept:
+def _stances(arguments: Sequence[Argument], of: Task) -> Iterator[Topic]:
+    for argument in arguments:
         if argument.attacks.strip() and argument.supports.strip() and argument.text.strip():
             if of.original and argument.original != "attacks":
                 continue
             yield Topic(f"stance-{argument.id}", argument.text, (f"{argument.id}:attacks",))
 
 
-def _chains(kept: Sequence[Argument]) -> Iterator[Topic]:
+def _chains(arguments: Sequence[Argument]) -> Iterator[Topic]:
     """Yield claims with the arguments that are against them only by way of one other argument."""
-    by_id = {argument.id: argument for argument in kept}
-    attackers, supporters = (_keyed(_claims(kept, name)) for name in ("attacks", "supports"))
-    said = _saying(kept)
-    for claim, direct in _claims(kept, "attacks").items():
+    text = {argument.id: analyse(argument.text) for argument in arguments}
+    attacks, supports = (_claims(arguments, field) for field in ("attacks", "supports"))
+    attackers, supporters = _by_stems(attacks), _by_stems(supports)
+    by_text = _by_text(arguments)
+    for claim, direct in attacks.items():
         key = analyse(claim)
-        along = (*supporters.get(key, ()), *said.get(key, ()))
-        reached = [
-            two for one in direct for two in supporters.get(analyse(by_id[one].text), ())
-        ] + [two for one in along for two in attackers.get(analyse(by_id[one].text), ())]
-        relevant = [one for one in dict.fromkeys(reached) if one not in direct]
+        along = (*supporters.get(key, ()), *by_text.get(key, ()))
+        ends = [end for one in direct for end in supporters.get(text[one], ())]
+        ends += [end for one in along for end in attackers.get(text[one], ())]
+        relevant = [one for one in dict.fromkeys(ends) if one not in direct]
         if relevant:
-            yield Topic(f"chain-{direct[0]}", claim, tuple(relevant), tuple(said.get(key, ())))
+            yield Topic(f"chain-{direct[0]}", claim, tuple(relevant), tuple(by_text.get(key, ())))
 
 
-def _keyed(claims: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for claim, ids in claims.items():
-        found[analyse(claim)] += ids
-    return dict(found)
+def _by_stems(claims: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for claim, of_claim in claims.items():
+        ids[analyse(claim)] += of_claim
+    return ids

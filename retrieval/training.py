@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -18,6 +20,7 @@ from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
+from touche_rad.training.loop import fit
 from touche_rad.training.recipe import Recipe, validate_recipe
 
 _MODULES: Final = "modules.json"
@@ -42,6 +45,23 @@ class Job(Generic[R]):
         """The base model: a folder, or OWNER/NAME on the Hugging Face hub."""
         base = self.recipe.base
         return minilm_folder(base) if base == "minilm" else base
+
+    def fit(
+        self,
+        model: Any,
+        parts: Sequence[Any],
+        batches: Callable[[str], Iterable[list[Argument]]],
+        loss: Callable[[list[Argument], int], Any],
+    ) -> int:
+        """Train parts of a model in place and return the number of steps.
+
+        `batches` returns the batches of an epoch for a random seed.
+        """
+        recipe = self.recipe
+        seeds = [f"{recipe.seed} {epoch}" for epoch in range(recipe.epochs)]
+        steps = list(chain.from_iterable(map(batches, seeds)))
+        fit(model, parts, steps, loss, recipe, self.folder, self.progress)
+        return len(steps)
 
 
 @dataclass(frozen=True)
@@ -77,15 +97,9 @@ class CollectionTrainer(Generic[R]):
         report: Progress | None = None,
         **settings: Any,
     ) -> Mapping[str, Any]:
-        """Train a model, or continue a killed training, and return the report.
+        """Train a model on a collection, or continue a killed training, and return the report.
 
-        Args:
-            collection: The arguments to train on.
-            out: The folder of the model.
-            held_out: The topics that are not trained on: `test`, or a fold such as 2/4.
-            restart: Delete what is in the folder and start again.
-            report: Called with the finished and the total number of steps.
-            settings: The settings of the recipe.
+        `held_out` names the topics that are not trained on: `test`, or a fold such as 2/4.
         """
         recipe, unseen = validate_recipe(self.recipe, settings), Unseen.named(held_out)
         arguments = list(files.read_arguments(collection))
@@ -103,17 +117,12 @@ class CollectionTrainer(Generic[R]):
                 (out / _MODULES).unlink(missing_ok=True)
             done = folder.finished()
             if done is None:
-                self._check_packages()
+                if find_spec("sentence_transformers") is None:
+                    raise UserError(f"train {self.method} needs sentence-transformers: {NEEDED}")
                 job = Job(recipe, *unseen.part(self.usable(arguments)), folder, report)
                 source = {"file": collection.name, "records": len(arguments)}
                 done = self._finish(job, identity, source)
             return {**done, "resumed": resumed}
-
-    def _check_packages(self) -> None:
-        try:
-            import sentence_transformers  # noqa: F401
-        except ImportError:
-            raise UserError(f"train {self.method} needs sentence-transformers: {NEEDED}") from None
 
     def _finish(
         self, job: Job[R], identity: Mapping[str, Any], source: Mapping[str, Any]

@@ -22,7 +22,7 @@ from judges.inspirescore.schemas import (
     keyed,
     part_size,
 )
-from retrieval.web import WebSearch, search_all
+from retrieval.web.search import WebSearch, search_all
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex

@@ -56,12 +56,11 @@ class Endpoint:
         return unit(vectors, self._address)
 
     def _post(self, body: bytes) -> Any:
-        headers = {"Content-Type": "application/json"}
-        key = os.environ.get(KEY, "")
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
         import httpx2
 
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(KEY, ""):
+            headers["Authorization"] = f"Bearer {key}"
         for left in reversed(range(TRIES)):
             try:
                 reply = httpx2.post(self._address, content=body, headers=headers, timeout=SECONDS)
@@ -99,9 +98,8 @@ class Encoder(Protocol):
 
 def encoder(name: str) -> Encoder:
     """Return the encoder of this name."""
-    made = _ENCODERS.get(name)
-    if made is not None:
-        return made(name)
+    if name in _ENCODERS:
+        return _ENCODERS[name]()
     if name.startswith("openai:"):
         return Endpoint(name)
     if "/" not in name and not Path(name).is_dir():
@@ -119,7 +117,7 @@ class SentenceEncoder:
         self.name = name
         prompt = settings.pop("query_prompt", None)
         self._query_prompt = {"prompt_name": prompt} if prompt else {}
-        self.model = _loaded(name, place, settings)
+        self.model = load_model("SentenceTransformer", place, f"encoder {name!r}", **settings)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """Encode queries, with the model's query prompt if it has one."""
@@ -130,34 +128,34 @@ class SentenceEncoder:
         return self._encoded(texts, {})
 
     def _encoded(self, texts: Sequence[str], settings: dict[str, str]) -> Vectors:
-        whole = [_encodable(text) for text in texts]
-        found = self.model.encode(
-            whole,
+        vectors = self.model.encode(
+            [encodable(text) for text in texts],
             batch_size=BATCH,
             normalize_embeddings=True,
             show_progress_bar=False,
             convert_to_numpy=True,
             **settings,
         )
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(vectors, dtype=np.float32)
 
 
-def _loaded(name: str, place: str, settings: dict[str, Any]) -> Any:
+def load_model(kind: str, place: str, called: str, **settings: Any) -> Any:
+    """Load a model of this class of sentence-transformers; `called` names it in errors."""
     try:
-        from sentence_transformers import SentenceTransformer
+        import sentence_transformers
         from transformers.utils import logging
     except ImportError:
-        raise UserError(f"encoder {name!r} needs sentence-transformers: {NEEDED}") from None
+        raise UserError(f"{called} needs sentence-transformers: {NEEDED}") from None
     logging.disable_progress_bar()
     try:
-        return SentenceTransformer(place, **settings)
+        return getattr(sentence_transformers, kind)(place, **settings)
     except Exception as error:
         why = " ".join(str(error).split())[:200]
-        raise UserError(f"encoder {name!r} cannot be loaded: {why}") from None
+        raise UserError(f"{called} cannot be loaded: {why}") from None
 
 
-def _encodable(text: str) -> str:
-    # Tokenizers reject lone surrogates, which a debate may contain.
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which tokenizers reject and a debate may contain."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -169,22 +167,19 @@ def minilm_folder(name: str) -> str:
     return str(Path(found.origin).parent / "model")
 
 
-def _minilm(name: str) -> Encoder:
-    return SentenceEncoder(name, minilm_folder(name))
-
-
-def _stella(name: str) -> Encoder:
-    return SentenceEncoder(name, STELLA, query_prompt="s2p_query", trust_remote_code=True)
-
-
-_ENCODERS: dict[str, Callable[[str], Encoder]] = {"minilm": _minilm, "stella": _stella}
+_ENCODERS: dict[str, Callable[[], Encoder]] = {
+    "minilm": lambda: SentenceEncoder("minilm", minilm_folder("minilm")),
+    "stella": lambda: SentenceEncoder(
+        "stella", STELLA, query_prompt="s2p_query", trust_remote_code=True
+    ),
+}
 
 
 def unit(vectors: Any, what: str) -> Vectors:
     """Scale vectors to length 1."""
-    found = np.asarray(vectors, dtype=np.float32)
-    if found.ndim != 2 or not np.isfinite(found).all():
+    rows = np.asarray(vectors, dtype=np.float32)
+    if rows.ndim != 2 or not np.isfinite(rows).all():
         raise WorkError(f"{what} returned invalid vectors")
-    length = np.linalg.norm(found, axis=1, keepdims=True)
-    scaled: Vectors = (found / np.maximum(length, 1e-12)).astype(np.float32)
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: Vectors = (rows / np.maximum(length, 1e-12)).astype(np.float32)
     return scaled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -32,12 +31,10 @@ def write_vectors(vectors: Any, folder: Path, precision: Precision = "float16") 
     count, dimension = vectors.shape
     head = min(HEAD, dimension)
     turn = _turn(vectors)
-    np.save(folder / "turn.npy", turn)
-    heads = _new(folder / "heads.npy", (head, count), np.float32)
-    kind = np.int8 if precision == "int8" else np.float16
-    rests = _new(folder / "rests.npy", (count, dimension - head), kind)
-    scales = _new(folder / "scales.npy", (count if precision == "int8" else 0,), np.float32)
-    lengths = _new(folder / "lengths.npy", (count,), np.float32)
+    heads = np.empty((head, count), np.float32)
+    rests = np.empty((count, dimension - head), np.int8 if precision == "int8" else np.float16)
+    scales = np.zeros(count if precision == "int8" else 0, np.float32)
+    lengths = np.empty(count, np.float32)
     for start in range(0, count, BLOCK):
         turned = np.asarray(vectors[start : start + BLOCK], dtype=np.float32) @ turn
         part = slice(start, start + len(turned))
@@ -47,29 +44,13 @@ def write_vectors(vectors: Any, folder: Path, precision: Precision = "float16") 
             scales[part] = np.abs(rest).max(axis=1) / 127
             rest = np.round(rest / np.maximum(scales[part], 1e-12)[:, None])
         rests[part] = rest
-        kept = rests[part].astype(np.float32)
+        stored = rests[part].astype(np.float32)
         if len(scales):
-            kept *= scales[part][:, None]
-        lengths[part] = np.sqrt(np.einsum("ij,ij->i", kept, kept))
-    for written in (heads, rests, lengths, scales):
-        written.flush()
-
-
-def _new(path: Path, shape: tuple[int, ...], kind: type) -> Any:
-    if 0 in shape:
-        np.save(path, np.empty(shape, dtype=kind))
-        return np.empty(shape, dtype=kind).view(_Unmapped)
-    made = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
-    with path.open("r+b") as file:  # a full disk is an error now, not the process's end later
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    return made
-
-
-class _Unmapped(np.ndarray[Any, Any]):
-    """An empty array, which cannot be memory-mapped."""
-
-    def flush(self) -> None:
-        """Do nothing."""
+            stored *= scales[part][:, None]
+        lengths[part] = np.sqrt(np.einsum("ij,ij->i", stored, stored))
+    arrays = {"turn": turn, "heads": heads, "rests": rests, "scales": scales, "lengths": lengths}
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
 
 
 def _turn(vectors: Any) -> NDArray[np.float32]:
@@ -94,11 +75,6 @@ class Neighbours:
 
     def __len__(self) -> int:
         return len(self._lengths)
-
-    @property
-    def dimension(self) -> int:
-        """Number of dimensions."""
-        return len(self._turn)
 
     def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
         """Return the `k` nearest of each query; equal scores are sorted by number."""

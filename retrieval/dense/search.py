@@ -8,11 +8,10 @@ from functools import cache, lru_cache
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
-import pyterrier as pt
 from pydantic import Field
 
-from retrieval.dense.encoders import Encoder, Vectors, encoder
-from retrieval.searching import Searcher, ranking
+from retrieval.dense.encoders import Vectors, encoder
+from retrieval.searching import Searcher
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
@@ -62,11 +61,7 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
 
 
 def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
-    """Check that the index has vectors, and return it with the encoder's name (default: the first).
-
-    Raises:
-        UserError: The index has none, or none by this encoder.
-    """
+    """Check that the index has vectors; return it with the encoder's name (default: the first)."""
     known = list(index.encoders) if isinstance(index, DenseIndex) else []
     if not known:
         raise UserError(
@@ -77,32 +72,6 @@ def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
         raise OptionError(f"the index has no vectors by {name!r}{nearest(name, known)}")
     assert isinstance(index, DenseIndex)
     return index, name
-
-
-class DenseSearch(pt.Transformer):
-    """Search by vectors as a PyTerrier transformer."""
-
-    def __init__(self, index: ArgumentIndex, field: str, k: int, name: str = "") -> None:
-        super().__init__()
-        self._opened = index
-        self.index, self.encoder = dense_index(index, name)
-        self.field = field
-        self.k = k
-
-    def __repr__(self) -> str:
-        return f"DenseSearch({self.encoder!r}, {self.field!r}, k={self.k})"
-
-    def fuse_rank_cutoff(self, k: int) -> DenseSearch | None:
-        """Search only as deep as needed (PyTerrier's `%`)."""
-        if k >= self.k:
-            return None
-        return DenseSearch(self._opened, self.field, k, self.encoder)
-
-    def transform(self, inp: Any) -> Any:
-        """Search each query; other columns of the queries are kept."""
-        pt.validate.query_frame(inp, extra_columns=["query"], context=self)
-        vectors = encoded(self.encoder, [str(query) for query in inp["query"]])
-        return ranking(inp, self.index.nearest(self.encoder, self.field, vectors, self.k))
 
 
 class DenseRetriever(Searcher):
@@ -120,21 +89,19 @@ class DenseRetriever(Searcher):
         super().__init__(options, services)
         self._dense, self._name = dense_index(self.index, options.encoder)
 
-    def search(self, query: str, k: int) -> list[Hit]:
-        """Return the nearest `k`."""
-        options = self.options
-        vectors = encoded(self._name, [query])
-        found = self._dense.nearest(self._name, options.field, vectors, k)[0]
-        arguments = arguments_by(self.index, [docno for docno, _ in found])
-        path = (f"near in meaning: {options.field}",)
+    def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Return the nearest `k` of each query."""
+        field, vectors = self.options.field, encoded(self._name, queries)
+        nearest_ids = self._dense.nearest(self._name, field, vectors, k)
+        return [self._hits(scored, (f"near in meaning: {field}",)) for scored in nearest_ids]
+
+    def _hits(self, scored: Sequence[tuple[str, float]], path: tuple[str, ...]) -> list[Hit]:
+        arguments = arguments_by(self.index, [docno for docno, _ in scored])
         return [
             Hit(argument=argument, score=score, rank=rank, path=path)
-            for rank, ((_, score), argument) in enumerate(zip(found, arguments, strict=True))
+            for rank, ((_, score), argument) in enumerate(zip(scored, arguments, strict=True))
             if argument is not None
         ]
-
-
-__all__ = ["DenseIndex", "DenseRetriever", "DenseSearch", "Encoder", "dense_index", "encoded"]
 
 
 log = logging.getLogger("touche_rad")

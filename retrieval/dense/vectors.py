@@ -31,6 +31,9 @@ BLOCK: Final = 512
 """Texts per block."""
 FIELDS: Final = ("text", "attacks", "supports")
 
+_PLACES: Final = ("rows", "members", "starts")
+"""Files with the text of each argument, and with the arguments of each text."""
+
 Scored = tuple[float, int]
 
 
@@ -61,32 +64,44 @@ def add_vectors(
     target.mkdir(parents=True, exist_ok=True)
     with locked(target, wait=True):
         about = _read_about(target) if (target / ABOUT).exists() else None
-        known: tuple[str, ...] = about.fields if about else ()
+        encoded: tuple[str, ...] = about.fields if about else ()
+        precision = about.precision if about else precision
         store = Store(folder)
-        texts = {field: _distinct(store, field) for field in fields if field not in known}
+        texts = {field: _distinct(store, field) for field in fields if field not in encoded}
         total, done = sum(len(distinct) for distinct, _ in texts.values()), 0
         for field, (distinct, rows) in texts.items():
-            if not distinct:
+            blocks = []
+            for start in range(0, len(distinct), BLOCK):
+                blocks.append(encoder.passages(distinct[start : start + BLOCK]))
+                done += len(blocks[-1])
+                if report is not None:
+                    report(done, total)
+            if not blocks:
                 continue
-            vectors = _encode(distinct, encoder, report, done, total)
-            if about and vectors.shape[1] != about.dimension:
+            vectors = np.concatenate(blocks)
+            dimension = vectors.shape[1]
+            if about and dimension != about.dimension:
                 raise WorkError(
                     f"the vector size of {encoder.name!r} changed from {about.dimension}"
                 )
             shutil.rmtree(target / field, ignore_errors=True)
-            write_vectors(vectors, target / field, about.precision if about else precision)
-            _write_members(target / field, rows)
+            write_vectors(vectors, target / field, precision)
+            order = np.argsort(rows, kind="stable").astype(np.int32)
+            members = order[int((rows < 0).sum()) :]
+            starts = np.searchsorted(rows[members], np.arange(rows.max() + 2))
+            for name, array in zip(_PLACES, (rows, members, starts), strict=True):
+                np.save(target / field / f"{name}.npy", array)
+            encoded = (*encoded, field)
             about = About(
                 format=FORMAT,
                 encoder=encoder.name,
                 collection=collection,
-                dimension=vectors.shape[1],
-                precision=about.precision if about else precision,
-                fields=(*(about.fields if about else ()), field),
+                dimension=dimension,
+                precision=precision,
+                fields=encoded,
             )
             with atomic_write(target / ABOUT) as stream:
                 stream.write(about.model_dump_json(indent=2) + "\n")
-            done += len(distinct)
     return total
 
 
@@ -120,86 +135,50 @@ def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
     return list(places), rows
 
 
-def _encode(
-    texts: Sequence[str], encoder: Encoder, report: Progress | None, before: int, total: int
-) -> Any:
-    """Return the vectors of the texts."""
-    vectors: Any = None
-    for start in range(0, len(texts), BLOCK):
-        block = encoder.passages(texts[start : start + BLOCK])
-        if vectors is None:
-            vectors = np.empty((len(texts), block.shape[1]), dtype=np.float32)
-        vectors[start : start + BLOCK] = block
-        if report is not None:
-            report(before + min(start + BLOCK, len(texts)), total)
-    return vectors
-
-
-def _write_members(folder: Path, rows: Any) -> None:
-    """Write the arguments of each text."""
-    order = np.argsort(rows, kind="stable").astype(np.int32)
-    order = order[int((rows < 0).sum()) :]
-    np.save(folder / "rows.npy", rows)
-    np.save(folder / "members.npy", order)
-    np.save(folder / "starts.npy", np.searchsorted(rows[order], np.arange(rows.max() + 2)))
-
-
-class FieldVectors:
-    """The vectors of one field."""
-
-    def __init__(self, folder: Path) -> None:
-        self._texts = Neighbours(folder)
-        self._rows = np.load(folder / "rows.npy", mmap_mode="r")
-        self._members = np.load(folder / "members.npy", mmap_mode="r")
-        self._starts = np.load(folder / "starts.npy", mmap_mode="r")
-
-    def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
-        """Return the nearest arguments of each query; equal scores are sorted by number."""
-        return [self._arguments(hits, k) for hits in self._texts.nearest(queries, k)]
-
-    def likeness(self, queries: Vectors, numbers: Sequence[int]) -> Vectors:
-        """Return the cosine of each query with each argument; 0 if the argument has no text."""
-        rows = self._rows[list(numbers)]
-        cosines = self._texts.products(queries, np.maximum(rows, 0))
-        cosines[:, rows < 0] = 0
-        return cosines
-
-    def _arguments(self, found: Sequence[Scored], k: int) -> list[Scored]:
-        flat = [
-            (score, int(number))
-            for score, row in found
-            for number in self._members[self._starts[row] : self._starts[row + 1]]
-        ]
-        return sorted(flat, key=lambda hit: (-hit[0], hit[1]))[:k]
-
-
 class DenseVectors:
     """The vectors of one encoder."""
 
     def __init__(self, folder: Path, about: About) -> None:
         self.about = about
-        self._fields = {field: FieldVectors(folder / field) for field in about.fields}
+        self._texts = {field: Neighbours(folder / field) for field in about.fields}
+        self._places = {
+            field: [np.load(folder / field / f"{name}.npy", mmap_mode="r") for name in _PLACES]
+            for field in about.fields
+        }
 
     def nearest(self, field: str, queries: Vectors, k: int) -> list[list[Scored]]:
-        """Return the nearest arguments of each query, by number."""
-        return self._of(field, queries).nearest(queries, k)
+        """Return the nearest arguments of each query by number; equal scores are sorted by it."""
+        texts, (_, members, starts) = self._of(field, queries)
+        hits = [
+            [
+                (score, int(number))
+                for score, row in rows
+                for number in members[starts[row] : starts[row + 1]]
+            ]
+            for rows in texts.nearest(queries, k)
+        ]
+        return [sorted(one, key=lambda hit: (-hit[0], hit[1]))[:k] for one in hits]
 
     def likeness(self, field: str, queries: Vectors, numbers: Sequence[int]) -> Vectors:
-        """Return the cosine of each query with each argument."""
-        return self._of(field, queries).likeness(queries, numbers)
+        """Return the cosine of each query with each argument; 0 if the argument has no text."""
+        texts, (rows_of_all, _, _) = self._of(field, queries)
+        rows = rows_of_all[list(numbers)]
+        cosines = texts.products(queries, np.maximum(rows, 0))
+        cosines[:, rows < 0] = 0
+        return cosines
 
-    def _of(self, field: str, queries: Vectors) -> FieldVectors:
-        if field not in self._fields:
+    def _of(self, field: str, queries: Vectors) -> tuple[Neighbours, list[Any]]:
+        if field not in self._texts:
             raise UserError(
                 f"encoder {self.about.encoder!r} has no vectors of the field {field!r}"
-                f"{nearest(field, self._fields)}"
+                f"{nearest(field, self._texts)}"
             )
         if len(queries) and queries.shape[1] != self.about.dimension:
             raise WorkError(
                 f"encoder {self.about.encoder!r} gives {queries.shape[1]} dimensions, "
                 f"the index has {self.about.dimension}"
             )
-        return self._fields[field]
+        return self._texts[field], self._places[field]
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:

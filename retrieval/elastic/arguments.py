@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval.elastic import shape
+from retrieval.elastic.annotations import ANNOTATIONS, ElasticAnnotations
 from retrieval.elastic.connection import Connection, may_be_id, place
 from retrieval.elastic.shape import DEEPEST
 from retrieval.index.analyser import FIELDS, known
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
+from touche_rad.plugins import Annotations, Meaning
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
-    from retrieval.searching import FieldSearch
 
 BATCH: Final = 64
 """Searches per request."""
@@ -34,9 +35,9 @@ class ElasticArguments:
 
     def __init__(self, location: str) -> None:
         self.location = location
-        self._connection = Connection(place(location))
-        self._index = self._connection.where.index
-        described = self._connection.ask(lambda es: es.indices.get(index=self._index)).body
+        self.connection = Connection(place(location))
+        self._index = self.connection.where.index
+        described = self.connection.ask(lambda es: es.indices.get(index=self._index)).body
         if len(described) != 1:
             raise OptionError(f"{location}: is a name of {len(described)} indexes; expected one")
         ((self.concrete, about),) = described.items()
@@ -49,6 +50,25 @@ class ElasticArguments:
 
     def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
         return type(self), (self.location,)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """Similarity by vectors, if the index is ours, has vectors and their encoder loads."""
+        if self.ours is None:
+            return None  # the official index: its encoder is large, and was not asked for
+        from retrieval.dense.search import VectorMeaning, usable
+
+        name = usable({one: self.encoded_fields(one) for one in self.encoders})
+        return None if name is None else VectorMeaning(self, name)
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Annotations]:
+        """The annotations of the arguments by name, if they are complete."""
+        return {
+            name: ElasticAnnotations(self, name, about)
+            for name, about in ((self.ours or {}).get(ANNOTATIONS) or {}).items()
+            if about.get("complete")
+        }
 
     @property
     def linked(self) -> bool:
@@ -65,7 +85,7 @@ class ElasticArguments:
 
     @cached_property
     def _count(self) -> int:
-        return int(self._connection.ask(lambda es: es.count(index=self._index))["count"])
+        return int(self.connection.ask(lambda es: es.count(index=self._index))["count"])
 
     def __len__(self) -> int:
         return self._count
@@ -76,65 +96,56 @@ class ElasticArguments:
 
     def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
         """Return the argument of each id, or None."""
-        found = self._sources(ids, self._source)
         return [
-            shape.argument(source, shape.sendable(one)) if source else None
-            for one, source in zip(ids, found, strict=True)
+            self._argument(source, shape.sendable(one)) if source else None
+            for one, source in zip(ids, self.sources(ids), strict=True)
         ]
 
-    def _sources(
-        self, ids: Sequence[str], wanted: Mapping[str, Any]
-    ) -> list[Mapping[str, Any] | None]:
-        """Return fields of the document of each argument, or None."""
+    def sources(self, ids: Sequence[str], *fields: str) -> list[Mapping[str, Any] | None]:
+        """Return the document of each argument, with further fields, or None."""
         names = list(dict.fromkeys(one for one in map(shape.sendable, ids) if may_be_id(one)))
         parts = [names[at : at + PAGE] for at in range(0, len(names), PAGE)]
         bodies = [
-            {
-                "query": {"ids": {"values": part}},
-                "size": len(part),
-                "track_total_hits": False,
-                **wanted,
-            }
+            {"query": {"ids": {"values": part}}, "size": len(part), **self._body(*fields)}
             for part in parts
         ]
-        held = {hit["_id"]: hit["_source"] for hits in self._searched(bodies) for hit in hits}
+        held = {hit["_id"]: hit["_source"] for hits in self.searched(bodies) for hit in hits}
         return [self._own(one, held.get(shape.sendable(one))) for one in ids]
 
     def _own(self, argument_id: str, source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Return the document if it is this argument's; a replaced surrogate may match another."""
-        if source is None:
+        if source is None or self._argument(source, shape.sendable(argument_id)).id != argument_id:
             return None
-        if "line" in source:
-            return source if shape.argument(source, "").id == argument_id else None
-        return source if argument_id == shape.sendable(argument_id) else None
+        return source
+
+    def _argument(self, source: Mapping[str, Any], name: str) -> Argument:
+        return shape.argument(source, name, ours=self.ours is not None)
+
+    def update(self, argument_id: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the bulk action that adds fields to an argument's document."""
+        name = shape.sendable(argument_id)
+        return {"_op_type": "update", "_index": self.concrete, "_id": name, "doc": fields}
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument of a snapshot, in a fixed order."""
         for page in self.pages():
-            yield from page
+            yield from (argument for argument, _ in page)
 
-    def pages(self) -> Iterator[list[Argument]]:
-        """Yield pages of all arguments of a snapshot."""
-        ask = self._connection.ask
+    def pages(self, *fields: str) -> Iterator[list[tuple[Argument, Mapping[str, Any]]]]:
+        """Yield pages of all arguments of a snapshot, with their documents."""
+        ask = self.connection.ask
         snapshot = ask(lambda es: es.open_point_in_time(index=self._index, keep_alive=ALIVE))["id"]
         order = "order" if self.ours is not None else self._id_field or "_doc"
-        after: dict[str, Any] = {}
+        body = {"size": PAGE, "sort": [{order: "asc"}], **self._body(*fields)}
         try:
             while True:
-                body: dict[str, Any] = {
-                    "size": PAGE,
-                    "pit": {"id": snapshot, "keep_alive": ALIVE},
-                    "sort": [{order: "asc"}],
-                    "track_total_hits": False,
-                    **self._source,
-                    **after,
-                }
-                answer = ask(partial(_search, body=body))
+                body["pit"] = {"id": snapshot, "keep_alive": ALIVE}
+                answer = ask(lambda es: es.search(**body))
                 hits = answer["hits"]["hits"]
                 if not hits:
                     return
-                snapshot, after = answer["pit_id"], {"search_after": hits[-1]["sort"]}
-                yield [shape.argument(hit["_source"], hit["_id"]) for hit in hits]
+                snapshot, body["search_after"] = answer["pit_id"], hits[-1]["sort"]
+                yield [(self._argument(hit["_source"], hit["_id"]), hit["_source"]) for hit in hits]
         finally:
             ask(lambda es: es.close_point_in_time(id=snapshot))
 
@@ -146,11 +157,6 @@ class ElasticArguments:
         inner = about.get("fields") or {}
         return next((f"id.{key}" for key, one in inner.items() if one.get("type") == "keyword"), "")
 
-    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return the best ids of each query with scores; equal scores are sorted by id."""
-        found = self._best(field, queries, k, {"_source": False})
-        return [[(hit["_id"], hit["_score"]) for hit in hits] for hits in found]
-
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the best `k` arguments by one field."""
         return self.search_all(field, [query], k)[0]
@@ -160,21 +166,15 @@ class ElasticArguments:
         return [
             [
                 Hit(
-                    argument=shape.argument(hit["_source"], hit["_id"]),
+                    argument=self._argument(hit["_source"], hit["_id"]),
                     score=hit["_score"],
                     rank=rank,
                     path=(field,),
                 )
                 for rank, hit in enumerate(hits)
             ]
-            for hits in self._best(field, queries, k, self._source)
+            for hits in self._best(field, queries, k)
         ]
-
-    def pipeline(self, field: str, k: int) -> FieldSearch:
-        """Return the search of one field as a PyTerrier transformer."""
-        from retrieval.searching import FieldSearch
-
-        return FieldSearch(self, field, k)
 
     @property
     def encoders(self) -> Sequence[str]:
@@ -205,13 +205,14 @@ class ElasticArguments:
         name = self._vectors(encoder, field)
         if k <= 0 or name not in self._properties:
             return [[] for _ in queries]
-        bodies = [shape.nearest(name, query, k) for query in queries]
+        k, breadth = min(k, DEEPEST), min(DEEPEST, max(100, 10 * k))
+        bodies = [shape.nearest(name, query, k, breadth) for query in queries]
         return [
             sorted(
                 ((hit["_id"], shape.cosine(hit["_score"])) for hit in hits),
                 key=lambda hit: (-hit[1], hit[0].encode()),
             )
-            for hits in self._searched(bodies)
+            for hits in self.searched(bodies)
         ]
 
     def likeness(
@@ -220,17 +221,16 @@ class ElasticArguments:
         """Return the cosine of each query with each argument; 0 if it has no such text."""
         name = self._vectors(encoder, field)
         sent = [shape.sendable(one) for one in ids]
-        parts = [sent[at : at + PAGE] for at in range(0, len(sent), PAGE)]
-        if name not in self._properties:
-            parts = []
-        bodies = [shape.likeness(name, query, part) for query in queries for part in parts]
-        answers = iter(self._searched(bodies))
-        found = []
-        for _ in queries:
-            hits = [hit for _ in parts for hit in next(answers)]
-            cosines = {hit["_id"]: shape.cosine(hit["_score"]) for hit in hits}
-            found.append([cosines.get(one, 0.0) for one in sent])
-        return found
+        cosines: list[dict[str, float]] = [{} for _ in queries]
+        for at in range(0, len(sent) if name in self._properties else 0, PAGE):
+            part = sent[at : at + PAGE]
+            only = {"ids": {"values": part}}
+            bodies = [
+                shape.nearest(name, one, len(part), len(part), filter=only) for one in queries
+            ]
+            for of_query, hits in zip(cosines, self.searched(bodies), strict=True):
+                of_query.update({hit["_id"]: shape.cosine(hit["_score"]) for hit in hits})
+        return [[of_query.get(one, 0.0) for one in sent] for of_query in cosines]
 
     def _vectors(self, encoder: str, field: str) -> str:
         """Check encoder and field, and return the name of the field with the vectors."""
@@ -243,48 +243,38 @@ class ElasticArguments:
             )
         return self._field(encoder, field)
 
-    @property
-    def _source(self) -> dict[str, Any]:
-        if self.ours is not None:
-            return {"_source": shape.SOURCE}
-        return {"_source": {"excludes": ["*_embedding_*"]}}
+    def _body(self, *fields: str) -> dict[str, Any]:
+        """Return what a search for arguments, and further fields, says."""
+        ours: Any = [*shape.SOURCE, *fields]
+        source = {"excludes": ["*_embedding_*"]} if self.ours is None else ours
+        return {"_source": source, "track_total_hits": False}
 
-    def _best(
-        self, field: str, queries: Sequence[str], k: int, source: Mapping[str, Any]
-    ) -> list[list[Any]]:
+    def _best(self, field: str, queries: Sequence[str], k: int) -> list[list[Any]]:
         known(field)
-        found: list[list[Any]] = [[] for _ in queries]
+        best: list[list[Any]] = [[] for _ in queries]
         if k <= 0:
-            return found
-        made = shape.official_query if self.ours is None else shape.our_query
-        asked = {
-            at: query
-            for at, words in enumerate(queries)
-            if (query := made(field, str(words))) is not None
-        }
+            return best
+        query_of = shape.official_query if self.ours is None else shape.our_query
+        bodies = {at: query_of(field, str(words)) for at, words in enumerate(queries)}
         ties = [{self._id_field: "asc"}] if self._id_field else []
-        common = {
-            "size": min(k, DEEPEST),
-            "sort": [{"_score": "desc"}, *ties],
-            "track_total_hits": False,
-            **source,
-        }
-        bodies = [{"query": query, **common} for query in asked.values()]
-        for at, hits in zip(asked, self._searched(bodies), strict=True):
-            found[at] = sorted(hits, key=lambda hit: (-hit["_score"], hit["_id"].encode()))
-        return found
+        common = {"size": min(k, DEEPEST), "sort": [{"_score": "desc"}, *ties], **self._body()}
+        sent = {at: {"query": query, **common} for at, query in bodies.items() if query}
+        for at, hits in zip(sent, self.searched(list(sent.values())), strict=True):
+            best[at] = sorted(hits, key=lambda hit: (-hit["_score"], hit["_id"].encode()))
+        return best
 
-    def _searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-        found: list[list[Any]] = []
+    def searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+        """Return the hits of each search."""
         header = {"index": self._index, "allow_partial_search_results": False}
         if int(self._settings.get("number_of_shards") or 1) > 1:
             # Count words over all shards, so that the number of shards does not change scores.
             header["search_type"] = "dfs_query_then_fetch"
+        hits: list[list[Any]] = []
         for start in range(0, len(bodies), BATCH):
             part = bodies[start : start + BATCH]
             lines = [line for body in part for line in (header, body)]
-            found += self._connection.ask(_searching(lines))
-        return found
+            hits += self.connection.ask(partial(_hits, searches=lines))
+        return hits
 
 
 def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
@@ -301,25 +291,13 @@ def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
         raise UserError(f"{location}: loading was not finished; {again}")
 
 
-def _search(es: Any, body: Mapping[str, Any]) -> Any:
-    return es.search(**body)
-
-
-def _searching(lines: Sequence[Mapping[str, Any]]) -> Callable[[Any], list[list[Any]]]:
-    def searched(es: Any) -> list[list[Any]]:
-        answers = es.msearch(searches=lines)["responses"]
-        for answer in answers:
-            if answer.get("status", 200) != 200:
-                raise _failed(answer)
-        return [answer["hits"]["hits"] for answer in answers]
-
-    return searched
-
-
-def _failed(answer: Mapping[str, Any]) -> Exception:
-    """Return the error of one search of several as the client would raise it."""
+def _hits(es: Any, searches: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Run several searches; a failed one raises the client's error for a single one."""
     from elasticsearch import ApiError
 
-    meta: Any = SimpleNamespace(status=int(answer["status"]))
-    fault: Exception = ApiError("a search failed", meta=meta, body=dict(answer))
-    return fault
+    answers = es.msearch(searches=searches)["responses"]
+    for answer in answers:
+        if answer.get("status", 200) != 200:
+            meta: Any = SimpleNamespace(status=int(answer["status"]))
+            raise ApiError("a search failed", meta=meta, body=dict(answer))
+    return [answer["hits"]["hits"] for answer in answers]

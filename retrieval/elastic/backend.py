@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 from pydantic import Field
 
 from retrieval.elastic import shape
-from retrieval.elastic.annotations import (
-    ANNOTATIONS,
-    ElasticAnnotations,
-    annotate,
-)
+from retrieval.elastic.annotations import annotate
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
 from retrieval.elastic.loading import load
@@ -24,52 +19,18 @@ from touche_rad import plugins
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-from touche_rad.plugins import (
-    Annotations,
-    Annotator,
-    IndexBackend,
-    Meaning,
-    Services,
-    VectorsWanted,
-)
+from touche_rad.plugins import Annotator, IndexBackend, Services, VectorsWanted
 from touche_rad.plugins.contracts import Of, Progress
 
-_SOURCE = [*shape.SOURCE, shape.GROUPS]
 
-
-class ElasticIndex(ElasticArguments):
-    """An index on a server, with what is stored besides its words."""
-
-    @cached_property
-    def meaning(self) -> Meaning | None:
-        """Similarity by vectors, if the index is ours, has vectors and their encoder loads."""
-        if self.ours is None:
-            return None  # the official index: its encoder is large, and was not asked for
-        from retrieval.dense.search import VectorMeaning, usable
-
-        name = usable({one: self.encoded_fields(one) for one in self.encoders})
-        return None if name is None else VectorMeaning(self, name)
-
-    @cached_property
-    def annotations(self) -> Mapping[str, Annotations]:
-        """The annotations of the arguments by name, if they are complete."""
-        return {
-            name: ElasticAnnotations(self.location, name, about)
-            for name, about in ((self.ours or {}).get(ANNOTATIONS) or {}).items()
-            if about.get("complete")
-        }
-
-
-class LinkedElasticIndex(ElasticIndex):
+class LinkedElasticIndex(ElasticArguments):
     """An index that was loaded with the groups of its statements."""
 
     def links(self, argument_id: str) -> list[Link]:
         """Return the arguments that share a statement with this one, as the local index does."""
-        source = self._sources([argument_id], {"_source": _SOURCE})[0]
-        if source is None:
-            return []
-        mine, groups = _with_groups(source)
-        if not groups:
+        source = self.sources([argument_id], shape.GROUPS)[0]
+        mine, groups = _with_groups(source) if source else (None, {})
+        if mine is None or not groups:
             return []
         same = [
             {"terms": {f"{shape.GROUPS}.{theirs}": sorted(set(groups.values()))}}
@@ -78,12 +39,10 @@ class LinkedElasticIndex(ElasticIndex):
         sharing = {
             "query": {"bool": {"filter": {"bool": {"should": same}}}},
             "size": shape.DEEPEST,
-            "_source": _SOURCE,
-            "track_total_hits": False,
+            **self._body(shape.GROUPS),
         }
-        found = (_with_groups(hit["_source"]) for hit in self._searched([sharing])[0])
         others = sorted(
-            (one for one in found if one[0].id != mine.id),
+            (_with_groups(hit["_source"]) for hit in self.searched([sharing])[0]),
             key=lambda one: one[0].id.encode("utf-8", "surrogatepass"),
         )
         return [
@@ -91,15 +50,14 @@ class LinkedElasticIndex(ElasticIndex):
             for role, group in groups.items()
             for other, held in others
             for theirs in ROLES
-            if held.get(theirs) == group
+            if held.get(theirs) == group and other.id != mine.id
         ]
 
 
 def _with_groups(source: Mapping[str, Any]) -> tuple[Argument, dict[str, int]]:
     """Return the argument of a document and the groups of its statements, in order of roles."""
     held = source.get(shape.GROUPS) or {}
-    own = {key: value for key, value in source.items() if key != shape.GROUPS}
-    return shape.argument(own, own["id"]), {role: held[role] for role in ROLES if role in held}
+    return shape.argument(source, ""), {role: held[role] for role in ROLES if role in held}
 
 
 class ElasticIndexes(IndexBackend):
@@ -122,9 +80,9 @@ class ElasticIndexes(IndexBackend):
         name = connection.where.index
         return connection.ask(lambda es: bool(es.indices.exists(index=name)))
 
-    def open(self, location: str) -> ElasticIndex:
+    def open(self, location: str) -> ElasticArguments:
         """Open an index on a server."""
-        index = ElasticIndex(location)
+        index = ElasticArguments(location)
         return LinkedElasticIndex(location) if index.linked else index
 
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
@@ -142,8 +100,7 @@ class ElasticIndexes(IndexBackend):
         self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Annotate the arguments of an index of ours; a killed run is resumed."""
-        _check_content(location, of)
-        return run_sync(annotate(location, annotator, report))
+        return run_sync(annotate(_open(location, of), annotator, report))
 
     def check_vectors(self, wanted: VectorsWanted) -> None:
         """Load the encoder, which may need an extra."""
@@ -158,12 +115,12 @@ class ElasticIndexes(IndexBackend):
         from retrieval.dense.search import loaded
         from retrieval.elastic.vectors import add_vectors
 
-        _check_content(location, of)
-        return add_vectors(location, loaded(wanted.encoder), wanted, report)
+        return add_vectors(_open(location, of), loaded(wanted.encoder), wanted, report)
 
 
-def _check_content(location: str, of: Of) -> None:
-    """Reject an index that contains other arguments than these."""
-    ours = ElasticArguments(location).ours or {}
-    if of is not None and digest(of) != ours.get("collection"):
+def _open(location: str, of: Of) -> ElasticArguments:
+    """Open an index; reject one that contains other arguments than these."""
+    index = ElasticArguments(location)
+    if of is not None and digest(of) != (index.ours or {}).get("collection"):
         raise UserError(f"{location} contains other arguments: build it again with --replace")
+    return index

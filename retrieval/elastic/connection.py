@@ -12,43 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from retrieval.index.store import LONGEST_ID
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 
-LONGEST_ID: Final = 512
-_FORBIDDEN: Final = frozenset('\\/*?"<>|,#: ')
-
-
-def check_name(name: str) -> None:
-    """Reject patterns, lists, and names that the server forbids."""
-    if (
-        not name.isprintable()
-        or not _FORBIDDEN.isdisjoint(name)
-        or name != name.lower()
-        or name[0] in "-_+."
-    ):
-        shown = repr(name if len(name) <= 40 else name[:40] + "…")
-        raise UserError(
-            f"{shown} is not a valid index name: expected lower-case letters, digits, '-' and '_', "
-            "starting with a letter or digit"
-        )
+_NAME: Final = re.compile(r"(?![-_+.])[^\\/*?\"<>|,#:\s]+")
 
 
 def may_be_id(name: str) -> bool:
     """Whether a document can have this id."""
     return 0 < len(name.encode()) <= LONGEST_ID
-
-
-def check_id(name: str) -> None:
-    """Reject an id that a document cannot have."""
-    size = len(name.encode())
-    if not name:
-        raise UserError(
-            f"an argument has no id: Elasticsearch needs ids of 1 to {LONGEST_ID} bytes"
-        )
-    if size > LONGEST_ID:
-        raise UserError(
-            f"the id {name[:40] + '…'!r} has {size} bytes: Elasticsearch allows 1 to {LONGEST_ID}"
-        )
 
 
 KEY: Final = "TOUCHE_RAD_ES_API_KEY"
@@ -89,42 +61,39 @@ class Place:
 
 
 def place(location: str) -> Place:
-    """Parse a location: elasticsearch:URL[,URL...]/INDEX, where a URL is an address of a node.
-
-    Raises:
-        UserError: An address or the name of the index is invalid.
-    """
+    """Parse a location: elasticsearch:URL[,URL...]/INDEX, where a URL is an address of a node."""
     *others, last = re.split(r",(?=https?://)", location.removeprefix(SCHEME))
     last, _, index = last.rstrip("/").rpartition("/")
-    urls = tuple(_address(one, location) for one in (*others, last))
-    if not index:
-        raise _invalid_place(location)
-    check_name(index)
+    try:
+        urls = tuple(map(_address, (*others, last)))
+        valid = bool(index)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise UserError(
+            f"expected {SCHEME}http(s)://HOST[:PORT][/PREFIX]/INDEX, or several addresses of a "
+            f"cluster separated by commas, the last with /INDEX; got {location!r:.200}"
+        )
+    if not _NAME.fullmatch(index) or not index.isprintable() or index != index.lower():
+        raise UserError(
+            f"{index!r:.60} is not a valid index name: expected lower-case letters, digits, '-' "
+            "and '_', starting with a letter or digit"
+        )
     return Place(urls, index)
 
 
-def _address(url: str, location: str) -> str:
-    """Return a node's address with its port, as the client needs it."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        raise _invalid_place(location) from None
-    if parts.username or parts.password or "@" in parts.netloc:
+def _address(url: str) -> str:
+    """Return a node's address with its port, as the client needs it; ValueError if it is none."""
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
         raise UserError(
             f"a location must not contain a user or password: set {USER} and {PASSWORD}, or {KEY}"
         )
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     if port is None or not parts.hostname or parts.query or parts.fragment:
-        raise _invalid_place(location)
+        raise ValueError(url)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
-
-
-def _invalid_place(location: str) -> UserError:
-    return UserError(
-        f"expected {SCHEME}http(s)://HOST[:PORT][/PREFIX]/INDEX, or several addresses of a cluster "
-        f"separated by commas, the last with /INDEX; got {location!r:.200}"
-    )
 
 
 class Connection:
@@ -141,15 +110,8 @@ class Connection:
     def ask(self, call: Callable[[Any], T], one_try: float | None = None) -> T:
         """Make a call with the client; retry temporary errors, and raise others as one-line errors.
 
-        The client's own retries do not wait, and do not see the errors of single searches.
-
-        Args:
-            call: Makes the call with the client that it gets.
-            one_try: Maximum seconds of a try; by default ONE_TRY.
-
-        Raises:
-            UserError: The request, index, user, password or certificate is wrong.
-            WorkError: The server cannot be reached, or fails.
+        The client's own retries do not wait, and do not see the errors of single searches. A try
+        takes at most `one_try` seconds (default: ONE_TRY).
         """
         client = self._client.options(request_timeout=one_try) if one_try else self._client
         end, wait = time.monotonic() + self._seconds, FIRST_WAIT
@@ -174,57 +136,51 @@ class Connection:
         import elasticsearch
 
         where = self.where
-        if isinstance(error, elastic_transport.TlsError):
-            reason = _short(str(error.message))
-            own = os.environ.get(CA, "")
-            return UserError(f"{where}: no secure connection: {reason} ({CA}={own})"), False
-        if isinstance(error, elastic_transport.ConnectionTimeout):
-            return WorkError(f"{where}: no answer in time (set {TIMEOUT})"), True
-        if isinstance(error, elastic_transport.ConnectionError):
-            return WorkError(f"{where}: the server cannot be reached"), True
-        if isinstance(error, elasticsearch.UnsupportedProductError):
-            return UserError(f"{where}: the server is not Elasticsearch"), False
-        if isinstance(error, elasticsearch.ApiError):
-            status = error.meta.status
-            return self._refused(status, _reason(error)), status in _LATER
-        if isinstance(error, elastic_transport.TransportError):
-            return WorkError(f"{where}: {_short(str(error))}"), False
-        if isinstance(error, KeyError):
-            return WorkError(f"{where}: the answer has no field {error}"), False
+        match error:
+            case elastic_transport.TlsError():
+                own = f"{_short(str(error.message))} ({CA}={os.environ.get(CA, '')})"
+                return UserError(f"{where}: no secure connection: {own}"), False
+            case elastic_transport.ConnectionTimeout():
+                return WorkError(f"{where}: no answer in time (set {TIMEOUT})"), True
+            case elastic_transport.ConnectionError():
+                return WorkError(f"{where}: the server cannot be reached"), True
+            case elasticsearch.UnsupportedProductError():
+                return UserError(f"{where}: the server is not Elasticsearch"), False
+            case elasticsearch.ApiError():
+                status = error.meta.status
+                return self._refused(status, _reason(error.body)), status in _LATER
+            case elastic_transport.TransportError():
+                return WorkError(f"{where}: {_short(str(error))}"), False
+            case KeyError():
+                return WorkError(f"{where}: the answer has no field {error}"), False
         return None, False
 
     def _refused(self, status: int, reason: str) -> ToucheRadError:
-        where = self.where
-        if status == 401:
-            return UserError(f"{where}: wrong user, password or key ({USER}, {PASSWORD}, {KEY})")
-        if status == 403:
-            return UserError(
-                f"{where}: {os.environ.get(USER) or 'this key'} has no permission to do this"
-            )
-        if status == 404:
-            return UserError(f"{where}: there is no index {where.index!r}")
-        if status == 413:
-            return UserError(
-                f"{where}: an argument is larger than the server allows (http.max_content_length)"
-            )
-        if status == 503 or "not connected" in reason:  # 502 while a node has just died
-            return WorkError(
-                f"{where}: a shard of {where.index!r} is not available (red): see _cluster/health"
-            )
+        index, user = self.where.index, os.environ.get(USER) or "this key"
+        unavailable = f"a shard of {index!r} is not available (red): see _cluster/health"
+        large = "an argument is larger than the server allows (http.max_content_length)"
+        known: dict[int, tuple[type[ToucheRadError], str]] = {
+            401: (UserError, f"wrong user, password or key ({USER}, {PASSWORD}, {KEY})"),
+            403: (UserError, f"{user} has no permission to do this"),
+            404: (UserError, f"there is no index {index!r}"),
+            413: (UserError, large),
+            503: (WorkError, unavailable),
+        }
+        if "not connected" in reason:  # 502 while a node has just died
+            status = 503
         kind: type[ToucheRadError] = WorkError if status >= 500 or status in _LATER else UserError
-        return kind(f"{where}: error {status}: {reason}")
+        kind, message = known.get(status, (kind, f"error {status}: {reason}"))
+        return kind(f"{self.where}: {message}")
 
 
 def _seconds() -> float:
-    given = os.environ.get(TIMEOUT, "")
-    if not given:
-        return SECONDS
+    value = os.environ.get(TIMEOUT) or str(SECONDS)
     try:
-        seconds = float(given)
+        seconds = float(value)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise UserError(f"{TIMEOUT}: expected seconds, got {given!r:.40}")
+        raise UserError(f"{TIMEOUT}: expected seconds, got {value!r:.40}")
     return seconds
 
 
@@ -254,15 +210,12 @@ def _client(where: Place, seconds: float) -> Any:
         raise UserError(f"{where}: {_short(str(error))}{about_ca}") from None
 
 
-def _reason(error: Any) -> str:
-    body = error.body
-    if isinstance(body, dict):
-        about = body.get("error", body)
-        if isinstance(about, dict):
-            causes = about.get("root_cause") or [about]
-            about = {**about, **{key: one for key, one in causes[0].items() if one}}
-            return _short(str(about.get("reason") or about.get("type") or about))
-    return _short(str(body))
+def _reason(body: Any) -> str:
+    error = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(error, dict):
+        first = (error.get("root_cause") or [error])[0]
+        error = first.get("reason") or error.get("reason") or error.get("type") or error
+    return _short(str(error))
 
 
 def _short(message: str) -> str:

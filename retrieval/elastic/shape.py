@@ -22,40 +22,20 @@ DEEPEST: Final = 10_000
 """Maximum depth of a search (the server's index.max_result_window)."""
 
 
-def nearest(field: str, vector: Vectors, k: int) -> dict[str, Any]:
+def nearest(field: str, vector: Vectors, k: int, candidates: int, **options: Any) -> dict[str, Any]:
     """Return a search of the nearest vectors.
 
-    The server's search is approximate; it compares ten candidates per hit.
-    """
-    breadth = min(DEEPEST, max(100, 10 * k))
-    return {
-        "knn": {
-            "field": field,
-            "query_vector": vector.tolist(),
-            "k": min(k, DEEPEST),
-            "num_candidates": breadth,
-        },
-        "size": min(k, DEEPEST),
-        "_source": False,
-        "track_total_hits": False,
-    }
-
-
-def likeness(field: str, vector: Vectors, ids: Sequence[str]) -> dict[str, Any]:
-    """Return a search of the cosines of these documents.
-
-    With as many candidates as filtered documents the server compares all of them. This works on
-    servers that forbid scripts.
+    The server's search is approximate, but compares all of as many candidates as documents.
     """
     return {
         "knn": {
             "field": field,
             "query_vector": vector.tolist(),
-            "k": len(ids),
-            "num_candidates": len(ids),
-            "filter": {"ids": {"values": list(ids)}},
+            "k": k,
+            "num_candidates": candidates,
+            **options,
         },
-        "size": len(ids),
+        "size": k,
         "_source": False,
         "track_total_hits": False,
     }
@@ -126,7 +106,17 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
     words = {**plain, "analyzer": "whitespace", "similarity": "argument"}
     parts = {part: {**words, "copy_to": f"words.{ALL}"} for part in PARTS}
     return {
-        "_meta": about(digest, count),
+        "_meta": {
+            MARK: {
+                "format": FORMAT,
+                "collection": digest,
+                "arguments": count,
+                "analyser": ANALYSER,
+                "complete": False,
+                "encoders": {},
+                "encoded": {},
+            }
+        },
         "dynamic": "false",
         "properties": {
             "id": {"type": "keyword"},
@@ -142,71 +132,29 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
     }
 
 
-def about(digest: str, count: int) -> dict[str, Any]:
-    """Return the description of an index of ours before it is loaded."""
-    return {
-        MARK: {
-            "format": FORMAT,
-            "collection": digest,
-            "arguments": count,
-            "analyser": ANALYSER,
-            "complete": False,
-            "encoders": {},
-            "encoded": {},
-        }
-    }
-
-
-WHILE_LOADING: Final = {
-    "refresh_interval": "-1",
-    "translog.durability": "async",
-    "translog.flush_threshold_size": "1gb",
-    "merge.policy.segments_per_tier": 50,
-    "merge.policy.max_merge_at_once": 50,
-}
-"""Settings until an index is complete: it is not searched before, and is merged at the end.
-
-A server that dies in the meantime may forget some seconds; the load then says what is missing.
-"""
-
-
 def settings(shards: int, replicas: int) -> dict[str, Any]:
     """Return the settings of an index of ours."""
     return {
         "number_of_shards": shards,
         "number_of_replicas": replicas,
         "similarity": {"argument": {"type": "BM25", "k1": K1, "b": B}},
-        **WHILE_LOADING,
     }
 
 
-def begin(record: Mapping[str, Any], line: str, stems: Mapping[str, Sequence[str]]) -> str:
-    """Return the begin of the document of an argument, given as JSON; `end` completes it.
+def document(
+    record: Mapping[str, Any], line: bytes, stems: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return the document of an argument, which lacks its order and groups.
 
-    The document has the argument's own fields. If these are not all of it, or not as they are, the
-    field `line` has its JSON.
+    The document has the argument's own fields. If these are not all of it, or not as they are (with
+    nulls or lone surrogates), the field `line` has its JSON.
     """
-    if not _as_it_is(record, line):
-        line = json.dumps(
-            {
-                **{name: sendable(record.get(name) or "") for name in ("id", *PLAIN, "original")},
-                "tags": [sendable(tag) for tag in record.get("tags") or ()],
-                "line": json.dumps(record),
-            }
-        )
-    words = {part: " ".join(found) for part, found in stems.items() if found}
-    return f'{line[:-1]}, "words": {json.dumps(words)}'
-
-
-def _as_it_is(record: Mapping[str, Any], line: str) -> bool:
-    """Whether an argument has no further fields, no nulls and no lone surrogates."""
-    return record.keys() <= _FIELDS and "\\ud" not in line and ": null" not in line
-
-
-def end(order: int, groups: Sequence[int]) -> bytes:
-    """Return the end of a document."""
-    held = {role: group for role, group in zip(ROLES, groups, strict=True) if group >= 0}
-    return f', "order": {order}, "{GROUPS}": {json.dumps(held)}}}'.encode()
+    fields = dict(record)
+    if not record.keys() <= _FIELDS or b"\\ud" in line or b": null" in line:
+        fields = {name: sendable(record.get(name) or "") for name in ("id", *PLAIN, "original")}
+        fields["tags"] = [sendable(tag) for tag in record.get("tags") or ()]
+        fields["line"] = json.dumps(record)
+    return {**fields, "words": {part: " ".join(one) for part, one in stems.items() if one}}
 
 
 def sendable(text: str) -> str:
@@ -214,9 +162,9 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def argument(source: Mapping[str, Any], name: str) -> Argument:
+def argument(source: Mapping[str, Any], name: str, *, ours: bool = True) -> Argument:
     """Return the argument of a document, ours or the official index's."""
     if "line" in source:
         return files.argument_of(json.loads(source["line"]))
-    kept = {key: value for key, value in source.items() if "_embedding_" not in key}
-    return files.argument_of({"id": name, **kept})
+    fields = {key: value for key, value in source.items() if not ours or key in _FIELDS}
+    return files.argument_of({"id": name, **fields})

@@ -11,7 +11,7 @@ import json
 import mmap
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
@@ -45,11 +45,6 @@ class About(BaseModel):
     """Number of annotations; None until all arguments have a line."""
     by: Mapping[str, Any]
     """The annotator's identity: model, prompts, options."""
-
-    def write(self, folder: Path) -> None:
-        """Write the file."""
-        with atomic_write(folder / ABOUT) as stream:
-            stream.write(self.model_dump_json(indent=2) + "\n")
 
 
 class StoredAnnotations:
@@ -113,12 +108,8 @@ async def annotate(
     """Annotate the arguments of an index and return how many have an annotation.
 
     Returns 0 if the same annotator annotated them before.
-
-    Raises:
-        UserError: There are annotations of this name by another annotator.
-        WorkError: The model cannot be reached; finished blocks are kept.
     """
-    folder, by = index / ANNOTATIONS / annotator.name, plain(annotator)
+    folder = index / ANNOTATIONS / annotator.name
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder):
@@ -126,16 +117,21 @@ async def annotate(
             if (folder / ABOUT).exists():
                 about = _read_about(folder)
                 check_annotator(about.by, annotator, f"remove {folder} to annotate again")
+                if about.annotated is not None:
+                    return 0
             else:
-                about = About(format=FORMAT, collection=collection, arguments=len(store), by=by)
+                about = About(
+                    format=FORMAT,
+                    collection=collection,
+                    arguments=len(store),
+                    by=plain(annotator),
+                )
                 (folder / RECORDS).unlink(missing_ok=True)
-                about.write(folder)
-            if about.annotated is not None:
-                return 0
+                _write_about(folder, about)
             await _record(folder / RECORDS, store, annotator, report)
             with (folder / RECORDS).open("rb") as lines:
                 annotated = sum(line != b"null\n" for line in lines)
-            about.model_copy(update={"annotated": annotated}).write(folder)
+            _write_about(folder, about.model_copy(update={"annotated": annotated}))
             return annotated
     except BlockingIOError:
         raise UserError(f"{folder}: another process is annotating this index") from None
@@ -143,30 +139,24 @@ async def annotate(
 
 async def _record(path: Path, store: Store, annotator: Annotator, report: Progress | None) -> None:
     """Annotate the arguments that have no line yet, one block at a time."""
-    size = CALLS * annotator.per_call
+    size, total = CALLS * annotator.per_call, len(store)
     with path.open("a+b") as out:
         out.seek(0)
         lines = [len(line) for line in out if line.endswith(b"\n")]
-        done = len(lines) - (len(lines) % size if len(lines) < len(store) else 0)
+        done = len(lines) - (len(lines) % size if len(lines) < total else 0)
         out.truncate(sum(lines[:done]))
-        while done < len(store):
-            last = min(done + size, len(store))
-            texts = [store.at(number).text for number in range(done, last)]
-            annotations = await annotator.annotate_all(
-                texts, partial(report_part, report, done, len(store))
-            )
-            for one in annotations:
+        for start in range(done, total, size):
+            texts = [store.at(number).text for number in range(start, min(start + size, total))]
+
+            def tell(count: int, before: int = start) -> None:
+                if report is not None:
+                    report(min(before + count, total), total)
+
+            for one in await annotator.annotate_all(texts, tell):
                 line = json.dumps(one, ensure_ascii=False) + "\n"
                 out.write(line.encode("utf-8", "replace"))
             out.flush()
             os.fsync(out.fileno())
-            done = last
-
-
-def report_part(report: Progress | None, before: int, total: int, done: int) -> None:
-    """Report the progress of a block."""
-    if report is not None:
-        report(min(before + done, total), total)
 
 
 def plain(annotator: Annotator) -> dict[str, Any]:
@@ -184,6 +174,11 @@ def check_annotator(by: Mapping[str, Any], annotator: Annotator, fix: str) -> No
             f"annotations {annotator.name} are by another model or with other settings "
             f"({different}): {fix}"
         )
+
+
+def _write_about(folder: Path, about: About) -> None:
+    with atomic_write(folder / ABOUT) as stream:
+        stream.write(about.model_dump_json(indent=2) + "\n")
 
 
 def _read_about(folder: Path) -> About:

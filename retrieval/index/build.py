@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
 
 from retrieval.index.analyser import ALL, FIELDS, PARTS, content, tokens
 from retrieval.index.engine import build_engine
@@ -50,48 +47,23 @@ def _check_target(target: Path, replace: bool) -> None:
 
 
 def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
-    with ExitStack() as opened:
-        words = {field: opened.enter_context(_scratch(folder)) for field in FIELDS}
-        groups = StatementGroups()
+    groups = StatementGroups()
+    words: dict[str, list[str]] = {field: [] for field in FIELDS}
 
-        def take(argument: Argument) -> None:
-            stems = {part: tokens(content(argument, part)) for part in PARTS}
-            groups.add([stems[role] for role in ROLES])
-            lines = {part: " ".join(words) for part, words in stems.items()}
-            lines[ALL] = " ".join(filter(None, lines.values()))
-            for field, file in words.items():
-                file.write(f"{lines[field]}\n")
+    def take(argument: Argument) -> None:
+        stems = {part: tokens(content(argument, part)) for part in PARTS}
+        groups.add([stems[role] for role in ROLES])
+        for part in PARTS:
+            words[part].append(" ".join(stems[part]))
+        words[ALL].append(" ".join(chain.from_iterable(stems.values())))
 
-        collection, numbers = write_store(arguments, folder, take)
-        # The engine releases the GIL part of the time: group the statements meanwhile.
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            grouped = pool.submit(groups.write, numbers, folder / STATEMENTS)
-            counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
-        grouped.result()
+    collection, numbers = write_store(arguments, folder, take)
+    groups.write(numbers, folder / STATEMENTS)
+    counts = {}
+    for field, lines in words.items():
+        documents = [one for one in zip(numbers.tolist(), lines, strict=True) if one[1]]
+        counts[field] = len(documents)
+        if documents:  # a field without words gets no folder
+            build_engine(folder / field, documents)
     write_manifest(folder, collection, len(numbers), counts)
     return len(numbers)
-
-
-def _scratch(folder: Path) -> IO[str]:
-    return tempfile.TemporaryFile("w+", encoding="ascii", dir=folder)
-
-
-def _field(file: IO[str], numbers: Any, folder: Path) -> int:
-    """Index one field; a field without words gets no folder."""
-    count = _count(file)
-    if count:
-        build_engine(folder, lambda: _lines(file, numbers.tolist()))
-    return count
-
-
-def _lines(file: IO[str], numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with words, with the numbers of their arguments."""
-    file.seek(0)
-    for number, line in zip(numbers, file, strict=True):
-        if line != "\n":
-            yield number, line
-
-
-def _count(file: IO[str]) -> int:
-    file.seek(0)
-    return sum(line != "\n" for line in file)

@@ -1,7 +1,4 @@
-"""An inverted index of PISA. One thread at a time searches.
-
-Documents with equal texts are stored once.
-"""
+"""An inverted index of PISA. One thread at a time searches."""
 
 from __future__ import annotations
 
@@ -9,19 +6,16 @@ import os
 import shutil
 import sys
 import threading
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from hashlib import blake2b
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakSet
 
 import numpy as np
 
@@ -42,95 +36,53 @@ _OF_THE_BUILD: Final = ("fwd", "inv.docs", "inv.freqs")
 _making = threading.Lock()
 
 
-Documents = Iterable[tuple[int, str]]
-
 MEMBERS, STARTS = "members.npy", "starts.npy"
 WORTH_IT: Final = 0.8
-"""If a larger share of the documents is distinct, nothing is gained."""
+"""If a larger share of the documents is distinct, equal ones are not stored once."""
 
 
-class Repeats:
-    """Groups equal documents, so that each distinct text is indexed once.
-
-    Many arguments attack the same claim, so a field of claims has many equal texts. A hit stands
-    for all documents with its text.
-    """
-
-    def __init__(self, documents: Iterable[tuple[int, str]]) -> None:
-        known: dict[bytes, int] = {}
-        self._numbers, self._texts = array("q"), array("q")
-        for number, words in documents:
-            key = blake2b(words.encode("utf-8"), digest_size=16).digest()
-            self._numbers.append(number)
-            self._texts.append(known.setdefault(key, len(known)))
-        self._count = len(known)
-
-    @property
-    def many(self) -> bool:
-        """Whether storing equal documents once pays off."""
-        return self._count <= WORTH_IT * len(self._numbers)
-
-    def distinct(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield each distinct text of the same documents once, numbered from 0."""
-        seen = 0
-        for text, (_, words) in zip(self._texts, documents, strict=True):
-            if text == seen:
-                seen += 1
-                yield text, words
-
-    def repetitions(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield the documents that `distinct` leaves out."""
-        seen = 0
-        for text, document in zip(self._texts, documents, strict=True):
-            if text == seen:
-                seen += 1
-            else:
-                yield document
-
-    def write(self, folder: Path) -> None:
-        """Write the documents of each text."""
-        texts, numbers = np.asarray(self._texts), np.asarray(self._numbers)
-        order = np.lexsort((numbers, texts))
-        np.save(folder / MEMBERS, numbers[order].astype(np.int32))
-        np.save(folder / STARTS, np.searchsorted(texts[order], np.arange(self._count + 1)))
-
-
-def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
+def build_engine(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
     """Index numbered documents of plain words in a new folder.
 
-    `documents` is called several times.
+    Many arguments attack the same claim, so equal documents are stored once where that pays off; a
+    hit stands for all documents with its text.
     """
-    repeats = Repeats(documents())
+    documents = list(documents)
+    numbers: dict[str, list[int]] = {}
+    for number, words in documents:
+        numbers.setdefault(words, []).append(number)
     with _alone():
-        if not repeats.many:
-            _indexed(folder, documents())
+        if len(numbers) > WORTH_IT * len(documents):
+            _write(folder, documents)
         else:
-            _indexed(folder, repeats.distinct(documents()))
-            repeats.write(folder)
-            _weigh_all(
-                folder, chain(repeats.distinct(documents()), repeats.repetitions(documents()))
-            )
+            distinct = list(enumerate(numbers))
+            _write(folder, distinct)
+            members = [sorted(same) for same in numbers.values()]
+            np.save(folder / MEMBERS, np.array(list(chain(*members)), dtype=np.int32))
+            np.save(folder / STARTS, np.cumsum([0, *map(len, members)]))
+            repeated = [one for one in documents if one[0] != numbers[one[1]][0]]
+            _weigh_all(folder, [*distinct, *repeated])
         # The first search writes the weights: do it now, so that later searches only read.
         _index(folder).bm25(num_results=1)
         for name in _OF_THE_BUILD:
             (folder / name).unlink(missing_ok=True)
 
 
-def _weigh_all(folder: Path, documents: Documents) -> None:
+def _weigh_all(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
     """Give an index of distinct texts the term weights of all documents.
 
     The weights are a separate file. It is taken from a second index of all documents, in which the
     distinct texts come first and so have the same numbers.
     """
     whole = folder.with_name(f"{folder.name}.whole")
-    _indexed(whole, documents)
+    _write(whole, documents)
     _index(whole).bm25(num_results=1)
     weights = min(whole.glob("bm25*"), key=lambda path: len(path.name))
     weights.rename(folder / weights.name)
     shutil.rmtree(whole)
 
 
-def _indexed(folder: Path, documents: Documents) -> None:
+def _write(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
     """Index documents; raise here what the engine's own thread would drop."""
     failures: list[Exception] = []
 
@@ -204,7 +156,6 @@ class Engine:
             for name in (MEMBERS, STARTS)
         )
         self._lock = threading.Lock()
-        _opened.add(self)
 
     def __reduce__(self) -> tuple[type[Engine], tuple[Path]]:
         return Engine, (self._folder,)
@@ -283,18 +234,6 @@ class Engine:
         for query, score, document in zip(*columns, strict=True):
             found[query].append((score, document))
         return found
-
-
-_opened: WeakSet[Engine] = WeakSet()
-
-
-def _unlock_all() -> None:
-    """A forked process has no searching threads."""
-    for one in _opened:
-        one._lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_unlock_all)
 
 
 @contextmanager

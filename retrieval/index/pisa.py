@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
 from retrieval.index.build import build
-from retrieval.index.engine import Engine, Scored
+from retrieval.index.engine import Engine
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest
 from retrieval.links import Link, alike
@@ -32,7 +32,6 @@ from touche_rad.plugins.contracts import Of, Progress
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
     from retrieval.dense.vectors import DenseVectors
-    from retrieval.searching import FieldSearch
 
 
 class PisaIndexes(IndexBackend):
@@ -130,35 +129,19 @@ class PisaArguments:
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
-        at, path = self._store.at, (field,)
-        return [
-            [
-                Hit(argument=at(number), score=score, rank=rank, path=path)
-                for rank, (score, number) in enumerate(found)
-            ]
-            for found in self.ranked(field, queries, k)
-        ]
-
-    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return each query's best ids with their scores."""
-        id_at = self._store.id_at
-        return [
-            [(id_at(number), score) for score, number in found]
-            for found in self.ranked(field, queries, k)
-        ]
-
-    def ranked(self, field: str, queries: Sequence[str], k: int) -> list[list[Scored]]:
-        """Return each query's best scores, with the arguments' numbers."""
         known(field)
-        found: list[list[Scored]] = [[] for _ in queries]
-        engine = self._engines.get(field)
+        engine, at, path = self._engines.get(field), self._store.at, (field,)
         words = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
-        places = [place for place, of_query in enumerate(words) if of_query]
+        places = [place for place, query in enumerate(words) if query]
+        hits: list[list[Hit]] = [[] for _ in queries]
         if engine is not None and k > 0:
             best = engine.best([words[place] for place in places], k)
-            for place, hits in zip(places, best, strict=True):
-                found[place] = hits
-        return found
+            for place, scored in zip(places, best, strict=True):
+                hits[place] = [
+                    Hit(argument=at(number), score=score, rank=rank, path=path)
+                    for rank, (score, number) in enumerate(scored)
+                ]
+        return hits
 
     def links(self, argument_id: str) -> list[Link]:
         """Return the arguments that share a statement with this one."""
@@ -245,12 +228,6 @@ class PisaArguments:
 
     def _is_blank(self, vectors: DenseVectors, field: str) -> bool:
         return field not in vectors.about.fields and not self.manifest.fields.get(field)
-
-    def pipeline(self, field: str, k: int) -> FieldSearch:
-        """Return the search of one field as a PyTerrier transformer."""
-        from retrieval.searching import FieldSearch
-
-        return FieldSearch(self, field, k)
 
 
 def _own(location: str) -> str:

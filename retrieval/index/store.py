@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -101,54 +101,51 @@ def write_store(
 
     Returns the collection's digest and, in the order of the collection, the arguments' numbers.
     """
-    digest = sha256()
-    kept: dict[bytes, int] = {}
-    ends = array("Q", [0])
-    with (folder / ARGUMENTS).open("w+b") as out:
-        for argument in arguments:
-            line = (files.argument_line(argument) + "\n").encode("utf-8")
-            key = _key(argument)
-            if key in kept:
-                _same(argument, line, out, ends, kept[key])
-                continue
-            kept[key] = len(kept)
+    digest, keys, ends = sha256(), list[bytes](), array("Q", [0])
+    with (folder / ARGUMENTS).open("wb") as out:
+        for argument, line in distinct(arguments):
+            keys.append(_key(argument.id))
             ends.append(ends[-1] + out.write(line))
             digest.update(line)
             also(argument)
-    if not kept:
+    if not keys:
         raise UserError("the collection contains no argument")
-    return digest.hexdigest(), _write_places(folder, kept, np.frombuffer(ends, dtype=np.uint64))
+    return digest.hexdigest(), _write_places(folder, keys, np.frombuffer(ends, dtype=np.uint64))
 
 
 def digest(arguments: Iterable[Argument]) -> str:
     """Return the digest of a collection of these arguments."""
-    found, seen = sha256(), set()
+    value = sha256()
+    for _, line in distinct(arguments):
+        value.update(line)
+    return value.hexdigest()
+
+
+def distinct(
+    arguments: Iterable[Argument], name: Callable[[str], str] = str
+) -> Iterator[tuple[Argument, bytes]]:
+    """Yield each argument once, with its line; `name` returns the id under which it is stored."""
+    lines: dict[str, int] = {}
     for argument in arguments:
-        if argument.id not in seen:
-            seen.add(argument.id)
-            found.update((files.argument_line(argument) + "\n").encode("utf-8"))
-    return found.hexdigest()
+        line = (files.argument_line(argument) + "\n").encode("utf-8")
+        id_ = name(argument.id)
+        if id_ not in lines:
+            size = len(_key(id_))
+            if not 0 < size <= LONGEST_ID or "\0" in id_:
+                shown = f"{id_!r:.60} of {size} bytes"
+                raise UserError(f"an id must have 1 to {LONGEST_ID} bytes and no NUL, got {shown}")
+            lines[id_] = hash(line)
+            yield argument, line
+        elif lines[id_] != hash(line):
+            raise UserError(f"two different arguments have the id {id_!r}")
 
 
-def _key(argument: Argument) -> bytes:
-    key = argument.id.encode("utf-8", "surrogatepass")
-    if not key or len(key) > LONGEST_ID or b"\0" in key:
-        got = f"{argument.id!r:.60} of {len(key)} bytes"
-        raise UserError(f"an id must have 1 to {LONGEST_ID} bytes and no NUL, got {got}")
-    return key
+def _key(argument_id: str) -> bytes:
+    return argument_id.encode("utf-8", "surrogatepass")
 
 
-def _same(argument: Argument, line: bytes, out: BinaryIO, ends: Any, number: int) -> None:
-    """Raise an error if a second argument with a known id differs from the first."""
-    out.seek(ends[number])
-    known = out.read(ends[number + 1] - ends[number])
-    out.seek(ends[-1])
-    if known != line:
-        raise UserError(f"two different arguments have the id {argument.id!r}")
-
-
-def _write_places(folder: Path, kept: dict[bytes, int], ends: Any) -> Any:
-    ids = np.array(list(kept), dtype=f"S{max(map(len, kept))}")
+def _write_places(folder: Path, keys: list[bytes], ends: Any) -> Any:
+    ids = np.array(keys, dtype=f"S{max(map(len, keys))}")
     order = np.argsort(ids, kind="stable")
     np.save(folder / IDS, ids[order])
     np.save(folder / PLACES, np.stack([ends[:-1][order], ends[1:][order]], axis=1))
@@ -184,7 +181,7 @@ class Store:
 
     def number(self, argument_id: str) -> int | None:
         """Return the number of the argument with this id, or None."""
-        key = argument_id.encode("utf-8", "surrogatepass")
+        key = _key(argument_id)
         if not key or key.endswith(b"\0") or len(key) > self._ids.dtype.itemsize:
             return None
         number = int(np.searchsorted(self._ids, np.bytes_(key)))

@@ -1,9 +1,31 @@
-"""Stance: is an argument on the side of a text, against it, or about something else?
+"""Stance: is an argument on the side of a text, against it, or about something else?"""
 
-A backend is named by `retrieval.stance.backend.backend(NAME)`:
+from __future__ import annotations
 
-`rules`            negations and the words that differ between an argument's two claims
-`nli:MODEL`        an NLI cross-encoder: a folder, or OWNER/NAME on the Hugging Face hub
-`trained:DIR`      a cross-encoder made by `touche-rad train stance`
-`model`            a language model: the run's, or `model:URL#NAME`
-"""
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from touche_rad.debate import Argument
+
+
+@dataclass(frozen=True)
+class Stance:
+    """The probabilities that an argument has the same position as a text, the opposite, or none."""
+
+    same: float
+    opposite: float
+    unrelated: float
+
+    @property
+    def against(self) -> float:
+        """-1 for the same position, 1 for the opposite, 0 if unknown."""
+        return self.opposite - self.same
+
+
+class StanceBackend(Protocol):
+    """Predicts the stance of arguments to texts."""
+
+    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
+        """Return the stance of each argument to the text it is paired with."""
+        ...

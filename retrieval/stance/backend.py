@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from retrieval.stance.contract import StanceBackend
+from retrieval.stance import StanceBackend
 from touche_rad.errors import OptionError, nearest
 from touche_rad.models import Model
 

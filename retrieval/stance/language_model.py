@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import anyio
 from pydantic import BaseModel, Field, create_model
 
-from retrieval.stance.contract import Stance
+from retrieval.stance import Stance
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument
 from touche_rad.models import Model, Prompt

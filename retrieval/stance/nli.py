@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrieval.dense.encoders import NEEDED
-from retrieval.stance.contract import Stance
+from retrieval.dense.encoders import encodable, load_model
+from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
@@ -67,7 +67,15 @@ class Nli:
     def __init__(self, model: str, called: str = "stance model") -> None:
         """Load a folder, or OWNER/NAME on the hub; `called` names the model in errors."""
         self._model = cross_encoder(model, called)
-        self.rows = _rows(self._model, f"{called} {model!r}")
+        rows = rows_of(self._model.config)
+        if rows is None:
+            labels = ", ".join(str(label) for label in self._model.config.id2label.values())
+            raise UserError(
+                f"{called} {model!r} is not an NLI model: its labels are {labels}; expected "
+                "entailment, contradiction and neutral, or two such as entailment and "
+                "not_entailment"
+            )
+        self.rows = rows
         self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> Any:
@@ -127,32 +135,19 @@ def cross_encoder(model: str, called: str = "stance model") -> Any:
 
     On a processor, models stored in half precision are converted: half precision is slow there.
     """
+    called = f"{called} {model!r}"
+    if "/" not in model and not Path(model).is_dir():
+        raise UserError(f"{called}: there is no such folder (on the hub: OWNER/NAME)")
+    settings = {} if _has_gpu() else {"dtype": "float32"}
+    return load_model("CrossEncoder", model, called, model_kwargs=settings)
+
+
+def _has_gpu() -> bool:
     try:
         import torch
-        from sentence_transformers import CrossEncoder
-        from transformers.utils import logging
     except ImportError:
-        raise UserError(f"{called} {model!r} needs sentence-transformers: {NEEDED}") from None
-    logging.disable_progress_bar()
-    if "/" not in model and not Path(model).is_dir():
-        raise UserError(f"{called} {model!r}: there is no such folder (on the hub: OWNER/NAME)")
-    settings = {} if torch.cuda.is_available() else {"dtype": torch.float32}
-    try:
-        return CrossEncoder(model, model_kwargs=settings)
-    except Exception as error:
-        why = " ".join(str(error).split())[:200]
-        raise UserError(f"{called} {model!r} cannot be loaded: {why}") from None
-
-
-def _rows(model: Any, name: str) -> Rows:
-    rows = rows_of(model.config)
-    if rows is None:
-        labels = ", ".join(str(label) for label in model.config.id2label.values())
-        raise UserError(
-            f"{name} is not an NLI model: its labels are {labels}; expected entailment, "
-            "contradiction and neutral, or two such as entailment and not_entailment"
-        )
-    return rows
+        return False
+    return bool(torch.cuda.is_available())
 
 
 def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
@@ -162,9 +157,12 @@ def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
     """
     from torch.nn import Identity
 
-    different, places = distinct(pairs)
+    different: dict[tuple[str, str], int] = {}
+    places = [
+        different.setdefault((encodable(one), encodable(two)), len(different)) for one, two in pairs
+    ]
     outputs = model.predict(
-        different, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
+        list(different), batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
     )
     return np.asarray(outputs, dtype=float)[places]
 
@@ -172,15 +170,3 @@ def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
 def with_claims(pairs: Sequence[tuple[str, Argument]]) -> list[tuple[str, str]]:
     """Pair each text with the claim that the argument attacks, then with the one it supports."""
     return [(text, claim) for text, one in pairs for claim in (one.attacks, one.supports)]
-
-
-def distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[int]]:
-    """Return the distinct pairs, and for each pair its place among them."""
-    known: dict[tuple[str, str], int] = {}
-    places = [known.setdefault((encodable(one), encodable(two)), len(known)) for one, two in pairs]
-    return list(known), places
-
-
-def encodable(text: str) -> str:
-    """Replace lone surrogates, which tokenizers reject."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from retrieval.index.analyser import tokens
-from retrieval.stance.contract import Stance
+from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.text import is_negation, words
 
@@ -24,51 +24,16 @@ _ENOUGH: Final = 0.25
 _OPPOSED: Final = tuple(
     frozenset(tokens(pair))
     for pair in (
-        "good bad",
-        "better worse",
-        "more less",
-        "increase decrease",
-        "raise lower",
-        "help harm",
-        "benefit cost",
-        "benefit damage",
-        "safe dangerous",
-        "legal illegal",
-        "moral immoral",
-        "ethical unethical",
-        "fair unfair",
-        "just unjust",
-        "necessary unnecessary",
-        "right wrong",
-        "allow ban",
-        "allow forbid",
-        "legal banned",
-        "support oppose",
-        "positive negative",
-        "possible impossible",
-        "effective ineffective",
-        "healthy unhealthy",
-        "likely unlikely",
-        "strong weak",
-        "high low",
-        "true false",
-        "always never",
-        "important unimportant",
-        "protect threaten",
-        "prevent cause",
-        "reduce increase",
-        "improve worsen",
-        "success failure",
-        "easy difficult",
-        "cheap expensive",
-        "freedom oppression",
-        "equal unequal",
-        "win lose",
-        "acceptable unacceptable",
-        "reliable unreliable",
-        "keep abolish",
-        "useful useless",
-    )
+        "good bad, better worse, more less, increase decrease, raise lower, help harm, "
+        "benefit cost, benefit damage, safe dangerous, legal illegal, moral immoral, "
+        "ethical unethical, fair unfair, just unjust, necessary unnecessary, right wrong, "
+        "allow ban, allow forbid, legal banned, support oppose, positive negative, "
+        "possible impossible, effective ineffective, healthy unhealthy, likely unlikely, "
+        "strong weak, high low, true false, always never, important unimportant, "
+        "protect threaten, prevent cause, reduce increase, improve worsen, success failure, "
+        "easy difficult, cheap expensive, freedom oppression, equal unequal, win lose, "
+        "acceptable unacceptable, reliable unreliable, keep abolish, useful useless"
+    ).split(", ")
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrieval.stance.contract import Stance
+from retrieval.stance import Stance
 from retrieval.stance.nli import cross_encoder, logits_of, with_claims
 from retrieval.tasks import TrainingReport
 from touche_rad.debate import Argument

@@ -9,13 +9,14 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from retrieval.stance.nli import cross_encoder, encodable, rows_of
+from retrieval.dense.encoders import encodable
+from retrieval.stance.nli import cross_encoder, rows_of
 from retrieval.stance.trained import StanceReport, supports
 from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
-from touche_rad.training.loop import fit, trainable
+from touche_rad.training.loop import trainable
 from touche_rad.training.recipe import Count, Layers, Positive, Recipe
 
 Initialised = Literal["stance", "NLI", "chance"]
@@ -96,13 +97,7 @@ def one_row(network: Any, base: str) -> Initialised:
     if list(dict(network.config.id2label).values()) != [_SUPPORTS]:
         rows = rows_of(network.config)
         initialised = "chance" if rows is None else "NLI"
-        row = torch.nn.Linear(
-            old.in_features,
-            1,
-            bias=old.bias is not None,
-            device=old.weight.device,
-            dtype=old.weight.dtype,
-        )
+        row = torch.nn.Linear(old.in_features, 1, bias=old.bias is not None).to(old.weight)
         with torch.no_grad():
             if rows is None:
                 spread = getattr(network.config, "initializer_range", None)
@@ -138,14 +133,6 @@ def _head_of(network: Any, base: str) -> str:
     return str(heads[-1])
 
 
-def _above_the_layers(network: Any) -> list[Any]:
-    """Return the pooler and the head, which are always trained."""
-    prefix = network.base_model_prefix
-    pooler = getattr(getattr(network, prefix, None), "pooler", None)
-    top = [module for name, module in network.named_children() if name != prefix]
-    return [*top, pooler] if pooler is not None else top
-
-
 def accuracy(
     model: Any, arguments: Sequence[Argument], *, text: bool = True
 ) -> dict[str, float | None]:
@@ -178,25 +165,20 @@ def _fit(model: Any, job: Job[StanceRecipe], *, text: bool = True) -> int:
     """Train a cross-encoder in place, with or without texts, and return the number of steps."""
     network, recipe = model.model, job.recipe
     parts = trainable(network, recipe.layers)
-    if recipe.layers:
-        for part in (above := _above_the_layers(network)):
+    if recipe.layers:  # the pooler and the head are always trained
+        prefix = network.base_model_prefix
+        above = [module for name, module in network.named_children() if name != prefix]
+        pooler = getattr(getattr(network, prefix, None), "pooler", None)
+        above += [] if pooler is None else [pooler]
+        for part in above:
             part.requires_grad_(True)
         parts = [*parts, *above]
-    plan = [
-        batch
-        for epoch in range(recipe.epochs)
-        for batch in batches(job.arguments, recipe.batch, f"{recipe.seed} {epoch}")
-    ]
-    fit(
+    return job.fit(
         network,
         parts,
-        plan,
+        lambda seed: batches(job.arguments, recipe.batch, seed),
         lambda batch, _: loss(model, batch, recipe, text=text),
-        recipe,
-        job.folder,
-        job.progress,
     )
-    return len(plan)
 
 
 def _train(job: Job[StanceRecipe]) -> Trained:
@@ -204,29 +186,27 @@ def _train(job: Job[StanceRecipe]) -> Trained:
     out = job.held_out
     model, initialised = _base(job)
     measured = {"before": accuracy(model, out)}
-    steps = _fit(model, _half_of(job, 0))
+    steps = _fit(model, _half_of(job, 0, job.folder))
     measured["after"] = accuracy(model, out)
     blind, _ = _base(job)
-    _fit(blind, _claim_only(_half_of(job, 1)), text=False)
+    # The baseline without texts has its own checkpoints; they are deleted at the end.
+    folder = Folder(job.folder.checkpoints / "claim_only")
+    folder.root.mkdir(parents=True, exist_ok=True)
+    _fit(blind, _half_of(job, 1, folder), text=False)
     measured["claim_only"] = accuracy(blind, out, text=False)
     overall = {name: row[ALL] for name, row in measured.items()}
     origins = {one: {name: row[one] for name, row in measured.items()} for one in ORIGINS}
     return Trained(model, steps, {"begun": initialised, **overall, "by_origin": origins})
 
 
-def _claim_only(job: Job[StanceRecipe]) -> Job[StanceRecipe]:
-    """Give the baseline without texts its own checkpoints; they are deleted at the end."""
-    folder = Folder(job.folder.checkpoints / "claim_only")
-    folder.root.mkdir(parents=True, exist_ok=True)
-    return replace(job, folder=folder)
+def _half_of(job: Job[StanceRecipe], number: int, folder: Folder) -> Job[StanceRecipe]:
+    """Return one of two trainings, which reports its progress as a part of both."""
 
+    def progress(step: int, steps: int) -> None:
+        if job.progress is not None:
+            job.progress(number * steps + step, 2 * steps)
 
-def _half_of(job: Job[StanceRecipe], number: int) -> Job[StanceRecipe]:
-    """StanceReport the progress of one of two trainings as a part of both."""
-    progress = job.progress
-    if progress is None:
-        return job
-    return replace(job, progress=lambda step, steps: progress(number * steps + step, 2 * steps))
+    return replace(job, folder=folder, progress=progress)
 
 
 train_stance: Final = CollectionTrainer(

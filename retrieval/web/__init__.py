@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from retrieval.web.folder import Folder
-from retrieval.web.search import Page, SearchFailed, WebResults, WebSearch, search_all
+from retrieval.web.search import WebSearch
 from retrieval.web.searxng import SearXNG
 
 VARIABLE: Final = "TOUCHE_RAD_WEB"
@@ -16,12 +16,7 @@ VARIABLE: Final = "TOUCHE_RAD_WEB"
 def web_search(source: str = "") -> WebSearch | None:
     """Return the web search that is named by the argument, else by the environment, else None.
 
-    Args:
-        source: The address of a SearXNG server, a folder of texts, or `off`, which overrides the
-            environment.
-
-    Raises:
-        UserError: There is no such folder, or the address is invalid.
+    A name is the address of a SearXNG server, a folder of texts, or `off`.
     """
     named = source.strip() or os.environ.get(VARIABLE, "").strip()
     if named in ("", "off"):
@@ -30,14 +25,3 @@ def web_search(source: str = "") -> WebSearch | None:
     if address.startswith(("http://", "https://")) or named != address:
         return SearXNG(address)
     return Folder(Path(named.removeprefix("folder:")).expanduser())
-
-
-__all__ = [
-    "VARIABLE",
-    "Page",
-    "SearchFailed",
-    "WebResults",
-    "WebSearch",
-    "search_all",
-    "web_search",
-]

@@ -68,7 +68,7 @@ class Folder:
                 if words:
                     self._index = tempfile.TemporaryDirectory(prefix="touche-rad-web-")
                     place = Path(self._index.name) / "pages"
-                    build_engine(place, lambda: words)
+                    build_engine(place, words)
                     self._engine = Engine(place)
                 self._pages = pages
             return self._pages, self._engine

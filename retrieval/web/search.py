@@ -35,11 +35,7 @@ class WebSearch(Protocol):
         ...
 
     async def search(self, query: str, k: int) -> list[Page]:
-        """Return the best `k` pages, best first.
-
-        Raises:
-            SearchFailed: The search could not be run.
-        """
+        """Return the best `k` pages, best first, or raise SearchFailed."""
         ...
 
 

@@ -49,19 +49,15 @@ def _towns() -> list[Argument]:
     found = []
     for town in TOWNS:
         stay, go = f"The tram of {town} should stay.", f"The tram of {town} should go."
-        for number, (said, attacks, supports) in enumerate(
-            (("It is quick and clean", go, stay), ("It is loud and dear", stay, go))
+        common = {"topic": f"Trams in {town}"}
+        for said, attacks, supports, original in (
+            ("It is quick and clean", go, stay, "attacks"),
+            ("It is loud and dear", stay, go, "supports"),
         ):
-            found.append(
-                Argument(
-                    id=f"{town}-{number}",
-                    topic=f"Trams in {town}",
-                    text=f"{said}, says {town}.",
-                    attacks=attacks,
-                    supports=supports,
-                    original=("attacks", "supports")[number],
-                )
-            )
+            claims = {"attacks": attacks, "supports": supports, "original": original}
+            text = f"{said}, says {town}."
+            record = {"id": f"{town}-{original}", "text": text, **common, **claims}
+            found.append(Argument.model_validate(record))
     return found
 
 
@@ -119,17 +115,9 @@ def _cells(out: str, first: str) -> list[str]:
 def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE)
+    stances = ("--stance", f"nli:{world.undecided}", "--stance", world.trained)
     for command in (("--task", "counter"), ("stance",)):
-        ran = _ran(
-            world,
-            *command,
-            "--write",
-            str(page),
-            "--stance",
-            f"nli:{world.undecided}",
-            "--stance",
-            world.trained,
-        )
+        ran = _ran(world, *command, "--write", str(page), *stances)
         assert ran.returncode == 0, ran.stderr
     written = page.read_text()
     assert written.startswith("before\n")
@@ -142,10 +130,9 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     assert _cells(written, "nli:undecided")[:2] == ["48", "0.500 (0.500-0.500)"]
 
     # Each argument is decided by the model that never saw its topic, as its report measured it.
-    name = "trained:fold1,fold2,fold3"
     reports = [report_of(folder) for folder in world.folds]
     right = sum((one.after or 0) * one.tested_on for one in reports) / 48
-    count, accuracy = _cells(written, name)[:2]
+    count, accuracy = _cells(written, "trained:fold1,fold2,fold3")[:2]
     assert count == "48"
     assert float(accuracy.split()[0]) == pytest.approx(right, abs=1e-3)
 
@@ -201,10 +188,19 @@ def test_a_model_of_another_collection_is_refused(world: World, tmp_path: Path) 
     assert "trained on another collection" in ran.stderr
 
 
-def test_two_backends_of_one_name_cannot_be_told_apart(world: World) -> None:
-    ran = _ran(world, "--stance", "nli:one/model", "--stance", "nli:another/model")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--stance", "nli:one/model", "--stance", "nli:another/model"), "have the same name"),
+        (("--task", "counter", "--beside", "stella"), "--beside needs --encoder"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    world: World, words: tuple[str, ...], told: str
+) -> None:
+    ran = _ran(world, *words)
     assert ran.returncode == 2
-    assert "two stance backends have the same name" in ran.stderr
+    assert told in ran.stderr
 
 
 def test_some_of_the_queries_are_drawn(world: World) -> None:
@@ -235,9 +231,3 @@ def test_another_untuned_encoder_stands_beside_the_tuned_ones(world: World, tmp_
     by_other = (f"about, {other.name}", f"blended with {other.name}, tuned")
     for pipeline, of_minilm in zip(by_other, ("about", "blended, tuned"), strict=True):
         assert _cells(ran.stdout, pipeline)[:4] != _cells(ran.stdout, of_minilm)[:4]
-
-
-def test_nothing_stands_beside_no_encoder(world: World) -> None:
-    ran = _ran(world, "--task", "counter", "--beside", "stella")
-    assert ran.returncode == 2
-    assert "--beside needs --encoder" in ran.stderr

@@ -22,7 +22,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from retrieval.dense.neighbours import Neighbours, write_vectors
-from retrieval.dense.search import DenseSearch
 from tests.retrieval.small import BEES, opened
 from tests.terminal import Ended, touche_rad
 from touche_rad.debate import Argument
@@ -281,34 +280,35 @@ def test_a_real_encoder_finds_what_no_word_tells(demo: str) -> None:
     assert near / (10 * asked) > 0.6
 
 
+def _dense(index: Any, field: str, encoder: str = "") -> Any:
+    """Return the search by vectors as a PyTerrier transformer."""
+    options = {"field": field, "encoder": encoder}
+    return find("retriever", "dense").make(Services(index=index), options).pipeline(20)
+
+
 @pytest.mark.services
 def test_dense_searches_compose(demo: str) -> None:
     index = open_index(demo)
     asked = {"qid": ["a", "b"], "query": ["cars are noisy", "ünïcode \ud800 ☃"]}
     topics = pd.DataFrame(asked, dtype=object)  # some kinds of text column hold no half characters
-    search = DenseSearch(index, "attacks", 20)
+    search = _dense(index, "attacks")
     found = search.transform(topics)
     assert found.groupby("qid").size().tolist() == [20, 20]
     assert ((search % 3).transform(topics)["rank"] < 3).all()
     assert (search % 3).compile().k == 3
-    mixed = (search + DenseSearch(index, "text", 20)) % 5
+    mixed = (search + _dense(index, "text")) % 5
     assert mixed.transform(topics).groupby("qid").size().tolist() == [5, 5]
     assert pt.inspect.transformer_inputs(search) == [["qid", "query"]]
     assert len(search.transform(topics.iloc[:0])) == 0
 
 
-def test_an_index_without_vectors_says_how_to_make_them(tmp_path: Path) -> None:
-    index = opened(BEES, tmp_path / "ix")
-    with pytest.raises(UserError, match="--dense"):
-        DenseSearch(index, "text", 5)
-
-
 def test_unknown_vectors_and_fields_are_named(server: _Server, tmp_path: Path) -> None:
-    opened(BEES, tmp_path / "ix")
+    with pytest.raises(UserError, match="--dense"):
+        _dense(opened(BEES, tmp_path / "ix"), "text")
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
     index: Any = open_index(str(tmp_path / "ix"))
     with pytest.raises(OptionError, match="openai:letters"):
-        DenseSearch(index, "text", 5, "openai:leters")
+        _dense(index, "text", "openai:leters")
     with pytest.raises(UserError, match="no vectors of the field 'attacks'"):
         index.nearest("openai:letters", "attacks", np.ones((1, 11), dtype=np.float32), 3)
 
@@ -320,7 +320,7 @@ def test_damaged_vectors_are_told(server: _Server, tmp_path: Path) -> None:
     heads.write_bytes(heads.read_bytes()[:90])
     index: Any = open_index(str(tmp_path / "ix"))
     with pytest.raises(UserError, match="damaged"):
-        DenseSearch(index, "text", 5)
+        _dense(index, "text")
 
 
 def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path) -> None:
@@ -337,32 +337,12 @@ def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path
 
 
 @pytest.mark.services
-def test_grounded_answers_without_the_vectors_of_some_fields(tmp_path: Path) -> None:
-    some_fields, none = tmp_path / "some", tmp_path / "none"
-    assert _index(str(DEMO), "-o", str(none)).code == 0
-    words = (str(DEMO), "-o", str(some_fields), "--dense", "minilm", "--dense-field", "attacks")
-    assert _index(*words).code == 0
-    said = []
-    for folder in (some_fields, none):
-        words = ("-i", str(folder), "--say", "Zoos keep animals in cages and that is cruel.")
-        ran = touche_rad("respond", "-d", "grounded", *words)
-        assert ran.code == 0, ran.err
-        said.append(ran.out)
-        told = "vectors are not used: they do not cover" in ran.err
-        assert told == (folder == some_fields)
-    assert said[0] == said[1]
-
-
-def _again(place: Path) -> Any:
-    return open_index(str(place))
-
-
-@pytest.mark.services
 def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> None:
     blank = [one.model_copy(update={"supports": ""}) for one in BEES]
     opened(blank, tmp_path / "ix")
     add_vectors(str(tmp_path / "ix"), VectorsWanted("minilm"))
-    meaning = _again(tmp_path / "ix").meaning
+    index: Any = open_index(str(tmp_path / "ix"))
+    meaning = index.meaning
     assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
     assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import ir_datasets
-import pandas as pd
-import pyterrier as pt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ir_measures import nDCG
 
-import retrieval.irds
 from retrieval.index.pisa import PisaArguments
-from retrieval.links import alike
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
-from touche_rad.plugins import Services, build_index, find, open_index
+from touche_rad.plugins import build_index, open_index
 
 ARGUMENTS = (
     Argument(
@@ -132,29 +122,6 @@ def test_searches_keep_no_memory(index: PisaArguments) -> None:
     assert searched(6_000) - before < 300 * 6_000
 
 
-@pytest.mark.long
-def test_many_threads_and_processes_read_the_same(index: PisaArguments, place: Path) -> None:
-    wanted = index.search("text", "cats and dogs bark", 5)
-    with ThreadPoolExecutor(8) as pool:
-        assert all(
-            hits == wanted
-            for hits in pool.map(
-                lambda _: index.search("text", "cats and dogs bark", 5), range(200)
-            )
-        )
-    code = (
-        "import sys; from touche_rad.plugins import open_index; index = open_index(sys.argv[1]);"
-        "print([hit.argument.id for _ in range(50) for hit in index.search('text', 'cats and dogs bark', 5)][-5:])"
-    )
-    running = [
-        subprocess.Popen([sys.executable, "-c", code, place], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    printed = {process.communicate(timeout=60)[0] for process in running}
-    assert len(printed) == 1
-    assert str([hit.argument.id for hit in wanted][-4:])[1:] in printed.pop()
-
-
 def test_arguments_are_read_by_id_and_in_order(index: PisaArguments) -> None:
     assert [one.id for one in index.arguments()] == [one.id for one in ARGUMENTS]
     assert all(index.get(one.id) == one for one in ARGUMENTS)
@@ -206,12 +173,6 @@ def test_a_damaged_index_is_told_in_one_line(tmp_path: Path, harm: object, told:
     assert "\n" not in str(error.value)
 
 
-def test_a_copy_of_an_index_opens(tmp_path: Path) -> None:
-    build_index(ARGUMENTS, str(tmp_path / "index"))
-    shutil.copytree(tmp_path / "index", tmp_path / "copy", copy_function=shutil.copyfile)
-    assert open_index(str(tmp_path / "copy")).search("text", "cats", 1)
-
-
 def _rewrite(place: Path, **changed: object) -> None:
     manifest = json.loads((place / "manifest.json").read_text())
     (place / "manifest.json").write_text(json.dumps(manifest | changed))
@@ -246,83 +207,6 @@ def test_an_index_is_replaced_only_when_told_and_nothing_else_ever(tmp_path: Pat
     with pytest.raises(UserError, match="is not an index"):
         build_index(ARGUMENTS, str(tmp_path / "photos"), replace=True)
     assert (tmp_path / "photos" / "one.jpg").exists()
-
-
-def test_pipelines_compose_and_are_evaluated(index: PisaArguments) -> None:
-    topics = pd.DataFrame({"qid": ["1", "2"], "query": ["cats sleep", "dogs"]})
-    attacks, text = index.pipeline("attacks", 5), index.pipeline("text", 5)
-    halved = pt.apply.doc_score(lambda row: row["score"] / 2)
-    for pipeline in (attacks % 1, attacks + text, attacks | text, attacks >> (halved**halved)):
-        assert {"qid", "docno"} <= set(pipeline.transform(topics).columns)
-    qrels = pd.DataFrame({"qid": ["1"], "docno": ["c"], "label": [1]})
-    table = pt.Experiment([attacks, text], topics, qrels, [nDCG @ 5], names=["attacks", "text"])
-    assert table.set_index("name")["nDCG@5"].to_dict()["attacks"] == 1.0
-    assert set(pt.inspect.transformer_outputs(attacks, ["qid", "query"])) >= {
-        "docno",
-        "score",
-        "rank",
-    }
-    assert len(attacks.transform(topics.iloc[:0])) == 0
-
-
-def _search(name: str, index: PisaArguments, query: str, **options: str) -> list[str]:
-    made = find("retriever", name).make(Services(index=index), options)
-    return [hit.argument.id for hit in made.search(query, 5)]
-
-
-def test_a_chain_reaches_what_attacks_a_text_like_the_query(index: PisaArguments) -> None:
-    made = find("retriever", "chain").make(Services(index=index))
-    best = made.search("Cats just sleep", 5)[0]
-    assert best.argument.id == "c"
-    assert best.path == ("a says the same as you: Cats sleep all day.", "attacks that")
-    assert _search("chain", index, "Cats just sleep", near="1") == ["c"]
-    assert _search("chain", index, "whales", near="1") == []
-    assert set(
-        made.pipeline(3).transform(pd.DataFrame({"qid": ["1"], "query": ["cats"]})).columns
-    ) >= {"path", "docno"}
-
-
-def test_what_is_set_on_a_retriever_has_its_effect(index: PisaArguments) -> None:
-    hybrid = find("retriever", "hybrid")
-    scores = [
-        {
-            hit.argument.id: hit.score
-            for hit in hybrid.make(Services(index=index), options).search("cats sleep", 5)
-        }
-        for options in ({}, {"chain": "0"}, {"topic": "0"}, {"k": "1"}, {"depth": "1"})
-    ]
-    assert len({json.dumps(one, sort_keys=True) for one in scores}) == len(scores)
-    assert _search("chain", index, "cats sleep", first="1", second="1")
-    assert alike("Cats sleep", "cats sleep all day") == pytest.approx(2 / 3)
-
-
-def test_the_demo_collection_is_known_by_name() -> None:
-    assert retrieval.irds.VARIABLE == "TOUCHE_RAD_CLAIMREV"
-    demo = ir_datasets.load("touche-rad/demo")
-    assert demo.docs_count() == sum(1 for _ in demo.docs_iter()) > 300
-    assert demo.docs_store().get("104.3").topic.endswith("?")
-    assert len(list(demo.queries_iter())) > 300
-    assert len(list(ir_datasets.load("touche-rad/demo/claims").queries_iter())) == 10
-    counter = pt.get_dataset("irds:touche-rad/demo/counter")
-    topics, qrels = counter.get_topics(), counter.get_qrels()
-    assert set(qrels["qid"]) == set(topics["qid"])
-    assert len(qrels) == demo.docs_count()
-
-
-def test_a_collection_of_ones_own_is_known_by_its_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "mine.jsonl"
-    path.write_text("".join(files.argument_line(one) + "\n" for one in ARGUMENTS))
-    with pytest.raises(UserError, match="set TOUCHE_RAD_CLAIMREV to"):
-        next(ir_datasets.load("touche-rad/claimrev").docs_iter())
-    monkeypatch.setenv("TOUCHE_RAD_CLAIMREV", str(path))
-    support = ir_datasets.load("touche-rad/claimrev/support")
-    assert {row.query_id: row.doc_id for row in support.qrels_iter()} == {
-        "support-b": "a",
-        "support-c": "c",
-        "support-é-1": "é-1",
-    }
 
 
 @pytest.mark.long

@@ -50,16 +50,6 @@ def test_scores_are_bm25s(tmp_path: Path) -> None:
     ]
 
 
-def test_more_equals_than_are_wanted_give_the_first_by_id(tmp_path: Path) -> None:
-    many = [Argument(id=f"{n:03d}", text="The fig is ripe.") for n in reversed(range(200))]
-    others = [Argument(id=f"other {n}", text="Plums are sour.") for n in range(300)]
-    index = opened([*many, *others], tmp_path)
-    for k in (1, 3, 100, 199, 200, 500):
-        hits = index.search("text", "ripe figs", k)
-        assert [hit.argument.id for hit in hits] == [f"{n:03d}" for n in range(min(k, 200))]
-        assert len({hit.score for hit in hits}) == 1
-
-
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(query=st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=8), k=st.integers(1, 320))
 def test_a_shallow_search_is_the_top_of_a_deep_one(
@@ -128,28 +118,13 @@ def test_a_claim_that_many_attack_weighs_and_is_found_once_for_each(
         assert order == sorted(order)
 
 
-def test_documents_that_cannot_be_read_again_make_no_index(tmp_path: Path) -> None:
-    times = iter(range(9))
-
-    def documents() -> list[tuple[int, str]]:
-        if next(times):
-            raise OSError("the disk is gone")
-        return [(0, "fig"), (1, "plum")]
-
-    with pytest.raises(OSError, match="the disk is gone"):
-        build_engine(tmp_path / "broken", documents)
-
-
 def test_an_index_is_not_made_of_half_of_its_documents(tmp_path: Path) -> None:
     def documents() -> Iterator[tuple[int, str]]:
         yield 0, "fig"
-        if read.append(0) or len(read) > 1:
-            raise OSError("the disk is gone")
-        yield 1, "plum"
+        raise OSError("the disk is gone")
 
-    read: list[int] = []
     with pytest.raises(OSError, match="the disk is gone"):
-        build_engine(tmp_path / "broken", documents)
+        build_engine(tmp_path / "broken", documents())
 
 
 def test_a_batch_finds_what_single_queries_find(fruit: PisaArguments) -> None:
@@ -166,11 +141,3 @@ def test_a_batch_finds_what_single_queries_find(fruit: PisaArguments) -> None:
 def test_an_opened_index_can_be_sent_to_another_process(fruit: PisaArguments) -> None:
     sent = pickle.loads(pickle.dumps(fruit))
     assert sent.search("text", "fig plum", 7) == fruit.search("text", "fig plum", 7)
-    pipeline = pickle.loads(pickle.dumps(fruit.pipeline("text", 7)))
-    assert pipeline.search("fig")["docno"].tolist() == [id_ for id_, _ in _found(fruit, "fig", 7)]
-
-
-def test_a_word_stands_for_its_forms_and_function_words_for_nothing(tmp_path: Path) -> None:
-    index = opened(texts("Taxes were raised.", "Bees buzz.", "Zoos close."), tmp_path)
-    assert [id_ for id_, _ in _found(index, "raising the tax", 3)] == ["1"]
-    assert _found(index, "were the of", 3) == []

@@ -12,6 +12,7 @@ from benchmarks.quality_pipelines import TopicAgreement
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
+from touche_rad.plugins import Services, find
 
 ARGUMENTS = (
     Argument(id="a", topic="Zoos", text="Zoos keep rare animals alive."),
@@ -46,7 +47,8 @@ def test_many_of_a_topic_speak_for_it(index: PisaArguments) -> None:
 
 
 def test_it_composes_and_declares_its_columns(index: PisaArguments) -> None:
-    pipeline = index.pipeline("text", 9) >> TopicAgreement(index)
+    search = find("retriever", "text").make(Services(index=index)).pipeline(9)
+    pipeline = search >> TopicAgreement(index)
     topics = pd.DataFrame({"qid": ["1", "2"], "query": ["zoos", "trains"], "user": ["u", "v"]})
     found = pipeline(topics)
     assert set(found["qid"]) == {"1", "2"}

@@ -9,7 +9,6 @@ import pytest
 
 from retrieval.fusion import best_of, reciprocal_rank, scaled
 from retrieval.index.pisa import PisaArguments
-from retrieval.links import alike
 from retrieval.retrievers import on_topic
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument, Hit
@@ -142,22 +141,13 @@ def test_no_argument_answers_itself(tmp_path: Path) -> None:
     assert _ids("text", index, "wet rain") == ["1"]
 
 
-def test_how_far_a_chain_reaches(bees: PisaArguments) -> None:
-    def reached(**options: str) -> set[str]:
+def test_first_second_and_steps_limit_how_far_a_chain_reaches(bees: PisaArguments) -> None:
+    def ends(**options: str) -> set[str]:
         query = "beehives and bees on roofs in town"
-        sides = ("against", "for")
-        return {
-            found
-            for side in sides
-            for found in _ids("chain", bees, query, 9, near="0", side=side, **options)
-        }
+        made = [_made("chain", bees, near="0", side=side, **options) for side in ("against", "for")]
+        return {hit.argument.id for one in made for hit in one.search(query, 9)}
 
-    assert reached(first="1", second="1", steps="1") < reached(steps="1") <= reached()
-
-
-def test_words_alike() -> None:
-    assert alike("Wild bees nest", "A bees' nest") == pytest.approx(2 / 3)
-    assert alike("", "the") == 0.0
+    assert ends(first="1", second="1", steps="1") < ends(steps="1") <= ends()
 
 
 def _hit(id_: str, score: float = 1.0, topic: str = "") -> Hit:
@@ -226,15 +216,3 @@ def test_opposing_puts_chains_behind_the_first_attackers_and_words_last(
         )[:4]
     )
     assert found, "where no claims are known, words find something still"
-
-
-@pytest.mark.long
-def test_the_demo_collection_answers_its_own_claims(demo_index_path: Path) -> None:
-    from touche_rad.plugins import open_index
-
-    index = open_index(str(demo_index_path))
-    claims = list(dict.fromkeys(one.attacks for one in index.arguments() if one.attacks))
-    for name in ("attack", "hybrid"):
-        retriever = find("retriever", name).make(Services(index=index))
-        right = [retriever.search(claim, 1)[0].argument.attacks == claim for claim in claims]
-        assert sum(right) / len(right) >= 0.9, name

@@ -8,13 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from retrieval.index.pisa import PisaArguments
+from retrieval.stance import Stance
 from retrieval.stance.backend import backend
-from retrieval.stance.contract import Stance
-from retrieval.stance.nli import Nli, Rows, distinct, rows_of
+from retrieval.stance.nli import Nli, Rows, rows_of
 from tests.nli import always, taught
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
@@ -100,14 +98,6 @@ def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
     assert found[0].against == pytest.approx(0.0, abs=1e-6)
     assert found[0].unrelated < 0.1
     assert backend(f"nli:{nli}").stances([]) == []
-
-
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "\ud800"]))))
-def test_a_pair_is_read_once_however_often_it_comes(pairs: list[tuple[str, str]]) -> None:
-    different, places = distinct(pairs)
-    assert len(different) == len(set(pairs))
-    read = [(one, two.replace("\ud800", "?")) for one, two in pairs]
-    assert [different[place] for place in places] == read
 
 
 @pytest.mark.services

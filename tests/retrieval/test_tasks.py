@@ -14,39 +14,15 @@ from touche_rad.debate import Argument
 from touche_rad.errors import OptionError
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
-FOUR = (
-    Argument(
-        id="1",
-        topic="T",
-        text="Cats sleep.",
-        attacks="Cats work.",
-        supports="Cats rest.",
-        original="attacks",
-    ),
-    Argument(
-        id="2",
-        topic="T",
-        text="Cats hunt at night.",
-        attacks="Cats sleep.",
-        supports="Cats are awake.",
-        original="attacks",
-    ),
-    Argument(
-        id="3",
-        topic="T",
-        text="Cats nap at noon.",
-        attacks="Cats toil.",
-        supports="Cats sleep.",
-        original="supports",
-    ),
-    Argument(
-        id="4",
-        topic="T",
-        text="Cats work.",
-        attacks="Cats rest.",
-        supports="Cats toil.",
-        original="attacks",
-    ),
+FIELDS = ("id", "text", "attacks", "supports", "original")
+FOUR = tuple(
+    Argument.model_validate({"topic": "T", **dict(zip(FIELDS, row, strict=True))})
+    for row in (
+        ("1", "Cats sleep.", "Cats work.", "Cats rest.", "attacks"),
+        ("2", "Cats hunt at night.", "Cats sleep.", "Cats are awake.", "attacks"),
+        ("3", "Cats nap at noon.", "Cats toil.", "Cats sleep.", "supports"),
+        ("4", "Cats work.", "Cats rest.", "Cats toil.", "attacks"),
+    )
 )
 
 

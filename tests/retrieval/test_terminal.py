@@ -59,15 +59,6 @@ def test_an_index_is_made_of_what_debates_cite_and_replaced_when_told(tmp_path: 
     assert touche_rad("index", _collection(tmp_path), "-o", place, "--replace").code == 0
 
 
-def test_a_damaged_index_is_one_line_and_no_traceback(tmp_path: Path) -> None:
-    touche_rad("index", _collection(tmp_path), "-o", tmp_path / "ix")
-    (tmp_path / "ix" / "text" / "fwd.terms").write_text("")
-    (tmp_path / "queries.tsv").write_text("bees\n")
-    found = touche_rad("retrieve", tmp_path / "queries.tsv", "-i", tmp_path / "ix")
-    assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
-    assert "fwd.terms is not complete" in found.err
-
-
 def test_one_text_is_searched_and_its_hits_are_printed(tmp_path: Path) -> None:
     shown = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "-r", "text")
     assert shown.code == 0, shown.err

@@ -53,17 +53,7 @@ class SearXNGServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def answers(self, handler: Handler) -> None:
-        told = {
-            "query": handler.asked.get("q", ""),
-            "number_of_results": 0,
-            "results": self.results,
-            "answers": [],
-            "corrections": [],
-            "infoboxes": [],
-            "suggestions": [],
-            "unresponsive_engines": [["some engine", "timeout"]],
-        }
-        handler.say(200, json.dumps(told).encode())
+        handler.say(200, json.dumps({"results": self.results, "answers": []}).encode())
 
     def handle_error(self, *_: Any) -> None:
         pass
@@ -71,18 +61,7 @@ class SearXNGServer(ThreadingHTTPServer):
 
 def result(title: Any, text: Any, url: Any = "https://example.org/") -> dict[str, Any]:
     """A result as SearXNG gives it."""
-    return {
-        "url": url,
-        "title": title,
-        "content": text,
-        "engine": "some engine",
-        "score": 1.0,
-        "engines": ["some engine"],
-        "category": "general",
-        "positions": [1],
-        "parsed_url": ["https", "example.org", "/", "", "", ""],
-        "publishedDate": None,
-    }
+    return {"url": url, "title": title, "content": text, "engine": "some engine", "score": 1.0}
 
 
 def says(data: bytes, status: int = 200, **headers: str) -> Callable[[Handler], None]:

@@ -206,10 +206,6 @@ class Candidates:
         """Return an argument of the whole index."""
         return self._index.get(argument_id)
 
-    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return the same documents for each query."""
-        return [self._scored[:k] for _ in queries]
-
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the first `k` documents."""
         hits = []

@@ -40,10 +40,6 @@ class ArgumentIndex(Protocol):
         """A digest of the index's content."""
         ...
 
-    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return the best `k` ids of each query with their scores; equal scores by id."""
-        ...
-
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the best `k` arguments by one field: text, attacks, supports, topic or all."""
         ...

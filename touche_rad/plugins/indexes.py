@@ -162,10 +162,6 @@ class FallbackIndex:
         """Yield every argument of the fallback index, which cannot fail in the middle."""
         return self._fallback.arguments()
 
-    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return the best ids of each query with their scores."""
-        return self._ask(lambda index: index.scored(field, queries, k))
-
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the best `k` arguments by one field."""
         return self._ask(lambda index: index.search(field, query, k))

@@ -10,13 +10,12 @@ from typing import Any, Final
 import numpy as np
 from pydantic import Field
 
-from retrieval.dense.encoders import SentenceEncoder
-from retrieval.dense.tuning.network import Network
+from retrieval.dense.encoders import SentenceEncoder, encodable
 from retrieval.index.analyser import ALL, analyse, content
 from retrieval.tasks import HIDDEN, Task, Topic, TrainingReport, topics
 from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
-from touche_rad.training.loop import fit, trainable
+from touche_rad.training.loop import trainable
 from touche_rad.training.recipe import Count, Layers, Positive, Recipe
 
 FIELDS: Final = ("text", ALL)
@@ -25,6 +24,7 @@ _NO_CLAIMS: Final = {"attacks": "", "supports": ""}
 _EXCLUDED: Final = -1e4
 _MAX_DOCUMENTS: Final = 10_000
 _MAX_QUERIES: Final = 1_000
+_BATCH: Final = 16
 
 
 class EncoderRecipe(Recipe):
@@ -111,79 +111,79 @@ def false_negatives(batch: Sequence[Argument]) -> list[list[bool]]:
     ]
 
 
-def loss(network: Network, batch: Sequence[Argument], step: int, recipe: EncoderRecipe) -> Any:
+def encode(model: Any, texts: Sequence[str], recipe: EncoderRecipe) -> Any:
+    """Return unit vectors with gradients; texts of similar length share a batch (less padding)."""
+    import torch
+
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    vectors = []
+    for start in range(0, len(order), _BATCH):
+        tokens = model.tokenizer(
+            [encodable(texts[place]) for place in order[start : start + _BATCH]],
+            padding=True,
+            truncation=True,
+            max_length=recipe.longest,
+            return_tensors="pt",
+        ).to(model.device)
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.half_precision):
+            vectors.append(model(dict(tokens))["sentence_embedding"].float())
+    places = torch.tensor(order, device=model.device).argsort()
+    return torch.nn.functional.normalize(torch.cat(vectors)[places], dim=1)
+
+
+def loss(model: Any, batch: Sequence[Argument], step: int, recipe: EncoderRecipe) -> Any:
     """Return the multiple negatives ranking loss of a batch, without false negatives."""
     import torch
 
-    asked = queries(batch)
-    vectors = network.encode(passages(batch, step))
-    cosines = network.encode([claim for claim, _ in asked]) @ vectors.T
+    pairs = queries(batch)
+    vectors = encode(model, passages(batch, step), recipe)
+    cosines = encode(model, [claim for claim, _ in pairs], recipe) @ vectors.T
     excluded = torch.tensor(false_negatives(batch), device=cosines.device)
     scores = (recipe.scale * cosines).masked_fill(excluded, _EXCLUDED)
-    own = torch.tensor([place for _, place in asked], device=cosines.device)
+    own = torch.tensor([place for _, place in pairs], device=cosines.device)
     return torch.nn.functional.cross_entropy(scores, own)
 
 
 def _fit(model: Any, job: Job[EncoderRecipe]) -> int:
     """Train a sentence-transformers model in place and return the number of steps."""
     recipe = job.recipe
-    parts = trainable(model, recipe.layers)
-    plan = [
-        batch
-        for epoch in range(recipe.epochs)
-        for batch in batches(job.arguments, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
-    ]
-    model.eval()
-    network = Network(model, recipe.longest, recipe.half_precision)
-    fit(
+    return job.fit(
         model,
-        parts,
-        plan,
-        lambda batch, step: loss(network, batch, step, recipe),
-        recipe,
-        job.folder,
-        job.progress,
+        trainable(model, recipe.layers),
+        lambda seed: batches(job.arguments, recipe.batch, recipe.group, seed),
+        lambda batch, step: loss(model, batch, step, recipe),
     )
-    return len(plan)
 
 
 def _measure(encoder: SentenceEncoder, job: Job[EncoderRecipe]) -> dict[str, float]:
     """Return nDCG@10 and R@10 of an exact search over topic and text, claims hidden."""
+    import ir_measures
     import torch
+    from ir_measures import R, nDCG
 
+    documents = [*job.held_out, *job.arguments][:_MAX_DOCUMENTS]
+    measures, values = (nDCG @ 10, R @ 10), {}
     # Encoding is most of the work: in half precision where training uses it.
     enabled = job.recipe.half_precision
     with torch.autocast(encoder.model.device.type, torch.bfloat16, enabled=enabled):
-        return _effectiveness(encoder, job.held_out, job.arguments)
-
-
-def _effectiveness(
-    encoder: SentenceEncoder, held_out: Sequence[Argument], others: Sequence[Argument]
-) -> dict[str, float]:
-    import ir_measures
-    from ir_measures import R, nDCG
-
-    documents = [*held_out, *others][:_MAX_DOCUMENTS]
-    vectors = encoder.passages([passage(one, ALL) for one in documents])
-    values: dict[str, float] = {}
-    for kind in HIDDEN:
-        asked = topics(held_out, Task(kind))[:_MAX_QUERIES]
-        run = list(_run(encoder, asked, documents, vectors))
-        qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in asked for docno in one.relevant]
-        measures = (nDCG @ 10, R @ 10)
-        aggregated = ir_measures.calc_aggregate(measures, qrels, run)
-        for one in measures:  # `aggregated` has no fixed order
-            values[f"{kind} {one}"] = round(float(aggregated[one]), 4)
+        vectors = encoder.passages([passage(one, ALL) for one in documents])
+        for kind in HIDDEN:
+            part = topics(job.held_out, Task(kind))[:_MAX_QUERIES]
+            qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in part for docno in one.relevant]
+            run = list(_run(encoder, part, documents, vectors))
+            aggregated = ir_measures.calc_aggregate(measures, qrels, run)
+            for one in measures:  # `aggregated` has no fixed order
+                values[f"{kind} {one}"] = round(float(aggregated[one]), 4)
     return values
 
 
 def _run(
-    encoder: SentenceEncoder, asked: Sequence[Topic], documents: Sequence[Argument], vectors: Any
+    encoder: SentenceEncoder, part: Sequence[Topic], documents: Sequence[Argument], vectors: Any
 ) -> Iterator[Any]:
     import ir_measures
 
-    cosines = encoder.queries([one.query for one in asked]) @ vectors.T
-    for one, row in zip(asked, cosines, strict=True):
+    cosines = encoder.queries([one.query for one in part]) @ vectors.T
+    for one, row in zip(part, cosines, strict=True):
         itself = set(one.itself) - set(one.relevant)
         for place in np.argsort(-row, kind="stable")[: 10 + len(itself)]:
             if documents[place].id not in itself:

@@ -31,5 +31,5 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
-        timeout=120,
+        timeout=300,
     )

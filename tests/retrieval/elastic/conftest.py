@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,15 +20,6 @@ def elasticsearch_home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def kept_logs(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[], Path | None]:
-    """Where servers' logs are kept, once a test has failed."""
-    where = tmp_path_factory.getbasetemp() / "elasticsearch-logs"
-    return lambda: where if request.session.testsfailed else None
-
-
-@pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """An open server: one that runs, or one of our own."""
     if address():
@@ -38,21 +29,21 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         _remove(there, set(_indices(there, "demo-*")) - set(before))
         return
     home = request.getfixturevalue("elasticsearch_home")
-    with running(home, kept=request.getfixturevalue("kept_logs")) as made:
+    with running(home) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def secured(elasticsearch_home: Path, kept_logs: Callable[[], Path | None]) -> Iterator[Server]:
+def secured(elasticsearch_home: Path) -> Iterator[Server]:
     """A server with TLS by an own CA, and users."""
-    with running(elasticsearch_home, secured=True, kept=kept_logs) as made:
+    with running(elasticsearch_home, secured=True) as made:
         yield made
 
 
 @pytest.fixture
-def cluster(elasticsearch_home: Path, kept_logs: Callable[[], Path | None]) -> Iterator[Server]:
+def cluster(elasticsearch_home: Path) -> Iterator[Server]:
     """Three nodes with TLS and users."""
-    with running(elasticsearch_home, nodes=3, secured=True, kept=kept_logs) as made:
+    with running(elasticsearch_home, nodes=3, secured=True) as made:
         yield made
 
 

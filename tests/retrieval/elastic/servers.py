@@ -15,14 +15,14 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import unavailable
-from tests.retrieval.elastic.certificates import LOOPBACK, certificates
+from tests.retrieval.elastic.certificates import certificates
 
 NOBODY = 65534
 PASSWORD = "a long pass-word of tests"
@@ -40,8 +40,6 @@ loader:
                    "indices:admin/mapping/*", "indices:admin/refresh*"]
 """
 READY = 180.0
-RELOAD = 1.0
-"""Seconds after which a server looks at its certificate again."""
 NAMED = "TOUCHE_RAD_ELASTICSEARCH"
 # Whoever starts the server holds the other end of its standard input. However that one ends, the
 # whole group is killed; a server whose tests were killed would run on for ever.
@@ -80,27 +78,6 @@ class Server:
         process.wait()
         if process.stdin:
             process.stdin.close()
-
-    @contextmanager
-    def presenting(self, *, days: int = 2, names: str = LOOPBACK) -> Iterator[None]:
-        """Show callers another certificate by the same CA for a while."""
-        try:
-            self._present(days=days, names=names)
-            yield
-        finally:
-            self._present()
-
-    def _present(self, **made: Any) -> None:
-        certificates(self.folder, **made)
-        shutil.copy(self.folder / "server.crt", self.folder / "0/config/server.crt.new")
-        (self.folder / "0/config/server.crt.new").replace(self.folder / "0/config/server.crt")
-        wanted = ssl.PEM_cert_to_DER_cert((self.folder / "server.crt").read_text())
-        address = ("127.0.0.1", int(self.url.rpartition(":")[2]))
-        end = time.monotonic() + READY
-        while ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(address)) != wanted:
-            if time.monotonic() > end:
-                raise RuntimeError("Elasticsearch does not take up its new certificate")
-            time.sleep(0.2)
 
 
 def address() -> str:
@@ -149,17 +126,8 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextmanager
-def running(
-    home: Path, *, nodes: int = 1, secured: bool = False, kept: Callable[[], Path | None]
-) -> Iterator[Server]:
-    """Start a server or a cluster, and kill it in the end.
-
-    Args:
-        home: The unpacked distribution.
-        nodes: How many.
-        secured: With TLS and users.
-        kept: Asked in the end for the folder that the logs are kept in, if they are of interest.
-    """
+def running(home: Path, *, nodes: int = 1, secured: bool = False) -> Iterator[Server]:
+    """Start a server or a cluster, with TLS and users if it is secured; kill it in the end."""
     with tempfile.TemporaryDirectory(prefix="touche-rad-es-") as made:
         folder = Path(made)
         folder.chmod(0o755)
@@ -181,14 +149,6 @@ def running(
         finally:
             for node in range(len(server.processes)):
                 server.kill(node)
-            _keep_logs(folder, kept())
-
-
-def _keep_logs(folder: Path, where: Path | None) -> None:
-    if where is None:
-        return
-    for logs in folder.glob("*/logs"):
-        shutil.copytree(logs, where / folder.name / logs.parent.name, dirs_exist_ok=True)
 
 
 def _configure(
@@ -212,7 +172,6 @@ def _configure(
         "path.data": place / "data",
         "path.logs": place / "logs",
         "xpack.security.enabled": str(secured).lower(),
-        "resource.reload.interval.high": f"{RELOAD:g}s",
         "cluster.routing.allocation.disk.threshold_enabled": "false",
         "http.max_content_length": LARGEST,
     }

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ import pytest
 
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
+from tests.retrieval.elastic.asking import run
 from tests.retrieval.elastic.servers import PASSWORD, Server
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Turn
@@ -75,13 +74,7 @@ def _ids(index: ElasticArguments, query: str) -> list[str]:
 
 
 def _ran(*words: str) -> subprocess.CompletedProcess[str]:
-    ran = subprocess.run(
-        [sys.executable, "-m", "touche_rad", *words],
-        capture_output=True,
-        text=True,
-        env=dict(os.environ),
-        timeout=300,
-    )
+    ran = run(*words)
     assert PASSWORD not in ran.stdout + ran.stderr
     return ran
 
@@ -135,9 +128,9 @@ def _opened(location: str) -> ElasticArguments:
 
 def _told_in_one_line(location: str, tmp_path: Path, told: str) -> None:
     """Searching and bringing say it in this line, and leave no half of a result."""
-    queries, run, brought = str(DEMO.with_name("claims.tsv")), tmp_path / "run", tmp_path / "ix"
+    queries, hits, brought = str(DEMO.with_name("claims.tsv")), tmp_path / "run", tmp_path / "ix"
     for words in (
-        ("retrieve", queries, "-i", location, "-o", str(run)),
+        ("retrieve", queries, "-i", location, "-o", str(hits)),
         ("index", location, "-o", str(brought)),
     ):
         ran = _ran(*words)
@@ -145,7 +138,7 @@ def _told_in_one_line(location: str, tmp_path: Path, told: str) -> None:
         lines = [one for one in ran.stderr.splitlines() if "; trying again" not in one]
         assert len(lines) == 1
         assert lines[0].removeprefix(f"touche-rad: error: {location}: ") in (told, SLOW)
-    assert not run.exists()
+    assert not hits.exists()
     assert not brought.exists()
 
 
@@ -179,16 +172,8 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
 
 
 def _answered_from_the_fallback_index(location: str, spare: Path) -> None:
-    ran = _ran(
-        "respond",
-        "--say",
-        "Zoos are cruel.",
-        "--json",
-        "-i",
-        location,
-        "--fallback-index",
-        str(spare),
-    )
+    words = ("respond", "--say", "Zoos are cruel.", "--json", "-i", location)
+    ran = _ran(*words, "--fallback-index", str(spare))
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["arguments"]
     assert "the fallback index is used" in ran.stderr

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pandas as pd
-import pyterrier as pt
 import pytest
 
 from retrieval.elastic.arguments import ElasticArguments
@@ -104,10 +103,9 @@ def test_equal_scores_stand_by_id_at_any_depth(location: str) -> None:
     twins = [Argument(id=f"{n}", text="The same words for each.") for n in range(40)]
     build_index(reversed(twins), location)
     index = open_index(location)
-    ids = [docno for docno, _ in index.scored("text", ["same words"], 40)[0]]
-    assert ids == sorted(ids)
-    for k in (1, 7, 39):
-        assert [docno for docno, _ in index.scored("text", ["same words"], k)[0]] == ids[:k]
+    for k in (1, 7, 39, 40):
+        hits = index.search("text", "same words", k)
+        assert [hit.argument.id for hit in hits] == sorted(one.id for one in twins)[:k]
 
 
 def test_odd_arguments_come_back_whole(location: str) -> None:
@@ -124,18 +122,11 @@ def test_odd_arguments_come_back_whole(location: str) -> None:
     assert index.get("ü/☃ ?#") == odd[1]
 
 
-def test_pipelines_and_retrievers_work_on_it(demo: ElasticArguments, local: PisaArguments) -> None:
+def test_pipelines_and_retrievers_work_on_it(demo: ElasticArguments) -> None:
     topics = pd.DataFrame({"qid": ["1", "2"], "query": ["Zoos are cruel", "Cars out of towns"]})
-    one, other = demo.pipeline("attacks", 20), local.pipeline("attacks", 20)
-    assert (one % 2).compile().k == 2
-    found = (one + other)(topics)
-    assert set(found.columns) >= {"qid", "docno", "score", "rank"}
-    qrels = other(topics).groupby("qid").head(5)[["qid", "docno"]].assign(label=1)
-    table = pt.Experiment([one, other], topics, qrels, ["ndcg_cut_10"], names=["there", "here"])
-    assert (table["ndcg_cut_10"] > 0.9).all()
     for name in ("text", "attack", "support", "chain", "hybrid", "opposing"):
-        hits = find("retriever", name).make(Services(index=demo)).search("Zoos are cruel", 5)
-        assert hits
+        found = find("retriever", name).make(Services(index=demo)).pipeline(5)(topics)
+        assert set(found["qid"]) == {"1", "2"}
 
 
 def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
@@ -158,8 +149,9 @@ def test_spread_over_parts_the_answers_are_the_same(demo: ElasticArguments, loca
     build_index(files.read_arguments(DEMO), location, options=options)
     parts = open_index(location)
     queries = [one.attacks for one in demo.arguments()][:50]
-    assert [[docno for docno, _ in hits] for hits in parts.scored("text", queries, 10)] == [
-        [docno for docno, _ in hits] for hits in demo.scored("text", queries, 10)
+    here, there = (index.search_all("text", queries, 10) for index in (demo, parts))
+    assert [[hit.argument for hit in hits] for hits in there] == [
+        [hit.argument for hit in hits] for hits in here
     ]
 
 
@@ -178,23 +170,10 @@ def _sent(server: Server, name: str) -> int:
 
 
 def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) -> None:
-    many = [
-        json.dumps(
-            {"id": str(n), "text": f"Argument number {n} of many", "attacks": "", "supports": ""}
-        )
-        for n in range(20_000)
-    ]
+    many = [json.dumps({"id": str(n), "text": f"Argument number {n}"}) for n in range(20_000)]
     (tmp_path / "many.jsonl").write_text("\n".join(many))
-    words = [
-        sys.executable,
-        "-m",
-        "touche_rad",
-        "index",
-        str(tmp_path / "many.jsonl"),
-        "--to",
-        location,
-    ]
-    process = subprocess.Popen(words, stderr=subprocess.PIPE)
+    words = ("index", str(tmp_path / "many.jsonl"), "--to", location)
+    process = subprocess.Popen([sys.executable, "-m", "touche_rad", *words], stderr=subprocess.PIPE)
     name = location.rpartition("/")[2]
     while process.poll() is None and _sent(server, f"{name}-*") <= 2000:
         time.sleep(0.02)
@@ -203,7 +182,7 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
     with pytest.raises(UserError, match="there is no index"):
         open_index(location)
     before = _sent(server, f"{name}-*")
-    again = run("index", str(tmp_path / "many.jsonl"), "--to", location)
+    again = run(*words)
     assert again.returncode == 0, again.stderr
     assert _sent(server, name) - before < 20_000 - 1_500
     index = open_index(location)
@@ -214,18 +193,11 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
 def test_a_dump_gives_the_same_index_here(
     demo: ElasticArguments, local: PisaArguments, tmp_path: Path
 ) -> None:
-    ran = run("index", demo.location, "-o", str(tmp_path / "ix"))
+    words = ("index", demo.location, "-o", str(tmp_path / "ix"))
+    ran = run(*words)
     assert ran.returncode == 0, ran.stderr
-    index = open_index(str(tmp_path / "ix"))
-    assert index.fingerprint == local.fingerprint
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["ix"]
-
-
-def test_an_index_that_is_there_costs_no_dump(demo: ElasticArguments, tmp_path: Path) -> None:
-    build_index(BEES, str(tmp_path / "ix"))
-    ran = run("index", demo.location, "-o", str(tmp_path / "ix"))
-    assert ran.returncode == 2
-    assert "exists already; replace it with --replace" in ran.stderr
+    assert open_index(str(tmp_path / "ix")).fingerprint == local.fingerprint
+    assert run(*words).returncode == 2  # it exists already
     assert [one.name for one in tmp_path.iterdir()] == ["ix"]
 
 
@@ -285,10 +257,7 @@ def test_the_official_index_is_searched_as_it_stands(official: ElasticArguments)
     assert [one.id for one in official.arguments()] == [one.id for one in BEES]
     assert official.get("3") == BEES[2]
     for field in FIELDS:
-        assert official.search(field, "bees belong in town", 3)[0].argument.topic in (
-            "Bees",
-            "Roofs",
-        )
+        assert official.search(field, "bees belong in town", 3)[0].argument in BEES[:5]
     assert official.search("attacks", "Night trains are slow", 3)[0].argument == BEES[5]
     assert list(official.encoders) == ["stella"]
     near = official.nearest("stella", "attacks", np.array([[1.0, 0, 0.5, 0]], dtype=np.float32), 2)
@@ -310,16 +279,8 @@ def test_any_query_is_searched_on_the_official_index(
 
 def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
-    ran = run(
-        "respond",
-        str(DEMO.with_name("debates.jsonl")),
-        "-d",
-        "grounded",
-        "-i",
-        demo.location,
-        "-o",
-        str(out),
-    )
+    debates = str(DEMO.with_name("debates.jsonl"))
+    ran = run("respond", debates, "-d", "grounded", "-i", demo.location, "-o", str(out))
     assert ran.returncode == 0, ran.stderr
     answers = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(answers) == 60

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,9 +22,9 @@ TOPICS = ("cars in city centres", "school uniforms", "zoos", "a shorter working 
 
 
 @pytest.fixture
-def nodes(elasticsearch_home: Path, kept_logs: Callable[[], Path | None]) -> Iterator[Server]:
+def nodes(elasticsearch_home: Path) -> Iterator[Server]:
     """Three nodes without security: two of them are a majority."""
-    with running(elasticsearch_home, nodes=3, kept=kept_logs) as made:
+    with running(elasticsearch_home, nodes=3) as made:
         yield made
 
 
@@ -40,40 +39,18 @@ def write_debates(path: Path) -> None:
 def test_a_killed_node_loses_no_debate_and_changes_no_byte(nodes: Server, tmp_path: Path) -> None:
     write_debates(tmp_path / "debates.jsonl")
     location = f"elasticsearch:{','.join(nodes.urls)}/demo"
+    spread = ("-O", "shards=3", "-O", "replicas=1", "-q")
     loaded = touche_rad_process(
-        "index",
-        demo_file("arguments.jsonl"),
-        "--to",
-        location,
-        "-O",
-        "shards=3",
-        "-O",
-        "replicas=1",
-        "-q",
-        cwd=tmp_path,
+        "index", demo_file("arguments.jsonl"), "--to", location, *spread, cwd=tmp_path
     )
     assert loaded.code == 0, loaded.err
     words = ("respond", "debates.jsonl", "-d", "verbatim", "-i", location)
     whole = touche_rad_process(*words, "-o", "plain.jsonl", "-q", cwd=tmp_path)
     assert whole.code == 0, whole.err
+    on_ray = ("-o", "ray.jsonl", "--strict", "--engine", "ray", "--actors", "2", "--workers", "2")
     run = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "touche_rad",
-            *words,
-            "-o",
-            "ray.jsonl",
-            "--strict",
-            "--engine",
-            "ray",
-            "--actors",
-            "2",
-            "--workers",
-            "2",
-        ],
+        [sys.executable, "-m", "touche_rad", *words, *on_ray],
         cwd=tmp_path,
-        env=dict(os.environ),
         stderr=subprocess.PIPE,
         text=True,
     )

