@@ -6,25 +6,14 @@ annotated; a run that was killed before is resumed.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
 
+from retrieval.elastic.arguments import ANNOTATION, ANNOTATIONS, ElasticArguments
 from retrieval.elastic.loading import describe, send, settle
 from retrieval.index.annotations import CALLS, check_annotator, plain
 from touche_rad.errors import UserError
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Progress
-
-if TYPE_CHECKING:
-    from retrieval.elastic.arguments import ElasticArguments
-
-ANNOTATIONS: Final = "annotations"
-VALID: Final = "annotated_{}"
-"""The field that says whether the model had a valid annotation."""
-TEXT: Final = "annotation_{}"
-"""The field of the annotation as JSON; not searchable."""
 
 
 async def annotate(index: ElasticArguments, annotator: Annotator, report: Progress | None) -> int:
@@ -40,7 +29,7 @@ async def annotate(index: ElasticArguments, annotator: Annotator, report: Progre
         if about.get("complete"):
             return 0
     ask, concrete, size = index.connection.ask, index.concrete, CALLS * annotator.per_call
-    valid, text = VALID.format(annotator.name), TEXT.format(annotator.name)
+    valid, text = f"annotated_{annotator.name}", ANNOTATION.format(annotator.name)
     ask(lambda es: es.indices.put_mapping(index=concrete, properties={valid: {"type": "boolean"}}))
     by = plain(annotator)
     entry = {annotator.name: {"by": by, "complete": False}}
@@ -70,23 +59,3 @@ async def annotate(index: ElasticArguments, annotator: Annotator, report: Progre
     entry = {annotator.name: {"by": by, "complete": True, "annotated": count}}
     describe(index.connection, concrete, **{ANNOTATIONS: entry})
     return count
-
-
-class ElasticAnnotations:
-    """The annotations of one name of an index on a server."""
-
-    def __init__(self, index: ElasticArguments, name: str, about: Mapping[str, Any]) -> None:
-        self._index = index
-        self._field = TEXT.format(name)
-        self._about = about
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of the annotator and the number of annotations."""
-        about = json.dumps(self._about, sort_keys=True, default=str)
-        return hashlib.sha256(about.encode()).hexdigest()[:16]
-
-    def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
-        """Return the annotation of each argument, or None if there is none."""
-        sources = self._index.sources(ids, self._field)
-        return [json.loads((source or {}).get(self._field) or "null") for source in sources]

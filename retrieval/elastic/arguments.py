@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -10,7 +11,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval.elastic import shape
-from retrieval.elastic.annotations import ANNOTATIONS, ElasticAnnotations
 from retrieval.elastic.connection import Connection, may_be_id, place
 from retrieval.elastic.shape import DEEPEST
 from retrieval.index.analyser import FIELDS, known
@@ -28,6 +28,11 @@ PAGE: Final = 1_000
 ALIVE: Final = "5m"
 _OF_A_NAME: Final = re.compile(r"-[0-9a-f]{12}-\d+$")
 """The suffix that an index's own name has, and its alias has not."""
+
+
+ANNOTATIONS: Final = "annotations"
+ANNOTATION: Final = "annotation_{}"
+"""The field of the annotation as JSON; not searchable."""
 
 
 class ElasticArguments:
@@ -275,6 +280,26 @@ class ElasticArguments:
             lines = [line for body in part for line in (header, body)]
             hits += self.connection.ask(partial(_hits, searches=lines))
         return hits
+
+
+class ElasticAnnotations:
+    """The annotations of one name of an index on a server."""
+
+    def __init__(self, index: ElasticArguments, name: str, about: Mapping[str, Any]) -> None:
+        self._index = index
+        self._field = ANNOTATION.format(name)
+        self._about = about
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the annotator and the number of annotations."""
+        about = json.dumps(self._about, sort_keys=True, default=str)
+        return sha256(about.encode()).hexdigest()[:16]
+
+    def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
+        """Return the annotation of each argument, or None if there is none."""
+        sources = self._index.sources(ids, self._field)
+        return [json.loads((source or {}).get(self._field) or "null") for source in sources]
 
 
 def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
