@@ -262,7 +262,9 @@ def _metadata(
         yield
         return
     path = places.out.with_name(METADATA if under_tira else f"{places.out.name}.{METADATA}")
-    with metadata.Tracked(path, verb, method) as tracker:
+
+    def report(failure: str) -> None:
+        say(f"note: no ir_metadata was written: {failure}", quiet=options.quiet)
+
+    with metadata.tracked(path, verb, method, report):
         yield
-    if tracker.failure:
-        say(f"note: no ir_metadata was written: {tracker.failure}", quiet=options.quiet)

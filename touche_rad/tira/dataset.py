@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,7 +52,7 @@ class Dataset:
     truths: Mapping[str, str]
     lines: int
     """The number of lines of a complete run."""
-    described: str
+    summary: str
     """What the dataset contains, in words."""
 
 
@@ -82,11 +83,11 @@ def of_debates(debates: Path, labels: Path, *, first: int | None = None) -> Data
             "line of labels for each debate, in the same order"
         )
     for number, (debate, turns) in enumerate(zip(read, truth, strict=True), 1):
-        answered = sum(turn.response is not None for turn in debate.turns)
-        if answered != len(turns):
+        count = sum(turn.response is not None for turn in debate.turns)
+        if count != len(turns):
             raise UserError(
                 f"{labels}, line {number}: {len(turns)} labelled turns, and the debate has "
-                f"{answered} responses"
+                f"{count} responses"
             )
     read, truth = read[:first], truth[:first]
     return Dataset(
@@ -135,8 +136,8 @@ def write(
     split: str,
     baselines: Sequence[str],
     images: Images,
-) -> list[Path]:
-    """Write a dataset to a folder and return the written files.
+) -> None:
+    """Write a dataset to a folder.
 
     Args:
         dataset: The content.
@@ -152,29 +153,29 @@ def write(
         **{f"truths/{name}": text for name, text in dataset.truths.items()},
         "baseline/Dockerfile": f"# The commands are in README.md.\nFROM {images.baseline}\n",
     }
-    written = []
     for name, text in content.items():
         with files.atomic_write(folder / name) as stream:
             stream.write(text)
-        written.append(folder / name)
-    readme = folder / "README.md"
-    with files.atomic_write(readme) as stream:
+    with files.atomic_write(folder / "README.md") as stream:
         stream.write(f"---\n{yaml.safe_dump(front, sort_keys=False, width=1000)}---\n\n")
         stream.write(_text(dataset, folder, task, split, baselines, images))
-    return [readme, *written]
 
 
 def _front_matter(dataset: Dataset, split: str, baseline: str, images: Images) -> Mapping[str, Any]:
     size = {"max_size_mb": SIZE}
     runs = {"minimum_lines": dataset.lines, **size}
     if dataset.sub_task == DEBATERS:
-        given = {"name": "*.tsv", "config": {"minimum_lines": dataset.lines + 1, **size}}
-        made = {"name": "GenIR-Simulation", "config": runs}
-        truth: Mapping[str, Any] = given
+        input_format: Any = {
+            "name": "*.tsv",
+            "config": {"minimum_lines": dataset.lines + 1, **size},
+        }
+        output_format: Any = {"name": "GenIR-Simulation", "config": runs}
+        truth_format: Any = input_format
     else:
-        given = {"name": "GenIR-Simulation", "config": runs}
-        made = {"name": "*.jsonl", "config": {"required_fields": ["userTurnsEvaluations"], **runs}}
-        truth = {"name": "*.jsonl", "config": dict(runs)}
+        fields = {"required_fields": ["userTurnsEvaluations"]}
+        input_format = {"name": "GenIR-Simulation", "config": runs}
+        output_format = {"name": "*.jsonl", "config": {**fields, **runs}}
+        truth_format = {"name": "*.jsonl", "config": runs}
     return {
         "configs": [
             {"config_name": name, "data_files": [{"split": split, "path": [f"{name}/*"]}]}
@@ -184,9 +185,10 @@ def _front_matter(dataset: Dataset, split: str, baseline: str, images: Images) -
             "resolve_inputs_to": "inputs",
             "resolve_truths_to": "truths",
             "default_upload_name": _SIMULATIONS if dataset.sub_task == 1 else "evaluations.jsonl",
-            "input_format": json.loads(json.dumps(given)),
-            "truth_format": json.loads(json.dumps(truth)),
-            "baseline": {"link": "baseline", "command": baseline, "format": made},
+            # Copies: YAML would write an object that is used twice as an anchor.
+            "input_format": deepcopy(input_format),
+            "truth_format": deepcopy(truth_format),
+            "baseline": {"link": "baseline", "command": baseline, "format": output_format},
             "evaluator": {"image": images.evaluator, "command": images.evaluate},
         },
     }
@@ -196,25 +198,14 @@ def _text(
     dataset: Dataset, folder: Path, task: str, split: str, baselines: Sequence[str], images: Images
 ) -> str:
     """Return the text of the README: what the folder is, and how to hand it in."""
-    path = shlex.quote(folder.name)
-    submit = f"tira-cli dataset-submission --path {path} --task {task} --split {split}"
-    entries = [
-        shlex.join(
-            [
-                "tira-cli",
-                "code-submission",
-                "--path",
-                f"{folder.name}/baseline",
-                "--task",
-                task,
-                "--dataset",
-                "DATASET",
-                "--command",
-                command,
-            ]
-        )
-        for command in baselines
-    ]
+    submit = (
+        f"tira-cli dataset-submission --path {shlex.quote(folder.name)} --task {task} "
+        f"--split {split}"
+    )
+    baseline = (
+        f"tira-cli code-submission --path {shlex.quote(f'{folder.name}/baseline')} "
+        f"--task {shlex.quote(task)} --dataset DATASET --command"
+    )
     rows = [
         f"| `{part}/{name}` | `{sha256_of(folder / part / name)}` |"
         for part, names in (("inputs", dataset.inputs), ("truths", dataset.truths))
@@ -225,7 +216,7 @@ def _text(
             f"# {folder.name}",
             "",
             f"Retrieval-Augmented Debating, sub-task {dataset.sub_task} "
-            f"({_WHAT[dataset.sub_task]}): {dataset.described}. Written by touche-rad.",
+            f"({_WHAT[dataset.sub_task]}): {dataset.summary}. Written by touche-rad.",
             "",
             "| file | SHA-256 |",
             "| --- | --- |",
@@ -248,7 +239,7 @@ def _text(
             "`DATASET` is the id that TIRA shows for the dataset.",
             "",
             "```",
-            *entries,
+            *(f"{baseline} {shlex.quote(command)}" for command in baselines),
             "```",
             "",
         ]

@@ -35,8 +35,7 @@ _SAMPLES: Final = 100
 
 def has_labels(truths: Path) -> bool:
     """Whether a folder of truths is that of judges."""
-    found = [files.detect_kind(path) for path in truths.glob("*.jsonl")] if truths.is_dir() else []
-    return Kind.LABELS in found
+    return any(files.detect_kind(path) == Kind.LABELS for path in truths.glob("*.jsonl"))
 
 
 def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False) -> Path:
@@ -50,10 +49,11 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     """
     evaluations = find_input(run, {Kind.EVALUATIONS})
     labels = find_input(truths, {Kind.LABELS})
-    given, wanted = _count_lines(evaluations), _count_lines(labels)
-    if given != wanted:
+    count, expected = _count_lines(evaluations), _count_lines(labels)
+    if count != expected:
         raise InputError(
-            evaluations, f"expected {wanted} lines, one for each debate of the dataset, got {given}"
+            evaluations,
+            f"expected {expected} lines, one for each debate of the dataset, got {count}",
         )
     report = score_judgements(
         [evaluations], labels, policy=Policy(strict=strict), compare="none", samples=_SAMPLES

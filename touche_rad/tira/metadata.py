@@ -13,10 +13,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import yaml
@@ -44,88 +43,77 @@ def available() -> bool:
         return False
 
 
-class Tracked:
-    """A context around a run; if the run succeeds, the metadata is written."""
+@contextmanager
+def tracked(
+    out: Path, verb: str, method: Mapping[str, Any], report: Callable[[str], None]
+) -> Iterator[None]:
+    """Measure the run inside, and write its metadata if it succeeds; `report` gets a failure."""
 
-    def __init__(self, out: Path, verb: str, method: Mapping[str, Any]) -> None:
-        self.out, self.verb, self.method = out, verb, method
-        self.failure = ""
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._tracker: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Tracked:
-        try:
-            if not available():
-                raise RuntimeError("there is no tirex-tracker (pip install 'touche-rad[tira]')")
-            self._folder = tempfile.TemporaryDirectory(prefix="touche-rad-tracker-")
-            self._tracker = self._start(Path(self._folder.name, "seen.yml"))
-        except Exception as error:
-            self._fail(error)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if self._folder is not None and self._tracker is not None:
-                seen = self._stop(Path(self._folder.name, "seen.yml"))
-                if kind is None:
-                    self._write(seen)
-        except Exception as broken:
-            self._fail(broken)
-        finally:
-            self._end()
-
-    def _start(self, seen: Path) -> subprocess.Popen[bytes]:
-        """Start the tracker in a session of its own, so that Ctrl-C does not reach it."""
-        environment = {k: v for k, v in os.environ.items() if not _SECRET.search(k)}
-        return subprocess.Popen(
-            [sys.executable, "-P", str(Path(tracking.__file__)), str(os.getpid()), str(seen)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-
-    def _stop(self, seen: Path) -> Mapping[str, Any]:
-        assert self._tracker is not None
-        _, output = self._tracker.communicate(timeout=_PATIENCE)
-        if self._tracker.returncode:
-            last = output.decode(errors="replace").strip().splitlines()[-1:]
-            raise RuntimeError(f"it ended with {self._tracker.returncode}: {' '.join(last)}")
-        read = yaml.safe_load(seen.read_text("utf-8"))
-        if not isinstance(read, dict):
-            raise RuntimeError("it wrote nothing")
-        return read
-
-    def _write(self, seen: Mapping[str, Any]) -> None:
-        metadata = redact_data(ir_metadata(seen, self.verb, self.method))
-        with files.atomic_write(self.out) as stream:
-            yaml.safe_dump(metadata, stream, sort_keys=False, allow_unicode=True)
-
-    def _end(self) -> None:
-        if self._tracker is not None and self._tracker.poll() is None:
-            self._tracker.kill()
-            self._tracker.wait()
-        if self._folder is not None:
-            with suppress(OSError):
-                self._folder.cleanup()
-
-    def _fail(self, error: Exception) -> None:
+    def fail(error: Exception) -> None:
         log.debug("the tracker failed", exc_info=error)
-        self.failure = " ".join(str(error).split()) or type(error).__name__
+        report(" ".join(str(error).split()) or type(error).__name__)
+
+    with ExitStack() as stack:
+        tracker = None
+        try:
+            folder = tempfile.TemporaryDirectory(
+                prefix="touche-rad-tracker-", ignore_cleanup_errors=True
+            )
+            measured = Path(stack.enter_context(folder), "measured.yml")
+            tracker = stack.enter_context(_tracker(measured))
+        except Exception as error:
+            fail(error)
+        yield
+        if tracker is None:
+            return
+        try:
+            metadata = redact_data(ir_metadata(_stop(tracker, measured), verb, method))
+            with files.atomic_write(out) as stream:
+                yaml.safe_dump(metadata, stream, sort_keys=False, allow_unicode=True)
+        except Exception as error:
+            fail(error)
 
 
-def ir_metadata(seen: Mapping[str, Any], verb: str, method: Mapping[str, Any]) -> dict[str, Any]:
+@contextmanager
+def _tracker(measured: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the tracker in a session of its own, so that Ctrl-C does not reach it."""
+    if not available():
+        raise RuntimeError("there is no tirex-tracker (pip install 'touche-rad[tira]')")
+    tracker = subprocess.Popen(
+        [sys.executable, "-P", str(Path(tracking.__file__)), str(os.getpid()), str(measured)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={key: value for key, value in os.environ.items() if not _SECRET.search(key)},
+        start_new_session=True,
+    )
+    try:
+        yield tracker
+    finally:
+        if tracker.poll() is None:
+            tracker.kill()
+            tracker.wait()
+
+
+def _stop(tracker: subprocess.Popen[bytes], measured: Path) -> Mapping[str, Any]:
+    _, output = tracker.communicate(timeout=_PATIENCE)
+    if tracker.returncode:
+        last = output.decode(errors="replace").strip().splitlines()[-1:]
+        raise RuntimeError(f"it ended with {tracker.returncode}: {' '.join(last)}")
+    measurements = yaml.safe_load(measured.read_text("utf-8"))
+    if not isinstance(measurements, dict):
+        raise RuntimeError("it wrote nothing")
+    return measurements
+
+
+def ir_metadata(
+    measurements: Mapping[str, Any], verb: str, method: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the publishable part of the tracker's measurements, with the command and method."""
-    implementation = seen.get("implementation") or {}
+    implementation = measurements.get("implementation") or {}
     source, python = implementation.get("source") or {}, implementation.get("python") or {}
     metadata = {
-        "schema version": seen.get("schema version"),
+        "schema version": measurements.get("schema version"),
         "method": {"name": method.get("name"), **method},
         "implementation": {
             "executable": {"cmd": ["touche-rad", verb], "version": __version__},
@@ -135,8 +123,8 @@ def ir_metadata(seen: Mapping[str, Any], verb: str, method: Mapping[str, Any]) -
             },
             "source": {key: source.get(key) for key in _SOURCE},
         },
-        "platform": seen.get("platform"),
-        "resources": seen.get("resources"),
+        "platform": measurements.get("platform"),
+        "resources": measurements.get("resources"),
     }
     plain: dict[str, Any] = _plain(metadata)
     return plain
@@ -161,4 +149,4 @@ def _plain(value: Any) -> Any:
 def _without_places(text: str) -> str:
     """Replace paths by their last part, and addresses by `URL`."""
     text = _URL.sub("URL", text)
-    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0].rstrip("/\\"))[-1], text)
+    return _PATH.sub(lambda match: re.split(r"[/\\]", match[0].rstrip("/\\"))[-1], text)

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Final, Literal
 
 import yaml
@@ -71,10 +72,10 @@ class Software(_Strict):
 
     def with_collection(self, name: str) -> Software:
         """Return the same software in an image with the collection of this name."""
-        words = [f"{self.build} --build-arg COLLECTION={COLLECTIONS / name}"]
-        if self.has_collection:
-            words = [re.sub(r"COLLECTION=\S+", f"COLLECTION={COLLECTIONS / name}", self.build)]
-        return self.model_copy(update={"build": words[0].strip()})
+        option = f"COLLECTION={COLLECTIONS / name}"
+        build, count = re.subn(r"COLLECTION=\S+", option, self.build)
+        build = build if count else f"{self.build} --build-arg {option}".strip()
+        return self.model_copy(update={"build": build})
 
 
 class Submission(_Strict):
@@ -163,21 +164,20 @@ def describe(
         model: `vllm:NAME` for a model in the container; anything else is forwarded by environment.
         official: Run the organisers' client, with their simulated user, instead of our commands.
     """
-    own = ["-d" if sub_task == 1 else "-j", plugin]
-    about: dict[str, Any] = {"sub_task": sub_task, "build": _AS_TIRA_MOUNTS}
+    words = ["-d" if sub_task == 1 else "-j", plugin]
+    fields: dict[str, Any] = {"build": _AS_TIRA_MOUNTS}
     if sub_task == 1:
-        about["user"] = "official" if official else "own"
-    folder = model.removeprefix("vllm:")
-    if folder != model:
-        own += ["-m", model]
-        about |= {"build": "--target gpu", "hf_models": (folder,)}
+        fields["user"] = "official" if official else "own"
+    if model.startswith("vllm:"):
+        words += ["-m", model]
+        fields |= {"build": "--target gpu", "hf_models": (model.removeprefix("vllm:"),)}
     elif model:
-        about |= {"forward": MODEL_VARIABLES, "cache": "CACHE_DIR"}
-    command = shlex.join(["touche-rad", "simulate" if sub_task == 1 else "judge", *own])
+        fields |= {"forward": MODEL_VARIABLES, "cache": "CACHE_DIR"}
+    command = shlex.join(["touche-rad", "simulate" if sub_task == 1 else "judge", *words])
     if official:
-        about |= {"build": "--target official", "network": True}
-        command = f"{_CLIENT[sub_task]} -- {shlex.join(own)}"
-    return Software(command=command, **about)
+        fields |= {"build": "--target official", "network": True}
+        command = f"{_CLIENT[sub_task]} -- {shlex.join(words)}"
+    return Software(sub_task=sub_task, command=command, **fields)
 
 
 _CLIENT: Final[Mapping[SubTask, str]] = {
@@ -199,8 +199,8 @@ def save(path: Path, name: str, software: Software) -> None:
     if not re.fullmatch(r"[\w.-]+", name):
         raise UserError(f"{name!r}: expected a name of letters, digits, '-', '_' and '.'")
     before = load(path)
-    kept = {key: value for key, value in software.model_dump(mode="json").items() if value}
-    entry = yaml.safe_dump({name: kept}, sort_keys=False, allow_unicode=True, width=1000)
+    fields = {key: value for key, value in software.model_dump(mode="json").items() if value}
+    entry = yaml.safe_dump({name: fields}, sort_keys=False, allow_unicode=True, width=1000)
     text = _with_entry(path.read_text("utf-8"), name, entry)
     try:
         after = Submission.model_validate(yaml.safe_load(text))
@@ -214,16 +214,11 @@ def save(path: Path, name: str, software: Software) -> None:
 
 def _with_entry(text: str, name: str, entry: str) -> str:
     """Return the file with this entry as the last one of `software`, or in place of its old one."""
-    new = [f"  {line}" for line in entry.splitlines()]
-    lines = text.splitlines()
-    start = next(at for at, line in enumerate(lines) if line.startswith("software:"))
-    end = next(
-        (at for at in range(start + 1, len(lines)) if re.match(r"[^\s#]", lines[at])), len(lines)
-    )
-    while end > start + 1 and not lines[end - 1].strip():
-        end -= 1
-    first = next((at for at in range(start, end) if lines[at].startswith(f"  {name}:")), end)
-    last = first + 1
-    while last < end and re.match(r"    |\s*$", lines[last]):
-        last += 1
-    return "\n".join([*lines[:first], *new, *lines[min(last, max(first, end)) :]]) + "\n"
+    text = f"{text.rstrip()}\n"
+    own = re.search(rf"^  {re.escape(name)}:.*\n(    .*\n|[ \t]*\n)*", text, re.MULTILINE)
+    start, end = own.span() if own else (0, 0)
+    if not own:
+        software = re.search(r"^software:.*\n(([ \t#].*)?\n)*", text, re.MULTILINE)
+        assert software is not None  # the file is valid
+        start = end = software.start() + len(software[0].rstrip()) + 1
+    return f"{text[:start]}{indent(entry, '  ')}{text[end:]}"
