@@ -180,33 +180,15 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_simulate_writes_contests_that_judge_reads(
-    claims: Claims, tmp_path: Path, demo_index_path: Path
-) -> None:
-    out = tmp_path / "contests.jsonl"
-    code = terminal(
-        [
-            "simulate",
-            str(claims(2)),
-            "--both-sides",
-            "-i",
-            "demo",
-            "-d",
-            "grounded",
-            "--against",
-            "verbatim",
-            "-i",
-            str(demo_index_path),
-            "--rounds",
-            "2",
-            "--words",
-            "30",
-            "-o",
-            str(out),
-            "-q",
-        ]
-    )
-    assert code == 0
+def simulate(source: Path, out: Path, words: str) -> int:
+    """Play both sides of the claims with the demo's index."""
+    return terminal(f"simulate {source} --both-sides -i demo -o {out} -q {words}".split())
+
+
+def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Path) -> None:
+    out, outcomes = tmp_path / "contests.jsonl", tmp_path / "outcomes.jsonl"
+    words = "-d grounded --against verbatim --rounds 2 --words 30"
+    assert simulate(claims(2), out, words) == 0
     contests = list(files.read_contests(out))
     assert len(contests) == 4
     for contest in contests:
@@ -214,121 +196,32 @@ def test_simulate_writes_contests_that_judge_reads(
         for speech in contest.speeches:
             assert 0 < count_words(speech.text) <= 30
             assert citations(speech) or speech.text == NOTHING_FOUND
-    outcomes = tmp_path / "outcomes.jsonl"
     assert terminal(["judge", str(out), "-j", "grice", "-o", str(outcomes), "-q"]) == 0
+    scores = {"general", "quantity", "quality", "relation", "manner"}
     for one in files.read_outcomes(outcomes):
         assert one.outcome.winner in ("first", "second", "tie")
-        assert set(one.outcome.scores["first"]) == {
-            "general",
-            "quantity",
-            "quality",
-            "relation",
-            "manner",
-        }
+        assert set(one.outcome.scores["first"]) == scores
 
 
-def test_alone_a_debater_plays_itself_once(
-    claims: Claims, tmp_path: Path, demo_index_path: Path
-) -> None:
+def test_alone_a_debater_plays_itself_once(claims: Claims, tmp_path: Path) -> None:
     out = tmp_path / "contests.jsonl"
-    call = [
-        "simulate",
-        str(claims()),
-        "--both-sides",
-        "-i",
-        "demo",
-        "-d",
-        "verbatim",
-        "-i",
-        str(demo_index_path),
-    ]
-    assert terminal([*call, "--rounds", "1", "--words", "0", "-o", str(out), "-q"]) == 0
+    assert simulate(claims(), out, "-d verbatim --rounds 1 --words 0") == 0
     (only,) = rows(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
 
 
-def test_a_debater_with_a_model_is_told_the_claim_that_it_argues_against(
-    claims: Claims, tmp_path: Path, demo_index_path: Path
-) -> None:
-    with scripted.serving() as server:
-        answering(server, {"Choice": {"number": 1, "frame": "not so"}})
-        out = tmp_path / "contests.jsonl"
-        code = terminal(
-            [
-                "simulate",
-                str(claims()),
-                "--both-sides",
-                "-i",
-                "demo",
-                "--against",
-                "verbatim",
-                "--rounds",
-                "2",
-                "-m",
-                f"{server.url}#tiny",
-                "-i",
-                str(demo_index_path),
-                "-o",
-                str(out),
-                "-q",
-                "--workers",
-                "1",
-            ]
-        )
-        asked = prompts(server, "Choice")
-    assert code == 0
-    assert len(asked) == 4, "two speeches on each side"
-    for_it, against_it = asked[:2], asked[2:]
-    opposed = 'The opponent\'s thesis: "City centres should not be closed to private cars."'
-    assert all(opposed in one for one in for_it)
-    assert all(f'The opponent\'s thesis: "{CARS}"' in one for one in against_it)
-    said = rows(out)[0]["speeches"]
-    assert said[0]["text"].startswith("Not so:")
-    assert f"You: {said[0]['text']}" in for_it[1]
-    assert f"Opponent: {said[1]['text']}" in for_it[1]
-
-
 def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
-    claims: Claims, tmp_path: Path, demo_index_path: Path
+    claims: Claims, tmp_path: Path
 ) -> None:
-    def speech(prompt: str) -> dict[str, Any]:
-        against = "Your position: against" in prompt
-        said = "Shops need their customers." if against else "Streets are for people."
-        return {"reasoning": "r", "evidence": [], "argument": said}
-
+    speech = {"reasoning": "r", "evidence": [], "argument": "Streets are for people."}
     with scripted.serving() as server:
         answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
-        code = terminal(
-            [
-                "simulate",
-                str(claims()),
-                "--both-sides",
-                "-i",
-                "demo",
-                "-d",
-                "inspiredebate",
-                "--rounds",
-                "2",
-                "-m",
-                f"{server.url}#tiny",
-                "-i",
-                str(demo_index_path),
-                "-q",
-                "--workers",
-                "1",
-                "-o",
-                str(tmp_path / "contests.jsonl"),
-            ]
-        )
+        words = f"-d inspiredebate --rounds 1 -m {server.url}#tiny --workers 1"
+        assert simulate(claims(), tmp_path / "contests.jsonl", words) == 0
         asked = [one for one in prompts(server, "Speech") if "Write the argument again" not in one]
-    assert code == 0
-    assert len(asked) == 4
-    assert all(f"The debate topic is: {CARS}\n" in one for one in asked)
     sides = [re.findall(r"Your position: (for|against) the topic", one) for one in asked]
-    assert sides == [["for"], ["against"], ["for"], ["against"]]
-    assert "You speak first, as a supporter of the topic" in asked[0]
-    assert "Streets are for people.\n\nYou disagree with me. Refute" in asked[1]
-    assert not any("not be closed" in one or "This is wrong" in one for one in asked)
+    assert sides == [["for"], ["against"]]
+    assert all(CARS in one for one in asked)
 
 
 def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
@@ -351,44 +244,27 @@ def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
     assert (plain.seen[0].claim, plain.seen[0].side) == ("Zoos should not be closed.", "con")
 
 
-@pytest.mark.parametrize("flag", [["--against", "verbatim"], ["--rounds", "2"], ["--words", "9"]])
-def test_what_is_for_two_debaters_is_refused_for_one(
-    flag: list[str], claims: Claims, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", ["--against verbatim", "--rounds 2", "--words 9"])
+def test_options_for_two_debaters_are_refused_for_one(
+    words: str, claims: Claims, tmp_path: Path
 ) -> None:
-    assert terminal(["simulate", str(claims()), *flag, "-o", str(tmp_path / "o.jsonl")]) == 2
-    assert "--both-sides" in capsys.readouterr().err
+    assert terminal(f"simulate {claims()} {words} -o {tmp_path / 'o.jsonl'}".split()) == 2
 
 
-@pytest.mark.parametrize("flag", [["--turns", "2"], ["--user", "rules"]])
-def test_what_is_for_a_user_is_refused_for_two_debaters(
-    flag: list[str], claims: Claims, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", ["--turns 2", "--user rules"])
+def test_options_for_a_user_are_refused_for_two_debaters(
+    words: str, claims: Claims, tmp_path: Path
 ) -> None:
-    call = [
-        "simulate",
-        str(claims()),
-        "--both-sides",
-        "-i",
-        "demo",
-        *flag,
-        "-o",
-        str(tmp_path / "o.jsonl"),
-    ]
-    assert terminal(call) == 2
-    assert f"{flag[0]} is for debates with a user" in capsys.readouterr().err
+    assert simulate(claims(), tmp_path / "o.jsonl", words) == 2
 
 
-def test_options_of_the_other_debater_stand_in_brackets(
-    claims: Claims, tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "contests.jsonl"
-    call = ["simulate", str(claims()), "--both-sides", "-i", str(demo_index_path), "-o", str(out)]
-    brief = [*call, "--rounds", "1", "-q", "-O", "frame=false"]
-    assert terminal([*brief, "--against", "grounded(k=5,max_words=20)"]) == 0
+def test_options_of_the_other_debater_stand_in_brackets(claims: Claims, tmp_path: Path) -> None:
+    out, words = tmp_path / "contests.jsonl", "--rounds 1 -O frame=false --against"
+    assert simulate(claims(), out, f"{words} grounded(k=5,max_words=20)") == 0
     assert rows(out)[0]["debaters"] == {
         "first": "grounded(frame=False)",
         "second": "grounded(k=5,max_words=20)",
     }
     assert count_words(rows(out)[0]["speeches"][1]["text"]) <= 20
     for wrong in ("grounded(k", "grounded(k)", "grounded(kk=5)", "groundet"):
-        assert terminal([*brief, "--against", wrong]) == 2
-        assert "error" in capsys.readouterr().err
+        assert simulate(claims(), out, f"{words} {wrong}") == 2

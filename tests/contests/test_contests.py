@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from tests.terminal import touche_rad
@@ -19,9 +17,7 @@ from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.contests.score_report import ContestReport, ContestRow
 from touche_rad.contests.scoring import score_contests
-from touche_rad.contests.verdicts import mean_absolute, root_mean_square
 from touche_rad.files.contests import Judgement
-from touche_rad.score.measures import correlations
 
 SIDES = {"Pia": "pro", "Con": "con"}
 
@@ -92,8 +88,7 @@ def test_the_rmse_of_always_tie_follows_from_the_votes(
 
 
 BP_WINNERS = (
-    [("OO",)] * 0
-    + [("OG",)] * 2
+    [("OG",)] * 2
     + [("CG",)] * 2
     + [("CO",)] * 2
     + [("OO", "OG")] * 6
@@ -130,23 +125,6 @@ def test_with_four_teams_any_gold_winner_is_correct(
     assert ours.accuracy_completed == pytest.approx(right / 11)
 
 
-def test_rmse_of_a_run_of_a_hundred_debates() -> None:
-    quarters = [(0.5, 50), (0.0, 50)]
-    assert root_mean_square(quarters) == pytest.approx(100 * math.sqrt(12.5 / 100))
-    wrong = [(1.0, 10), (0.5, 25), (0.0, 65)]
-    assert root_mean_square(wrong) == pytest.approx(40.31, abs=0.005)
-
-
-@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1))
-def test_rmse_is_at_least_the_mean_absolute_error(errors: list[float]) -> None:
-    rmse = root_mean_square([(error, 1) for error in errors])
-    mae = mean_absolute([(error, 1) for error in errors])
-    assert rmse is not None
-    assert mae is not None
-    assert 0 <= mae <= rmse + 1e-9 <= 100 + 1e-6
-    assert (rmse == 0) == (not any(errors))
-
-
 def test_winners_and_scores_have_separate_measures(tmp_path: Path) -> None:
     contests = [pair(n, {"general": gold}) for n, gold in enumerate(["Pia", "Con", TIE, "Con"])]
     told = [
@@ -165,9 +143,6 @@ def test_winners_and_scores_have_separate_measures(tmp_path: Path) -> None:
     assert (named.accuracy, from_scores.accuracy) == (0.5, 0.75)
     assert named.rmse == pytest.approx(100 * math.sqrt((0 + 0 + 0.25 + 1) / 4))
     assert from_scores.mae == pytest.approx(25)
-    expected = correlations([-7, 4, 0, -1], [0, 1, 0.5, 1])
-    assert named.pearson == pytest.approx(expected["pearson"])
-    assert named.kendall == pytest.approx(expected["kendall"])
     assert named.accuracy_low is not None
     assert named.accuracy_low <= 0.5
 
@@ -317,20 +292,9 @@ def test_the_terminal_shows_constant_predictors_and_published_scores(tmp_path: P
     scored(tmp_path, contests, judged(contests, [outcome("Pia", (8, 2))] * 3))
     ended = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl")
     assert ended.code == 0, ended.err
-    for told in (
-        "always tie",
-        "always pro",
-        "at random",
-        "always tie",
-        "con wins",
-        "not measured here",
-        "57.89",
-        "RMSE by winner",
-        "52.06",
-        "0.643",
-        "36.36",
-    ):
-        assert told in ended.out
+    rows = ("always tie", "always pro", "at random", "con wins")
+    of_papers = ("57.89", "RMSE by winner", "52.06", "0.643", "36.36")
+    assert [text for text in (*rows, *of_papers) if text not in ended.out] == []
     printed = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl", "--json")
     assert json.loads(printed.out)["kind"] == "contests"
 

@@ -57,20 +57,10 @@ def cup(folder: Path, index: Path, strengths: str, *words: str, claims: int = 3)
     source = folder / "claims.tsv"
     rows = "".join(f"Claim {one} is true.\tbase-user\n" for one in range(claims))
     source.write_text(f"TOPIC_DESCRIPTION\tUSER\n{rows}")
-    debaters = [word for one in strengths for word in ("-d", f"strong(power={one})")]
+    debaters = " ".join(f"-d strong(power={one})" for one in strengths)
+    out = folder / "cup"
     return touche_rad(
-        "tournament",
-        source,
-        "-i",
-        index,
-        *debaters,
-        "-j",
-        "stronger",
-        "--rounds",
-        "1",
-        "-o",
-        folder / "cup",
-        "-q",
+        *f"tournament {source} -i {index} {debaters} -j stronger --rounds 1 -o {out} -q".split(),
         *words,
     )
 

@@ -18,17 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from judges.grice.panel import GricePanel
 from tests.models import scripted
 from tests.models.by_schema import answering
 from touche_rad.cli import run as terminal
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament.ratings import AVERAGE, as_ratings, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
+from touche_rad.debate import Debate
 from touche_rad.demo import demo_file
 from touche_rad.files.locks import locked
-from touche_rad.plugins import Services, find
-from touche_rad.runs.judging import NO_VERDICT
+from touche_rad.plugins import Options, Services, find, judge
 
 # --- ratings
 
@@ -60,44 +59,10 @@ def test_strengths_maximise_the_likelihood(
     assert likelihood(theta, wins, prior) > likelihood(other, wins, prior)
 
 
-@given(WINS, PRIORS)
-def test_exchanging_wins_and_losses_mirrors_the_ratings(wins: np.ndarray, prior: float) -> None:
-    assert np.allclose(strengths(wins.T, prior), -strengths(wins, prior), atol=1e-8)
-
-
-@given(WINS, st.permutations(range(COUNT)))
-def test_the_order_in_which_debaters_are_named_does_not_matter(
-    wins: np.ndarray, order: list[int]
-) -> None:
-    assert np.allclose(strengths(wins[np.ix_(order, order)]), strengths(wins)[order], atol=1e-8)
-
-
 @given(WINS)
 def test_a_batch_gives_the_same_ratings_as_single_calls(wins: np.ndarray) -> None:
     both = strengths(np.stack([wins, 2 * wins.T]))
     assert np.allclose(both, [strengths(wins), strengths(2 * wins.T)], atol=1e-8)
-
-
-@given(st.lists(st.floats(-1.5, 1.5), min_size=COUNT, max_size=COUNT))
-def test_known_strengths_are_recovered_from_many_games(known: list[float]) -> None:
-    theta = np.array(known) - np.mean(known)
-    wins = 100_000 / (1 + np.exp(theta[None, :] - theta[:, None])) * (1 - np.eye(COUNT))
-    found = strengths(wins)
-    assert np.allclose(found - found.mean(), theta, atol=1e-3)
-
-
-@given(st.integers(1, 500))
-def test_only_wins_or_only_losses_give_finite_ratings(games: int) -> None:
-    wins = np.triu(np.full((COUNT, COUNT), float(games)), 1)
-    found = strengths(wins)
-    assert np.isfinite(found).all()
-    assert (np.diff(found) < 0).all()
-
-
-def test_ties_and_no_games_give_the_average_rating() -> None:
-    tied = np.full((3, 3), 2.5) * (1 - np.eye(3))
-    assert np.allclose(as_ratings(strengths(tied)), AVERAGE)
-    assert np.allclose(as_ratings(strengths(np.zeros((3, 3)))), AVERAGE)
 
 
 def test_a_large_prior_outweighs_a_game_and_zero_is_refused() -> None:
@@ -127,54 +92,53 @@ def test_intervals_contain_the_rating_and_resample_claims() -> None:
 # --- the panel
 
 
-def sat(judge: str, **options: str) -> Outcome:
-    speeches = [("first", "Zoos keep animals safe."), ("second", "No. " * 70), ("first", "Indeed.")]
-    contest = Contest(
-        motion="Zoos should stay.",
-        sides={"first": "pro", "second": "con"},
-        speeches=tuple(Speech(speaker=who, text=text) for who, text in speeches),
-    )
-    panel = find("panel", "grice").make(Services(), {"judge": judge, **options})
+CONTEST = Contest(
+    motion="Zoos should stay.",
+    sides={"first": "pro", "second": "con"},
+    speeches=(
+        Speech(speaker="first", text="Zoos keep animals safe."),
+        Speech(speaker="second", text="No. " * 70),
+        Speech(speaker="first", text="Indeed."),
+    ),
+)
 
-    async def judge_it() -> Any:
-        return await panel.judge(contest)
 
-    outcome = anyio.run(judge_it)
+@judge("failing")
+class Failing:
+    """Fails."""
+
+    def __init__(self, options: Options, services: Services) -> None: ...
+
+    def judge(self, debate: Debate) -> Any:
+        raise RuntimeError("no")
+
+
+def outcome_by(name: str, **options: str) -> Outcome:
+    panel: Any = find("panel", "grice").make(Services(), {"judge": name, **options})
+    outcome = anyio.run(panel.judge, CONTEST)
     assert isinstance(outcome, Outcome)
     return outcome
 
 
 def test_the_mean_of_the_maxims_over_the_speeches_decides() -> None:
-    outcome = sat("length")
-    for of in outcome.scores.values():
-        maxims = [score for name, score in of.items() if name != "general"]
-        assert of["general"] == pytest.approx(sum(score or 0 for score in maxims) / 4)
+    outcome = outcome_by("length")
+    for scores in outcome.scores.values():
+        maxims = [score for name, score in scores.items() if name != "general"]
+        assert scores["general"] == pytest.approx(sum(score or 0 for score in maxims) / 4)
     best = max(outcome.scores, key=lambda who: outcome.scores[who]["general"] or 0)
     assert (outcome.winner, outcome.winners["general"]) == (best, best)
 
 
 def test_means_within_the_margin_are_a_tie() -> None:
-    assert sat("always-yes").winner == "tie"
-    assert sat("length", margin="0").winner != "tie"
-    assert sat("length", margin="1").winner == "tie"
+    assert outcome_by("always-yes").winner == "tie"
+    assert outcome_by("length", margin="0").winner != "tie"
+    assert outcome_by("length", margin="1").winner == "tie"
 
 
 def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
-    panel = GricePanel(GricePanel.Options(), Services())
-    panel._judge = object()
-    contest = Contest(
-        motion="m",
-        sides={"a": "pro", "b": "con"},
-        speeches=(Speech(speaker="a", text="x"), Speech(speaker="b", text="y")),
-    )
-
-    async def judge_it() -> Outcome:
-        return await panel.judge(contest)
-
-    outcome = anyio.run(judge_it)
+    outcome = outcome_by("failing")
     assert outcome.winner is None
-    assert outcome.reason.startswith("a: AttributeError")
-    assert NO_VERDICT not in outcome.reason
+    assert outcome.reason.startswith("first: RuntimeError")
 
 
 # --- the verb
@@ -188,20 +152,8 @@ def claims(folder: Path, count: int = 2) -> Path:
 
 
 def call(source: Path, out: Path, index: Path, *more: str) -> list[str]:
-    return [
-        "tournament",
-        str(source),
-        "-o",
-        str(out),
-        "-i",
-        str(index),
-        "--rounds",
-        "1",
-        "--samples",
-        "50",
-        "-q",
-        *more,
-    ]
+    words = f"tournament {source} -o {out} -i {index} --rounds 1 --samples 50 -q"
+    return [*words.split(), *more]
 
 
 BOTH = ("-d", "grounded", "-d", "verbatim")
@@ -285,7 +237,7 @@ def test_a_finished_tournament_is_printed_again_and_another_judge_judges_again(
     assert ratings(out).words == 20
 
 
-SLOW = '''
+SLOW = """
 import anyio
 from touche_rad.contest import Outcome
 from touche_rad.debate import Response
@@ -293,41 +245,31 @@ from touche_rad.plugins import Options, Services, debater, panel
 
 
 class Slow:
-    """Takes its time."""
-
-    def __init__(self, options: Options, services: Services) -> None:
-        self.index = services.need_index("slow")
+    def __init__(self, options: Options, services: Services) -> None: ...
 
     async def answer(self, debate):
         await anyio.sleep(0.05)
-        hits = self.index.search("attacks", debate.last.utterance, 9)
-        best = hits[len(debate.claim + self.__class__.__name__) % len(hits)].argument
-        return Response(content=best.text, arguments=(best,))
+        return Response(content=f"{type(self).__name__} on {debate.claim}")
 
 
-@debater("slow", needs=("index",))
+@debater("slow")
 class One(Slow):
-    """One."""
+    pass
 
 
-@debater("slower", needs=("index",))
+@debater("slower")
 class Another(Slow):
-    """Another."""
+    pass
 
 
 @panel("slowly")
 class Slowly:
-    """Whoever said more words, after a while."""
-
     def __init__(self, options: Options, services: Services) -> None: ...
 
     async def judge(self, contest):
         await anyio.sleep(0.1)
-        said = {who: sum(len(s.text) for s in contest.speeches if s.speaker == who)
-                for who in contest.speakers}
-        best = max(said, key=said.get)
-        return Outcome(winner=best, scores={who: {"general": n} for who, n in said.items()})
-'''
+        return Outcome(winner=max(contest.speeches, key=lambda one: one.text).speaker)
+"""
 
 
 def lines_in(path: Path) -> int:
@@ -378,17 +320,8 @@ def with_a_model(folder: Path, index: Path, *more: str, code: int = 0) -> tuple[
     """Let a debater that asks play one that does not; return the result and the calls made."""
     with scripted.serving() as server:
         answering(server, {"Choice": {"number": 2, "frame": "not so"}})
-        made = call(
-            claims(folder, 1),
-            folder / "out",
-            index,
-            *BOTH,
-            "--rounds",
-            "2",
-            "-m",
-            f"{server.url}#tiny",
-            *more,
-        )
+        more = ("--rounds", "2", "-m", f"{server.url}#tiny", *more)
+        made = call(claims(folder, 1), folder / "out", index, *BOTH, *more)
         assert terminal(made) == code
         return ratings(folder / "out"), len(server.asked)
 
