@@ -27,6 +27,8 @@ import httpx2
 from tests.models import scripted
 from tests.models.scripted import Handler, Scripted, fails, raw, reply
 
+Serve = Callable[..., tuple[subprocess.Popen[bytes], str]]
+"""Starts `touche-rad serve` with more words; returns the process and its address."""
 TURNS = 3
 MAXIMS = ("quantity", "quality", "relation", "manner")
 UTTERANCES = (

@@ -8,17 +8,13 @@ call. `tests/container` lets it play with the built image.
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.models.scripted import Scripted
-from tests.serve.careless import TURNS, everything, failing_model, more_open_files, wait_for, write
+from tests.serve.careless import TURNS, Serve, everything, failing_model, more_open_files, write
 from tests.terminal import touche_rad
 
 DEBATES = 200
@@ -30,38 +26,10 @@ def model() -> Iterator[Scripted]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def url(model: Scripted, demo_index_path: Path) -> Iterator[str]:
-    """`touche-rad serve`, a process of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [
-        "serve",
-        "-i",
-        str(demo_index_path),
-        "-j",
-        "zsl",
-        "-m",
-        f"{model.url}#tiny",
-        "--deadline",
-        "280",
-    ]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", *command, "--port", str(port), "-q"],
-        env=dict(os.environ),
-    )
-    try:
-        wait_for(f"http://127.0.0.1:{port}", server.poll)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
 @pytest.mark.long
-def test_debates_all_at_once_lose_nothing(url: str, model: Scripted, tmp_path: Path) -> None:
+def test_debates_all_at_once_lose_nothing(serve: Serve, model: Scripted, tmp_path: Path) -> None:
     more_open_files()
+    _, url = serve("-j", "zsl", "-m", f"{model.url}#tiny", "--deadline", "280")
     rows, judged = asyncio.run(everything(url, DEBATES))
     assert {} not in rows
     assert len(judged) == DEBATES

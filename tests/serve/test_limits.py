@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -23,7 +19,7 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from tests.serve.careless import more_open_files, wait_for
+from tests.serve.careless import Serve, more_open_files
 from tests.terminal import touche_rad
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
@@ -222,39 +218,17 @@ def test_other_machines_need_a_token_or_an_explicit_permission(words: list[str],
     assert "short" not in ended.err
 
 
-@pytest.fixture(scope="module")
-def serve(demo_index_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[bytes], int]]]:
-    """Start `touche-rad serve`, and end it after the tests."""
-    servers: list[subprocess.Popen[bytes]] = []
-
-    def start(*words: str) -> tuple[subprocess.Popen[bytes], int]:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [sys.executable, "-m", "touche_rad", "serve", "-i", str(demo_index_path), "-q"]
-        server = subprocess.Popen([*command, "--port", str(port), *words], env=dict(os.environ))
-        servers.append(server)
-        wait_for(f"http://127.0.0.1:{port}", server.poll)
-        return server, port
-
-    yield start
-    for server in servers:
-        server.kill()
-        server.wait()
-
-
-def _half_sent(port: int) -> socket.socket:
-    client = socket.create_connection(("127.0.0.1", port))
+def _half_sent(url: str) -> socket.socket:
+    client = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
     head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     client.sendall(head + b"Content-Length: 100\r\n\r\n{")
     return client
 
 
 @pytest.mark.long
-def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serve: Any) -> None:
-    server, port = serve("--grace", "5")
-    with _half_sent(port), ThreadPoolExecutor(20) as pool:
-        url = f"http://127.0.0.1:{port}"
+def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serve: Serve) -> None:
+    server, url = serve("--grace", "5")
+    with _half_sent(url), ThreadPoolExecutor(20) as pool:
         clients = [httpx2.Client(base_url=url, timeout=60) for _ in range(20)]
         for client in clients:  # the connections are open before the requests are sent
             client.get("/health")

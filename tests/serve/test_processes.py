@@ -4,46 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.serve.careless import wait_for
+from tests.serve.careless import Serve
 from tests.terminal import touche_rad_process
 
 pytestmark = pytest.mark.long
-
-Server = tuple[subprocess.Popen[bytes], str]
-
-
-@pytest.fixture
-def served(demo_index_path: Path) -> Iterator[Callable[..., Server]]:
-    """Start `touche-rad serve`, and end it after the test."""
-    servers: list[subprocess.Popen[bytes]] = []
-
-    def start(*words: str) -> Server:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [sys.executable, "-m", "touche_rad", "serve", "-q", "-d", "verbatim"]
-        server = subprocess.Popen(
-            [*command, "-i", str(demo_index_path), "--port", str(port), *words]
-        )
-        servers.append(server)
-        wait_for(f"http://127.0.0.1:{port}", server.poll)
-        return server, f"http://127.0.0.1:{port}"
-
-    yield start
-    for server in servers:
-        server.terminate()
-        server.wait(30)
 
 
 def _until(number: int, those: Callable[[], set[int]]) -> set[int]:
@@ -77,9 +50,9 @@ def _answers(url: str, count: int) -> list[bytes]:
     return [httpx2.post(url, json=body, timeout=60).raise_for_status().content for body in bodies]
 
 
-def test_they_answer_like_one_process_and_end_with_it(served: Callable[..., Server]) -> None:
-    _, alone = served()
-    server, url = served("--processes", "3")
+def test_they_answer_like_one_process_and_end_with_it(serve: Serve) -> None:
+    _, alone = serve("-d", "verbatim")
+    server, url = serve("-d", "verbatim", "--processes", "3")
     children = _until(3, lambda: _children(server))
     assert _answers(url, 12) == _answers(alone, 12)
     server.send_signal(signal.SIGTERM)
@@ -87,8 +60,8 @@ def test_they_answer_like_one_process_and_end_with_it(served: Callable[..., Serv
     assert not _alive(children)
 
 
-def test_one_that_is_killed_is_replaced(served: Callable[..., Server]) -> None:
-    server, url = served("--processes", "2")
+def test_one_that_is_killed_is_replaced(serve: Serve) -> None:
+    server, url = serve("-d", "verbatim", "--processes", "2")
     before = _until(2, lambda: _children(server))
     killed = min(before)
     os.kill(killed, signal.SIGKILL)
@@ -97,8 +70,8 @@ def test_one_that_is_killed_is_replaced(served: Callable[..., Server]) -> None:
     assert len(_answers(url, 4)) == 4
 
 
-def test_without_their_parent_they_end(served: Callable[..., Server]) -> None:
-    server, _ = served("--processes", "2")
+def test_without_their_parent_they_end(serve: Serve) -> None:
+    server, _ = serve("-d", "verbatim", "--processes", "2")
     children = _until(2, lambda: _children(server))
     server.kill()
     server.wait()

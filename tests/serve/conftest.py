@@ -1,0 +1,35 @@
+"""Servers as processes."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.serve.careless import Serve, wait_for
+
+
+@pytest.fixture(scope="module")
+def serve(demo_index_path: Path) -> Iterator[Serve]:
+    """Start `touche-rad serve`, and end it after the tests."""
+    servers: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str) -> tuple[subprocess.Popen[bytes], str]:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = f"-m touche_rad serve -i {demo_index_path} -q --port {port}".split()
+        server = subprocess.Popen([sys.executable, *command, *words])
+        servers.append(server)
+        wait_for(f"http://127.0.0.1:{port}", server.poll)
+        return server, f"http://127.0.0.1:{port}"
+
+    yield start
+    for server in servers:
+        server.terminate()
+    for server in servers:
+        server.wait(30)
