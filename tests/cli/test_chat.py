@@ -23,6 +23,21 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
+PLUGIN = '''
+from touche_rad.debate import Response
+from touche_rad.plugins import debater
+
+@debater("odd")
+class Odd:
+    """Fails, and answers with control characters."""
+
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        if "fail" in debate.last.utterance:
+            raise ValueError("no \\x1b[31mluck")
+        return Response(content="Clear \\x1b[2J\\x1b]0;title\\x07text.")
+'''
 FAST = ("-i", "demo", "-d", "verbatim", "-j", "length")
 GROUNDED = ("-i", "demo")
 
@@ -73,15 +88,10 @@ def test_explain_shows_why() -> None:
 
 def test_a_saved_debate_is_valid_and_replaces_no_file(tmp_path: Path) -> None:
     out = tmp_path / "my debate.jsonl"
-    ended = chat(
-        "/save a.jsonl",
-        "/save",
-        ZOOS,
-        f"/save {out}",
-        f"/save {out}",
-        "Zoos are old.",
-        f"/save! {out}",
-    )
+    lines = ("/save a.jsonl", "/save", ZOOS, f"/save {out}", f"/save {out}", "Zoos are old.")
+    assert "not saved; /save FILE writes a debate" in chat(*lines).out
+    out.unlink()
+    ended = chat(*lines, f"/save! {out}")
     assert "there is nothing to save" in said(ended, "/save a.jsonl")
     assert "expected FILE" in said(ended, "/save")
     assert f"written: {out}" in said(ended, f"/save {out}")
@@ -91,10 +101,6 @@ def test_a_saved_debate_is_valid_and_replaces_no_file(tmp_path: Path) -> None:
     assert [turn.utterance for turn in debate.turns] == [ZOOS, "Zoos are old."]
     assert touche_rad("check", out).code == 0
     assert touche_rad("judge", out, "-o", tmp_path / "verdicts.jsonl").code == 0
-
-
-def test_a_debate_that_is_not_saved_is_reported() -> None:
-    assert chat(ZOOS).out.rstrip().endswith("not saved; /save FILE writes a debate")
 
 
 def test_a_wrong_command_is_explained_and_empty_lines_are_ignored() -> None:
@@ -112,19 +118,7 @@ def test_the_model_calls_of_an_answer_are_counted(tmp_path: Path) -> None:
 
 def test_a_fallback_is_named_above_the_answer(tmp_path: Path) -> None:
     plugin = tmp_path / "odd.py"
-    plugin.write_text(
-        "from touche_rad.debate import Response\n"
-        "from touche_rad.plugins import Options, debater\n"
-        '@debater("odd")\n'
-        "class Odd:\n"
-        '    """Fails, and answers with control characters."""\n'
-        "    class Options(Options):\n"
-        '        """None."""\n'
-        "    def __init__(self, options, services): pass\n"
-        "    def answer(self, debate):\n"
-        '        if "fail" in debate.last.utterance: raise ValueError("no \\x1b[31mluck")\n'
-        '        return Response(content="Clear \\x1b[2J\\x1b]0;title\\x07text.")\n'
-    )
+    plugin.write_text(PLUGIN)
     with patch("sys.stdin", io.StringIO("Please fail.\nGo on.\n/explain\n")):
         ended = touche_rad("--plugin", plugin, "chat", "-i", "demo", "-d", "odd")
     above, answer = said(ended, "Please fail.").split("grounded> ")
@@ -146,11 +140,8 @@ def test_lines_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -
     assert max(map(cell_len, ended.out.splitlines())) <= min(columns, 100)
 
 
-def test_without_an_index_the_demo_collection_is_named() -> None:
+def test_the_index_and_the_judge_can_be_left_out_and_a_panel_is_refused() -> None:
     assert chat("/quit", args=()).out.startswith("note: this is the demo collection")
-
-
-def test_a_judge_can_be_left_out_and_a_panel_is_refused() -> None:
     assert "no judge" in chat(args=("-i", "demo", "-j", "off")).out
     refused = chat(args=("-i", "demo", "-j", "grice"))
     assert (refused.code, "judges whole debates" in refused.err) == (2, True)

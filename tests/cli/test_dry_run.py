@@ -9,7 +9,7 @@ import pytest
 
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted
-from tests.terminal import Ended, touche_rad
+from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
 DEBATES, CLAIMS = demo_file("debates.jsonl"), demo_file("claims.tsv")
@@ -19,24 +19,23 @@ def _long(*names: str) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
-def _plan(*args: str | Path, cwd: Path) -> Ended:
-    """Call a command with --dry-run, and check that it wrote nothing."""
+def _plan(*args: str | Path, cwd: Path) -> str:
+    """Call a command with --dry-run, which writes nothing, and return what it prints."""
     ended = touche_rad(*args, "--dry-run", cwd=cwd)
-    assert not list(cwd.iterdir())
-    return ended
+    assert (ended.code, list(cwd.iterdir())) == (0, []), ended.err
+    return ended.out
 
 
-def _calls(ended: Ended) -> int:
-    (line,) = (line for line in ended.out.splitlines() if line.startswith("calls: "))
+def _calls(text: str) -> int:
+    (line,) = (line for line in text.splitlines() if line.startswith("calls: "))
     return int(line.removeprefix("calls: ").replace(",", ""))
 
 
 def test_the_calls_of_a_judge_are_those_of_its_run(server: Scripted, tmp_path: Path) -> None:
     filling(server)
     plan = _plan("judge", DEBATES, "-j", "zsl", cwd=tmp_path)
-    assert plan.code == 0
     assert _calls(plan) == 60
-    assert "20 debates" in plan.out
+    assert "20 debates" in plan
     assert server.asked == []
     run = touche_rad(
         "judge", DEBATES, "-j", "zsl", "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl"
@@ -58,16 +57,14 @@ def test_the_calls_of_a_judge_are_those_of_its_run(server: Scripted, tmp_path: P
 def test_a_run_without_a_model_has_no_calls(
     command: tuple[str | Path, ...], tmp_path: Path
 ) -> None:
-    plan = _plan(*command, cwd=tmp_path)
-    assert plan.code == 0
-    assert "no model calls" in plan.out
+    assert "no model calls" in _plan(*command, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("debater", ["composed", *_long("sinai", "rdebater", "inspiredebate")])
 def test_every_debater_is_estimated(debater: str, tmp_path: Path) -> None:
     plan = _plan("respond", DEBATES, "-i", "demo", "-d", debater, cwd=tmp_path)
     assert _calls(plan) >= 60
-    assert "fallback" not in plan.out
+    assert "fallback" not in plan
 
 
 @pytest.mark.parametrize("panel", ["debgraph", *_long("debatrix", "inspirescore")])

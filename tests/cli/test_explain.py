@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -18,8 +19,8 @@ from touche_rad.evidence.findings import findings_in
 ZOOS = ("respond", "--say", "Zoos should be closed.")
 
 
-def _rows(*args: str | Path, env: dict[str, str] | None = None) -> list[dict[str, object]]:
-    shown = touche_rad(*args, "--explain", "--json", env=env)
+def _rows(*args: str | Path) -> list[dict[str, Any]]:
+    shown = touche_rad(*args, "--explain", "--json")
     assert shown.code == 0, shown.err
     return [json.loads(line) for line in shown.out.splitlines()]
 
@@ -47,15 +48,10 @@ def test_an_explanation_has_at_most_20_lines_that_fit(columns: int, debater: str
     assert "which has the best score" in shown.out
 
 
-def test_the_features_that_count_come_first_and_zeros_are_left_out() -> None:
-    first = _rows(*ZOOS)[0]["features"]
-    assert isinstance(first, dict)
-    parts = {name: abs(one["adds"]) for name, one in first.items() if one["adds"]}
-    strongest = sorted(parts, key=lambda name: -parts[name])
-    shown = touche_rad(*ZOOS, "--explain", env={"COLUMNS": "200"}).out
-    line = next(line for line in shown.splitlines() if f"      {strongest[0]} " in line)
-    named = [word for word in line.split() if word in first]
-    assert named == strongest[: len(named)]
+def test_the_feature_that_counts_most_comes_first() -> None:
+    features = _rows(*ZOOS)[0]["features"]
+    most = max(features, key=lambda name: abs(features[name]["adds"]))
+    assert f"      {most} " in touche_rad(*ZOOS, "--explain").out
 
 
 def test_each_turn_of_a_file_has_at_most_20_lines(tmp_path: Path) -> None:
@@ -63,12 +59,9 @@ def test_each_turn_of_a_file_has_at_most_20_lines(tmp_path: Path) -> None:
     first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
     source.write_text(first + "\n")
     shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"})
-    assert shown.code == 0, shown.err
-    turns = shown.out.count(" turn ")
-    assert turns == 3
-    assert len(shown.out.splitlines()) <= 20 * turns
-    rows = _rows("respond", source, "-i", "demo")
-    assert {row["turn"] for row in rows} == {0, 1, 2}
+    assert (shown.code, shown.out.count(" turn ")) == (0, 3), shown.err
+    assert len(shown.out.splitlines()) <= 20 * 3
+    assert {row["turn"] for row in _rows("respond", source, "-i", "demo")} == {0, 1, 2}
 
 
 def test_best_of_n_shows_its_answers_with_their_rewards() -> None:
@@ -190,8 +183,5 @@ def test_another_judge_shows_its_reasons_and_what_its_model_said(tmp_path: Path)
 def test_what_cannot_be_explained_is_refused(words: list[str], wrong: str) -> None:
     refused = touche_rad(*JUDGE, *words)
     assert (refused.code, wrong in refused.err) == (2, True), refused.err
-
-
-def test_options_of_explain_need_explain(tmp_path: Path) -> None:
-    refused = touche_rad("judge", JUDGE[1], "-o", tmp_path / "out.jsonl", "--turn", "0")
-    assert (refused.code, "--turn is for --explain" in refused.err) == (2, True)
+    alone = touche_rad("judge", JUDGE[1], "-o", "out.jsonl", "--turn", "0")
+    assert (alone.code, "--turn is for --explain" in alone.err) == (2, True)

@@ -17,6 +17,7 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 
+ROLES = ("user", "assistant")
 UNANSWERED = debate("The penny is worthless.", "I do not think so.", "Abolish the penny!")
 
 
@@ -41,12 +42,10 @@ def test_the_overview_names_the_plugins_that_have_prompts() -> None:
 def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
     shown = touche_rad("prompts", "zsl")
     assert shown.code == 0
-    assert "I think city centres should be closed" in shown.out  # a debate of the demo
-    assert '"quantity"' in shown.out
-    assert "1 call, about" in shown.err + shown.out
     (request,) = json.loads(touche_rad("prompts", "zsl", "--json").out)
     assert request["tokens"] > 100
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert all(message["content"] in shown.out for message in request["messages"])
     assert set(request["schema"]["properties"]) >= {"quantity", "quality", "relation", "manner"}
 
 
@@ -65,17 +64,11 @@ def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
 
 
 def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
-    text = "No \u001b[2J way."
-    response = {"utterance": text, "response": {"content": text, "arguments": []}}
-    turns = [{"utterance": "Hello \u001b[2J there", "systemResponse": response}]
-    topic = {"topic": {"description": "Hello"}}
     path = tmp_path / "debates.jsonl"
-    path.write_text(
-        json.dumps({"simulation": {"configuration": topic, "userTurns": turns}}) + "\n", "utf-8"
-    )
+    debate = {"messages": [{"role": one, "content": "No \x1b[2J way"} for one in ROLES]}
+    path.write_text(json.dumps(debate) + "\n", "utf-8")
     shown = touche_rad("prompts", "zsl", path)
-    assert "Hello" in shown.out
-    assert "\u001b[2J" not in shown.out
+    assert ("way" in shown.out, "\x1b[2J" in shown.out) == (True, False)
 
 
 def test_own_prompts_are_sent_in_place_of_ours(server: Scripted, tmp_path: Path) -> None:
@@ -195,12 +188,14 @@ def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place(tmp_path
 
 def test_files_that_cannot_replace_a_prompt_are_refused(tmp_path: Path) -> None:
     folder = _copy(tmp_path, "mine", "=== system\n", "=== system\n{{ secret }} ")
-    refused = touche_rad("prompts", "composed", "-O", f"prompts={folder}")
-    assert (refused.code, "unknown variables: secret" in refused.err) == (2, True)
+
+    def refusal(*words: str) -> str:
+        refused = touche_rad("prompts", "composed", *words)
+        assert refused.code == 2
+        return refused.err
+
+    assert "unknown variables: secret" in refusal("-O", f"prompts={folder}")
     (folder / "writing.jinja").rename(folder / "writting.jinja")
-    refused = touche_rad("prompts", "composed", "-O", f"prompts={folder}")
-    assert (refused.code, "did you mean 'writing'?" in refused.err) == (2, True)
-    refused = touche_rad("prompts", "composed", "-O", f"prompts={tmp_path / 'nothing'}")
-    assert (refused.code, "expected a folder" in refused.err) == (2, True)
-    refused = touche_rad("prompts", "composed", "-o", folder)
-    assert (refused.code, "not empty" in refused.err) == (2, True)
+    assert "did you mean 'writing'?" in refusal("-O", f"prompts={folder}")
+    assert "expected a folder" in refusal("-O", f"prompts={tmp_path / 'nothing'}")
+    assert "not empty" in refusal("-o", str(folder))

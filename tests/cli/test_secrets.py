@@ -40,39 +40,32 @@ def test_a_key_that_may_be_a_word_is_hidden_in_messages_and_kept_in_debates(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    said = f"{key}-, re{key}, {key}"
-    assert text.redact(said) == f"***-, re{key}, ***"
-    assert text.redact_line(json.dumps({"content": said})) == json.dumps({"content": said})
-
-
-@pytest.mark.parametrize("name", ["TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_PASSWORD"])
-def test_other_keys_are_hidden_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, "correct-horse-battery")
-    assert text.redact("It is correct-horse-battery.") == "It is ***."
+    words = f"{key}-, re{key}, {key}"
+    assert text.redact(words) == f"***-, re{key}, ***"
+    assert text.redact_line(json.dumps({"content": words})) == json.dumps({"content": words})
 
 
 @pytest.mark.parametrize(
-    ("said", "hidden"),
+    ("words", "hidden"),
     [
+        ("It is correct-horse-battery.", "It is ***."),
         ("http://me:secret@host/v1#m", "http://***@host/v1#m"),
         ('"https://h/v1?a=1&api_key=s3cret&b=2"', '"https://h/v1?a=1&api_key=***&b=2"'),
         ("http://h/v1?token=s3cret#m", "http://h/v1?token=***#m"),
         ("write to me@example.org: 1://", "write to me@example.org: 1://"),
     ],
 )
-def test_keys_in_addresses_are_hidden(said: str, hidden: str) -> None:
-    assert text.redact(said) == hidden
+@pytest.mark.parametrize("name", ["TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_PASSWORD"])
+def test_other_keys_and_keys_in_addresses_are_hidden(
+    name: str, words: str, hidden: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "correct-horse-battery")
+    assert text.redact(words) == hidden
 
 
 def test_show_config_prints_no_secret() -> None:
-    ended = touche_rad(
-        "serve",
-        "--show-config",
-        "-m",
-        "http://me:pa55word@h/v1?api_key=s3cret#m",
-        "--token",
-        "0123456789abcdef",
-    )
+    url = "http://me:pa55word@h/v1?api_key=s3cret#m"
+    ended = touche_rad("serve", "--show-config", "-m", url, "--token", "0123456789abcdef")
     assert ended.code == 0
     for secret in ("pa55word", "s3cret", "0123456789abcdef"):
         assert secret not in ended.out + ended.err
@@ -93,20 +86,8 @@ def test_one_planted_key_reaches_no_output(
         out, cache = tmp_path / "run.jsonl", tmp_path / "cache"
         debates = tmp_path / "debates.jsonl"
         debates.write_text(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0] + "\n")
-        ended = touche_rad(
-            "respond",
-            debates,
-            "-i",
-            "demo",
-            "-d",
-            "composed",
-            "-m",
-            url,
-            "-o",
-            out,
-            "--cache",
-            cache,
-        )
+        model = ("-i", "demo", "-d", "composed", "-m", url, "--cache", cache)
+        ended = touche_rad("respond", debates, "-o", out, *model)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any("cache" in path.parts for path in written)
     for path in written:

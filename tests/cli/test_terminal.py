@@ -48,12 +48,6 @@ def test_the_help_of_a_command_imports_no_search_engine() -> None:
         assert ENGINES & imported == set(), verb
 
 
-def test_help_names_every_command() -> None:
-    shown = touche_rad("--help")
-    assert shown.code == 0
-    assert all(verb in shown.out for verb in COMMANDS)
-
-
 @pytest.mark.parametrize(
     ("args", "told"),
     [
@@ -85,61 +79,45 @@ def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path, args: list[str], 
     assert list(tmp_path.iterdir()) == []
 
 
-def _shown(*args: str, cwd: Path, **env: str) -> dict[str, str]:
-    ended = touche_rad(*args, "--show-config", cwd=cwd, env=env)
-    assert ended.code == 0, ended.err
-    return dict(line.split(" = ", 1) for line in ended.out.strip().splitlines())
-
-
 def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     (tmp_path / "touche-rad.toml").write_text(
         'debater = "verbatim"\nmax_words = 40\nturns = 7\n[simulate]\nturns = 2\n'
     )
-    shown = _shown(
-        "simulate",
-        "--max-words",
-        "30",
-        cwd=tmp_path,
-        TOUCHE_RAD_MAX_WORDS="20",
-        TOUCHE_RAD_SEED="9",
-    )
-    assert shown["max-words"] == "30  (flag)"
-    assert shown["seed"] == "9  (environment)"
-    assert shown["turns"] == "2  (file touche-rad.toml)"
-    assert shown["debater"] == "verbatim  (file touche-rad.toml)"
-    assert shown["skip-bad"] == "False  (default)"
+    env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_SEED": "9"}
+    call = ("simulate", "--max-words", "30", "--show-config")
+    lines = touche_rad(*call, cwd=tmp_path, env=env).out.splitlines()
+    assert {
+        "max-words = 30  (flag)",
+        "seed = 9  (environment)",
+        "turns = 2  (file touche-rad.toml)",
+        "debater = verbatim  (file touche-rad.toml)",
+        "skip-bad = False  (default)",
+    } <= set(lines)
 
 
-def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
-    for text, told in [
-        (
-            "debatr = 'x'",
-            "touche-rad.toml: debatr: there is no such setting (did you mean 'debater'?)",
-        ),
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("debatr = 'x'", "debatr: there is no such setting (did you mean 'debater'?)"),
         ("debater =", "touche-rad.toml: expected TOML"),
         ("judge = 3\n[judge]\n", "expected TOML"),
         ("options = 3", "options: expected a table"),
-    ]:
-        (tmp_path / "touche-rad.toml").write_text(text)
-        ended = touche_rad("list", cwd=tmp_path)
-        assert ended.code == 2
-        assert told in ended.err
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "touche-rad.toml").write_text(text)
+    ended = touche_rad("list", cwd=tmp_path)
+    assert (ended.code, message in ended.err) == (2, True)
 
 
 def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) -> None:
     (tmp_path / "touche-rad.toml").write_text(
         'debater = "echo"\n[options]\nshrug = "Meh."\ntimes = 2\n'
     )
-    chat = tmp_path / "chat.jsonl"
-    chat.write_text('{"messages": [{"role": "user", "content": "Hi."}]}\n')
-    first = touche_rad("respond", chat, "-i", "demo", "-o", "a.jsonl", cwd=tmp_path, stranger=True)
-    assert first.code == 0, first.err
-    assert json.loads((tmp_path / "a.jsonl").read_text())["content"] == "Meh.Meh. Hi."
-    second = touche_rad(
-        "respond", chat, "-i", "demo", "-O", "times=1", "-o", "b.jsonl", cwd=tmp_path, stranger=True
-    )
-    assert second.code == 0, second.err
-    assert json.loads((tmp_path / "b.jsonl").read_text())["content"] == "Meh. Hi."
+    call = ("respond", "--say", "Hi.", "-i", "demo")
+    for flags, answer in (((), "Meh.Meh. Hi."), (("-O", "times=1"), "Meh. Hi.")):
+        ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True)
+        assert (ended.code, ended.out.strip()) == (0, answer), ended.err
 
 
 def test_a_closed_pipe_is_no_error() -> None:

@@ -37,14 +37,9 @@ def test_the_reference_has_the_messages_of_each_class(monkeypatch: pytest.Monkey
     assert {one.__name__: one.exit_code for one in _subclasses(ToucheRadError)}.items() <= (
         codes.items()
     )
-    messages = list(error_messages.collect_messages())
-    assert len(messages) > 500
-    assert {"UserError", "InputError", "Unreachable", "NotCached"} <= {
-        one.error for one in messages
-    }
-    assert ("NotCached", "no endpoint, and the answer is not in the cache") in {
-        (one.error, one.text) for one in messages
-    }
+    messages = {(one.error, one.text) for one in error_messages.collect_messages()}
+    assert len(messages) > 400
+    assert ("NotCached", "no endpoint, and the answer is not in the cache") in messages
 
 
 def _subclasses(error: type[ToucheRadError]) -> Iterator[type[ToucheRadError]]:

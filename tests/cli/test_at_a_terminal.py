@@ -1,0 +1,140 @@
+"""Progress bars, Ctrl-C and the chat, as a person at a real terminal sees them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from touche_rad.cli.console import progress
+from touche_rad.demo import demo_file
+
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+ARGUMENTS = demo_file("arguments.jsonl")
+PLUGIN = '''
+import time
+from touche_rad.debate import Response
+from touche_rad.plugins import Options, debater
+
+@debater("echo-back")
+class EchoBack:
+    """Repeats the message; waits for ever if it is told to."""
+
+    class Options(Options):
+        """None."""
+
+    def __init__(self, options, services):
+        pass
+
+    def answer(self, debate):
+        while "wait" in debate.last.utterance:
+            time.sleep(1)
+        return Response(content=f"You said {debate.last.utterance!r}.")
+'''
+
+
+def call(width: int, *args: str | Path) -> pexpect.spawn:
+    """Call `touche-rad ARGS` at a terminal of so many columns."""
+    env = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    words = ["-m", "touche_rad", *map(str, args)]
+    env["TERM"] = "xterm-256color"
+    return pexpect.spawn(
+        sys.executable, words, dimensions=(30, width), env=env, timeout=60, encoding="utf-8"
+    )
+
+
+def rest(program: pexpect.spawn) -> tuple[int, str]:
+    """Return the exit code, and what was shown since the last expectation."""
+    program.expect(pexpect.EOF, timeout=240)
+    program.close()
+    return program.exitstatus, program.before
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_bar_leaves_room_for_ctrl_c_and_is_wiped(width: int, tmp_path: Path) -> None:
+    code, shown = rest(call(width, "index", ARGUMENTS, "-o", tmp_path / "index"))
+    lines = CONTROL.sub("", shown).replace("\n", "\r").split("\r")
+    bars = [line for line in lines if line.startswith("indexing ")]
+    assert code == 0
+    assert bars
+    assert [bar for bar in bars if len(bar) > width - len("^C")] == []
+    assert shown.rindex("\x1b[2K") > shown.rindex("indexing ")
+
+
+def test_quiet_shows_nothing(tmp_path: Path) -> None:
+    assert rest(call(100, "index", ARGUMENTS, "-o", tmp_path / "index", "-q")) == (0, "")
+
+
+@pytest.mark.long
+def test_ctrl_c_prints_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    out = tmp_path / "s.jsonl"
+    command = ("simulate", demo_file("debates.jsonl"), "-i", "demo", "-o", out, "--turns", "10")
+    program = call(60, *command)
+    program.expect(r"\b1?[1-9]/20\b")
+    program.sendintr()
+    code, shown = rest(program)
+    assert code == 130
+    _, _, last = CONTROL.sub("", shown).rpartition("touche-rad: error: ")
+    message = f"stopped; finished work is kept in {out}.part: run the same command to continue"
+    assert " ".join(last.split()) == message
+    assert "Traceback" not in shown
+    code, shown = rest(call(60, *command))
+    assert (code, " of them were taken over from an earlier run" in shown) == (0, True)
+
+
+def test_the_rate_of_a_resumed_run_counts_only_its_own_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ninety were done before: ten more in twenty seconds leave forty for the rest."""
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    with progress("judging") as report:
+        report(90, 120)
+        report(100, 120)
+    assert "judging: 100 of 120, 40 s left" in capsys.readouterr().err
+
+
+@pytest.fixture(name="chat")
+def _chat(tmp_path: Path) -> Iterator[pexpect.spawn]:
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(PLUGIN)
+    program = call(80, "--plugin", plugin, "chat", "-i", "demo", "-d", "echo-back", "-j", "off")
+    program.expect_exact("you> ")
+    yield program
+    program.close(force=True)
+
+
+def interrupt(chat: pexpect.spawn) -> None:
+    """Press Ctrl-C until the chat has seen it: readline forgets one between prompt and reading."""
+    for _ in range(12):
+        chat.sendintr()
+        if chat.expect_exact(["Ctrl-D or /quit ends the chat", pexpect.TIMEOUT], timeout=5) == 0:
+            return
+    pytest.fail("Ctrl-C is not seen")
+
+
+@pytest.mark.long
+def test_ctrl_c_stops_the_answer_and_not_the_chat(chat: pexpect.spawn) -> None:
+    chat.send("Please wait.\r")
+    chat.expect_exact("echo-back is working")
+    for _ in range(2):
+        interrupt(chat)
+        chat.expect_exact("you> ")
+    chat.send("Go on.\r")
+    chat.expect_exact("echo-back> You said 'Go on.'.")
+    chat.expect_exact("you> ")
+    chat.sendeof()
+    code, shown = rest(chat)
+    assert (code, "not saved; /save FILE writes a debate" in shown) == (0, True)
+
+
+@pytest.mark.long
+def test_lines_that_are_typed_while_a_debater_works_come_next(chat: pexpect.spawn) -> None:
+    chat.send("First.\rSecond.\r")
+    chat.expect_exact("You said 'First.'.")
+    chat.expect_exact("You said 'Second.'.")
