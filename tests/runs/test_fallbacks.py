@@ -157,21 +157,6 @@ def test_an_answer_without_the_model_counts_as_a_fallback(
     assert status["usage"]["faults"]["InvalidAnswer"] >= 1
 
 
-@pytest.mark.parametrize("words", [("respond", "--say", "Zoos."), ("simulate", "--user", "model")])
-def test_a_dead_endpoint_stops_a_command_before_any_work(
-    tmp_path: Path, index: tuple[str, str], words: tuple[str, ...]
-) -> None:
-    claims = tmp_path / "claims.tsv"
-    claims.write_text("TOPIC_DESCRIPTION\tUSER\nZoos are bad.\t\n")
-    more = (claims, "-o", tmp_path / "out.jsonl") if words[0] == "simulate" else ()
-    ended = touche_rad(*words, *more, *index, "-m", DEAD)
-    assert ended.code == 1
-    assert ended.err.count("\n") == 1
-    assert "model unreachable: http://127.0.0.1:9/v1: connection refused" in ended.err
-    assert "--wait" in ended.err
-    assert not (tmp_path / "out.jsonl.part").exists()
-
-
 def listing(server: Scripted, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let the server list these models at GET /v1/models."""
     data = json.dumps({"data": [{"id": name} for name in names]}).encode()

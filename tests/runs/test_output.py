@@ -56,8 +56,8 @@ def end(output: Output) -> Status:
 
 def finished(out: Path) -> list[bool]:
     with opened(out) as output:
-        assert len(output) == output.resumed
-        return [unit in output for unit in range(4)]
+        assert len(output.finished) == output.resumed
+        return [unit in output.finished for unit in range(4)]
 
 
 def test_output_is_in_the_order_of_the_input_also_after_a_stop(out: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_later_record_of_a_unit_counts(out: Path) -> None:
     with opened(out) as output:
         output.append(0, Done(("earlier",)))
         output.append(0, Done(("later",)))
-        assert len(output) == 1
+        assert len(output.finished) == 1
     run(out, finish=True)
     assert out.read_text() == "later\n"
 
@@ -124,7 +124,7 @@ def test_another_run_is_refused_with_the_setting_that_differs(
     assert "--restart" in str(caught.value)
     assert part(out).read_bytes() == before
     with opened(out, restart=True, **changed) as output:
-        assert len(output) == 0
+        assert not output.finished
         output.append(0, Done(("new",)))
         end(output)
     assert out.read_text() == "new\n"

@@ -243,9 +243,12 @@ def _part(options: FileOptions, places: Places) -> Part | None:
 
 def end_of_run(status: Status, out: Path) -> int:
     """Return the exit code: 1 if everything is a fallback, unless the run must be handed in."""
-    if not status.all_replaced or is_tira(out):
+    from touche_rad.files.outputs import all_replaced
+
+    kinds = all_replaced(status.fallbacks, status.counts)
+    if not kinds or is_tira(out):
         return 0
-    say(f"error: all {status.all_replaced} in {out} are fallbacks: see the warnings above")
+    say(f"error: all {kinds[0]} in {out} are fallbacks: see the warnings above")
     return 1
 
 

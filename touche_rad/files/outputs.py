@@ -34,17 +34,19 @@ def check_output(path: Place | None, *, replace: bool) -> None:
         path: The output; None and the standard output are always free, and so are pipes.
         replace: Whether the user allows to replace it.
     """
-    if replace or path is None or str(path) in STANDARD_OUTPUT or not _holds(Path(path)):
+    if replace or path is None or str(path) in STANDARD_OUTPUT:
         return
-    raise UserError(
-        f"{path} exists already ({_describe(Path(path))}): replace it with --replace, or choose "
-        "another output"
-    )
+    target = Path(path)
+    if any(target.iterdir()) if target.is_dir() else target.is_file() and target.stat().st_size:
+        raise UserError(
+            f"{path} exists already ({_describe(target)}): replace it with --replace, or choose "
+            "another output"
+        )
 
 
 def is_output_of(path: Path, identity: Mapping[str, Any]) -> bool:
     """Whether a file is the finished output of a run with this identity, and unchanged since."""
-    status = _status(path)
+    status = read_status(path)
     return (
         path.is_file()
         and status.get("state") == "done"
@@ -81,25 +83,11 @@ def read_status(run: Path) -> dict[str, Any]:
     return {}
 
 
-def _holds(path: Path) -> bool:
-    if path.is_dir():
-        return any(path.iterdir())
-    return path.is_file() and path.stat().st_size > 0
-
-
-def _status(path: Path) -> dict[str, Any]:
-    try:
-        status = read_json(status_beside(path))
-    except (OSError, ValueError):
-        return {}
-    return status if isinstance(status, dict) else {}
-
-
 def _describe(path: Path) -> str:
     """Describe what lies at a path: the run that wrote it, or the kind of file."""
     if path.is_dir():
         return "a folder with files"
-    status = _status(path)
+    status = read_status(path)
     identity = status.get("identity")
     if status.get("state") == "done" and isinstance(identity, dict):
         plugin = next((f" by {identity[key]}" for key in _PLUGINS if key in identity), "")
@@ -138,7 +126,7 @@ class Status(BaseModel):
     replaced: int = 0
     """Results that are not from the selected plugin, or that it made without its model."""
     fallbacks: tuple[Mapping[str, Any], ...] = ()
-    """These results by plugin, cause and what stands in, with counts and turns.
+    """These results by plugin, cause and fallback, with counts and turns.
 
     A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
     """
@@ -162,44 +150,37 @@ class Status(BaseModel):
     seconds: float
     version: str = __version__
 
-    @property
-    def all_replaced(self) -> str:
-        """The kind of results that are all fallbacks: answers, verdicts or utterances; or empty."""
-        return next(iter(all_replaced(self.fallbacks, self.counts)), "")
-
     def lines(self) -> list[str]:
         """Return the status as lines for the terminal."""
         made = ", ".join(f"{count} {what}" for what, count in self.counts.items())
         of = "" if self.units in (None, self.done) else f" of {self.units}"
         first = f"{self.verb}: {self.done}{of} {self.state} in {self.seconds:.1f} s"
-        said = [f"{first} ({made})" if made else first]
+        lines = [f"{first} ({made})" if made else first]
         if self.resumed:
-            said.append(f"{self.resumed} of them were taken over from an earlier run")
-        said.extend(
+            lines.append(f"{self.resumed} of them were taken over from an earlier run")
+        lines.extend(
             f"{kind}: {count}"
             for kind, count in self.notes.items()
             if not self.fallbacks or not kind.startswith(_IN_WARNINGS)
         )
         if self.usage:
-            said.append(_cost(self.usage["total"]))
-        said.extend(f"{WARNING}{warning}" for warning in self.warnings)
+            total = self.usage["total"]
+            lines.append(
+                f"model: {total['calls']} calls, {total['from_cache']} answers from the cache, "
+                f"{total['prompt_tokens']} + {total['completion_tokens']} tokens"
+            )
+        lines.extend(f"{WARNING}{warning}" for warning in self.warnings)
         if self.errors:
-            said.append(f"tracebacks: {self.errors}")
-        return said
-
-
-def _cost(total: Mapping[str, Any]) -> str:
-    parts = [f"{total['calls']} calls", f"{total['from_cache']} answers from the cache"]
-    parts.append(f"{total['prompt_tokens']} + {total['completion_tokens']} tokens")
-    return f"model: {', '.join(parts)}"
+            lines.append(f"tracebacks: {self.errors}")
+        return lines
 
 
 def all_replaced(fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:
     """Return the kinds of results that are all fallbacks, from the fields of a status."""
-    found: Counter[str] = Counter()
+    replaced: Counter[str] = Counter()
     for one in fallbacks:
-        found[one["what"]] += one["count"]
-    return [what for what, number in found.items() if number >= total_of(what, counts)]
+        replaced[one["what"]] += one["count"]
+    return [what for what, number in replaced.items() if number >= total_of(what, counts)]
 
 
 def total_of(what: str, counts: Mapping[str, int]) -> int:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -226,9 +226,7 @@ def work(
     """
     cached = CachedJudge(judge, deadline)
     turns_if_equal = cache(partial(_turns_if_equal, source))
-
-    def read(bad: files.BadLines) -> Iterator[Judgeable]:
-        return files.read_views(source, bad, keep_lost=True)
+    read = partial(files.read_views, source, keep_lost=True)
 
     async def do(unit: Judgeable) -> Done:
         debate, views = unit

@@ -159,19 +159,10 @@ class Output:
         self.units = range(0)
         """The units of this output: a part has some of them."""
         self.resumed = 0
-        self._offsets: dict[int, int] = {}
-        """Where the line of each finished unit begins."""
+        self.finished: dict[int, int] = {}
+        """The finished units, and where the line of each begins in the journal."""
         self._file: IO[bytes] | None = None
-        self._tally = Tally()
         self._started, self._clock = datetime.now().astimezone(), time.monotonic()
-
-    def __len__(self) -> int:
-        """Count the finished units."""
-        return len(self._offsets)
-
-    def __contains__(self, unit: int) -> bool:
-        """Whether this unit is finished."""
-        return unit in self._offsets
 
     def check_replace(self) -> None:
         """Refuse to replace what another run or program wrote; a run may be made again.
@@ -192,7 +183,7 @@ class Output:
         self._file = _open_locked(self.path, self.journal)
         try:
             self._resume(self._file)
-            self.total, self.units, self.resumed = total, units, len(self)
+            self.total, self.units, self.resumed = total, units, len(self.finished)
             if not self.resumed:
                 if self.options.errors is not None:
                     self.options.errors.unlink(missing_ok=True)
@@ -205,26 +196,26 @@ class Output:
 
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit to the journal."""
-        self._offsets[unit] = self._write(record_line(unit, done))
+        self.finished[unit] = self._write(record_line(unit, done))
 
     def numbered(self) -> Iterator[tuple[int, Done]]:
         """Yield the finished units with their numbers in the order of the input."""
         with self.journal.open("rb") as stream:
-            for _, offset in sorted(self._offsets.items()):
+            for _, offset in sorted(self.finished.items()):
                 stream.seek(offset)
                 yield read_record(stream.readline())
 
     def finish(self) -> Status:
         """Write the output and its status; the journal remains until `remove_journal`."""
-        self._tally = Tally(units=self.units.start)
+        tally = Tally(units=self.units.start)
         try:
             with files.atomic_write(self.path) as stream:
                 for _, done in self.numbered():
-                    self._tally.add(done)
+                    tally.add(done)
                     stream.writelines(f"{line}\n" for line in done.lines)
         except OSError as error:
             raise self._unwritten(self.path, error) from error
-        status = self._status("done", sha256=sha256_of(self.path))
+        status = self._status(tally, "done", sha256=sha256_of(self.path))
         if self.options.status_path is not None:
             write_status(status, self.options.status_path)
         return status
@@ -238,34 +229,35 @@ class Output:
         path = self.options.status_path
         if path is None or (not self.total and path == status_beside(self.path)):
             return  # nothing has happened to the output, so its status remains
-        if self.journal.exists():
-            self._tally = Tally(units=self.units.start)
+        tally = Tally(units=self.units.start)
+        if self.finished and self.journal.exists():
             for _, done in self.numbered():
-                self._tally.add(done)
+                tally.add(done)
         with suppress(OSError):  # the first error is reported
-            write_status(self._status(state, error=error), path)
+            write_status(self._status(tally, state, error=error), path)
 
     def facts(self) -> Facts:
         """Return what the status says besides the results."""
-        model, bad = self.options.model, self.bad
+        model, bad, settings = self.options.model, self.bad, self.options.warnings
         skipped = f"{bad.count} bad lines were skipped; the first: {bad.first}" if bad.count else ""
-        warnings = tuple(model.warnings) if model else ()
-        return Facts(self.options.warnings, skipped, warnings, model.usage if model else None)
+        if model is None:
+            return Facts(settings, skipped)
+        return Facts(settings, skipped, tuple(model.warnings), model.usage)
 
-    def kept(self) -> str:
+    def how_to_continue(self) -> str:
         """Say what is kept, and how to continue."""
-        units = "1 unit" if len(self) == 1 else f"{len(self)} units"
+        units = "1 unit" if len(self.finished) == 1 else f"{len(self.finished)} units"
         return f"{units} done and kept in {self.journal}: run the same command to continue"
 
-    def _status(self, state: State, **fields: Any) -> Status:
+    def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
         return self.facts().status(
-            self._tally,
+            tally,
             self.path,
             self.options.errors,
             verb=self.verb,
             state=state,
             units=len(self.units) if self.total else None,
-            done=len(self),
+            done=len(self.finished),
             resumed=self.resumed,
             skipped=self.bad.count,
             demo=self.options.demo,
@@ -298,7 +290,7 @@ class Output:
             except ValueError:
                 log.warning("%s:%d is damaged: its unit is processed again", self.journal, row)
             else:
-                self._offsets[unit] = end
+                self.finished[unit] = end
             end += len(line)
         file.seek(end)
         file.truncate()
@@ -330,7 +322,9 @@ class Output:
         return offset
 
     def _unwritten(self, path: Path, error: OSError) -> WorkError:
-        return WorkError(f"{path}: cannot be written: {error.strerror or error}; {self.kept()}")
+        return WorkError(
+            f"{path}: cannot be written: {error.strerror or error}; {self.how_to_continue()}"
+        )
 
 
 def _open_locked(out: Path, journal: Path) -> IO[bytes]:

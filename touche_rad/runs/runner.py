@@ -74,7 +74,11 @@ async def run_work(
     """
     output = Output(out, work, options)
     try:
-        _check_places(work.source, out)
+        if not work.source.is_file():
+            problem = "is not a regular file" if work.source.exists() else "does not exist"
+            raise UserError(f"{work.source} {problem}: expected a file to read")
+        if out.exists() and out.samefile(work.source):
+            raise UserError(f"{out} is the input too: choose another output")
         output.identity = whole_identity(work.verb, work.identity, work.source)
         if part is not None:
             output.identity |= part.identity
@@ -130,38 +134,30 @@ def identity_of(
     return identity
 
 
-def _check_places(source: Path, out: Path) -> None:
-    if not source.is_file():
-        problem = "is not a regular file" if source.exists() else "does not exist"
-        raise UserError(f"{source} {problem}: expected a file to read")
-    if out.exists() and out.samefile(source):
-        raise UserError(f"{out} is the input too: choose another output")
-
-
 async def _work_through(work: Work[T], options: RunOptions, output: Output) -> None:
     """Process units with parallel workers; an error of the journal stops all of them."""
     numbers = output.units
     read = enumerate(work.units(files.BadLines(skip=True)))
     here = islice(read, numbers.start, numbers.stop)
-    units = ((number, unit) for number, unit in here if number not in output)
+    units = ((number, unit) for number, unit in here if number not in output.finished)
     report = options.progress or (lambda done, total: None)
-    report(len(output), len(numbers))
+    report(len(output.finished), len(numbers))
 
     def keep(number: int, done: Done) -> None:
         output.append(number, done)
-        report(len(output), len(numbers))
+        report(len(output.finished), len(numbers))
 
     try:
         if options.process is not None:
-            left = len(numbers) - len(output)
+            left = len(numbers) - len(output.finished)
             failures = await options.process(units, left, options, keep)
         else:
             failures = await process_units(work.do, units, options, keep)
     except (FallbackStop, ModelError) as error:
-        raise WorkError(f"{error}; {output.kept()}") from error
+        raise WorkError(f"{error}; {output.how_to_continue()}") from error
     if failures:
         lines = f"{len(failures)} of {len(numbers)} failed, first {failures[0]}"
-        raise WorkError(f"{lines}; {output.kept()}")
+        raise WorkError(f"{lines}; {output.how_to_continue()}")
 
 
 async def process_units(
