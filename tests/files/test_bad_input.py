@@ -164,12 +164,6 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
         list(files.read_labels(path))
 
 
-def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path: Path) -> None:
-    path = tmp_path / "windows"
-    path.write_bytes(b"\xef\xbb\xbf" + f"{json.dumps(GOOD)}\r\n\r\n{json.dumps(GOOD)}\r\n".encode())
-    assert len(list(files.read_debates(path))) == 2
-
-
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(
     content=st.one_of(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.files.test_round_trips import ANNOTATED, MANY, WORDS, messages, record
+from tests.files.test_round_trips import MANY, WORDS, messages, record
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.records import whole_characters
@@ -78,11 +78,6 @@ def changed(**by_place: Any) -> Any:
 
 
 SAID = {"utterance": "S2", "response": {"content": "S2", "arguments": []}}
-
-
-def test_an_answer_is_added_and_nothing_else_moves(tmp_path: Path) -> None:
-    debate = one(tmp_path / "f", VALUE).with_response(Response(content="S2"))
-    assert written(debate) == changed(simulation__userTurns__1__systemResponse=SAID)
 
 
 def test_another_answer_takes_the_whole_place_of_the_old(tmp_path: Path) -> None:
@@ -195,19 +190,6 @@ def test_responses_are_written_as_they_stood(tmp_path: Path, value: Any) -> None
         "messages": value["messages"],
     }
     assert whole.turns == (view.last,)
-
-
-@MANY
-@given(value=ANNOTATED)
-def test_an_annotated_debate_comes_back_from_the_official_shape(tmp_path: Path, value: Any) -> None:
-    first = one(tmp_path / "a", value)
-    second = one(tmp_path / "s", written(first))
-    third = one(tmp_path / "b", json.loads(files.annotated_line(second)))
-    for later in (second, third):
-        assert later.turns == first.turns
-        for name in ("claim", "description"):
-            assert getattr(later, name) == getattr(first, name)
-    assert third.id == first.id or not value.get("id")
 
 
 @MANY

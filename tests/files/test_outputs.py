@@ -13,7 +13,6 @@ from judges.grice.sinai.judge import examples
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
-from touche_rad.files.locks import lock
 from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
@@ -117,25 +116,6 @@ def test_the_same_run_is_made_again_with_the_same_bytes(tmp_path: Path, respond:
     out.write_bytes(before + before)
     assert refused(respond(), "changed since then")
     assert out.read_bytes() == before + before
-
-
-@pytest.mark.parametrize(
-    ("written", "told"),
-    [(DEBATES.read_text(), "simulations"), ("my notes\n", "9 bytes"), (None, "a folder")],
-)
-def test_what_is_not_ours_is_not_replaced(
-    tmp_path: Path, respond: Call, written: str | None, told: str
-) -> None:
-    out = tmp_path / "run.jsonl"
-    if written is not None:
-        out.write_text(written)
-        assert refused(respond(), told)
-        assert out.read_text() == written
-        assert respond("--replace").code == 0
-    else:
-        out.mkdir()
-        ended = respond()
-        assert (ended.code, told in ended.err) == (2, True)
 
 
 def test_an_empty_file_and_a_device_are_free(tmp_path: Path, respond: Call) -> None:
@@ -251,17 +231,6 @@ def test_an_output_is_replaced_only_on_demand(
     assert written() == before
     assert touche_rad(*other, "-o", out, "--replace", cwd=tmp_path).code == 0
     assert written() != before
-
-
-def test_a_run_leaves_an_output_on_which_another_process_works(tmp_path: Path) -> None:
-    part = tmp_path / "out.part"
-    call = ("judge", DEBATES, "-j", "length", "-o", "out")
-    with part.open("w") as file:
-        lock(file.fileno())
-        ended = touche_rad(*call, cwd=tmp_path)
-        assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
-        assert "another process is at work on this run" in ended.err
-        assert list(tmp_path.iterdir()) == [part]
 
 
 @pytest.mark.parametrize("out", ["/dev/stdout", "-"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
-from touche_rad.files import Kind
+from touche_rad.files import BadLines, Kind
 from touche_rad.files.records import whole_characters
 
 MANY = settings(
@@ -116,6 +116,8 @@ ANNOTATED = record(
 )
 CHAT = record({"messages": messages("user")}, {"id": WORDS})
 
+TURN = {"utterance": "U", "systemResponse": {"utterance": "S", "response": {"arguments": []}}}
+SIMULATION = {"simulation": {"userTurns": [TURN]}}
 KINDS: dict[
     Kind, tuple[st.SearchStrategy[Any], Callable[[Path], Iterator[Any]], Callable[[Any], str]]
 ] = {
@@ -180,26 +182,6 @@ def test_one_more_turn_is_written_after_what_stood(tmp_path: Path, value: Any, w
     assert now == value
 
 
-def test_annotated_debates_survive_the_official_shape(tmp_path: Path) -> None:
-    argument = {"id": "1.2", "text": "t", "attacks": "a", "supports": "s", "tags": [], "score": 0.9}
-    value = {
-        "id": "d1",
-        "claim": "C",
-        "description": "D",
-        "simulated_debate": [
-            {"role": "user", "content": "U1", "arguments": None},
-            {"role": "assistant", "content": "S1", "arguments": [argument]},
-            {"role": "user", "content": "U2", "arguments": [argument]},
-        ],
-    }
-    first = _one(tmp_path / "a", value)
-    (tmp_path / "s").write_text(files.simulation_line(first) + "\n")
-    second = next(files.read_debates(tmp_path / "s"))
-    back = json.loads(files.annotated_line(second))
-    assert back["simulated_debate"] == value["simulated_debate"]
-    assert (back["id"], back["claim"]) == ("d1", "C")
-
-
 def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     recorded = (
         Debate(id="d")
@@ -220,21 +202,6 @@ def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     assert [turn.response.content for turn in whole.turns if turn.response] == ["ours 0", "ours 1"]
     assert views[1].system_texts == ("S1", "ours 1")
     assert other.id == "e"
-
-
-@MANY
-@given(
-    claims=st.lists(
-        st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1), min_size=1
-    )
-)
-def test_claims_round_trip(tmp_path: Path, claims: list[str]) -> None:
-    claims = [claim.strip() or "x" for claim in claims]
-    text = files.claims_text(Debate(claim=claim, user="base-user") for claim in claims)
-    (tmp_path / "c").write_text(text, "utf-8")
-    read = list(files.read_claims(tmp_path / "c"))
-    assert [one.claim for one in read] == claims
-    assert files.claims_text(read) == text
 
 
 def test_claims_with_further_columns_quotes_and_crlf(tmp_path: Path) -> None:
@@ -259,3 +226,45 @@ def test_runs_and_qrels_round_trip(tmp_path: Path) -> None:
     assert files.detect_kind(tmp_path / "qrels") is Kind.QRELS
     assert "\n".join(files.run_lines(files.read_run(tmp_path / "run"))) + "\n" == run
     assert "\n".join(files.qrels_lines(files.read_qrels(tmp_path / "qrels"))) + "\n" == qrels
+
+
+def _parsed(path: Path, line: str) -> Debate:
+    path.write_text(line + "\n", "utf-8")
+    (debate,) = files.read_debates(path)
+    return debate
+
+
+@MANY
+@given(value=ANNOTATED)
+def test_annotated_debates_come_back_with_all_that_nobody_has_a_name_for(
+    tmp_path: Path, value: Any
+) -> None:
+    official = files.simulation_line(_parsed(tmp_path / "a", json.dumps(value)))
+    back = whole_characters(json.loads(files.annotated_line(_parsed(tmp_path / "s", official))))
+    value = whole_characters(value)
+    messages = zip(back.pop("simulated_debate"), value.pop("simulated_debate"), strict=True)
+    for found, given_ in messages:
+        if found["role"] == "assistant":
+            given_["arguments"] = given_.get("arguments") or []
+        assert found == given_
+    empty = {"claim": "", "description": ""}
+    assert {**back, "id": ""} == {**empty, **value, "id": ""}
+
+
+def test_verdicts_stay_with_the_evaluation(tmp_path: Path) -> None:
+    judged = {**SIMULATION, "note": 1, "userTurnsEvaluations": [], "configuration": {"x": 1}}
+    debate = _parsed(tmp_path / "e", json.dumps(judged))
+    assert set(json.loads(files.annotated_line(debate))) == {
+        "id",
+        "claim",
+        "description",
+        "note",
+        "simulated_debate",
+    }
+
+
+def test_a_run_that_lost_its_first_thousand_debates_is_known_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("{}\n" * 1000 + json.dumps(SIMULATION) + "\n")
+    bad = BadLines(skip=True)
+    assert len(list(files.read_debates(tmp_path / "s", bad))) == 1
+    assert bad.count == 1000
