@@ -6,8 +6,8 @@ import asyncio
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,7 @@ from rich.text import Text
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.prepare import Selected
-from touche_rad.cli.screen import open_console, plain, shorten, wrapped
+from touche_rad.cli.screen import open_console, plain, shorten, verdict_text, wrapped
 from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import count_words, printable
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from touche_rad.runs.judging import ViewVerdicts
 
 OFF: Final = "off"
+_REASONS: Final = 22
+"""The column in which the reasons of verdicts begin."""
 
 
 COMMANDS: Final = {
@@ -180,12 +182,11 @@ class Chat:
     def _answer(self, message: str) -> None:
         """Answer a message, print the answer and judge it."""
         debate = self._debate.with_utterance(message)
-        meter = Meter(self._services.model)
-        with self._view.working(self._debater.tag):
+        with self._view.working(self._debater.tag, self._services.model) as cost:
             answer = self._runner.run(self._answerer.answer(debate))
         self._debate, self._saved = debate.with_response(answer.response), False
         self._answers.append(answer)
-        self._view.answer(answer, self._options.max_words, meter.cost())
+        self._view.answer(answer, self._options.max_words, cost())
         self._judge_last()
 
     def _judge_last(self) -> None:
@@ -193,11 +194,11 @@ class Chat:
 
         if self._judge is None or self._selected_judge is None or not self._answers:
             return
-        meter = Meter(self._services.model)
         judging = judge_view(self._judge, self._debate, deadline=self._options.deadline)
-        with self._view.working(f"judge {self._selected_judge.tag}"):
+        tag = self._selected_judge.tag
+        with self._view.working(f"judge {tag}", self._services.model) as cost:
             verdicts = self._runner.run(judging)
-        self._view.verdicts(verdicts, self._selected_judge.tag, meter.cost())
+        self._view.verdicts(verdicts, tag, cost())
 
     def _explain(self) -> None:
         """Print the candidates of the last answer."""
@@ -268,23 +269,6 @@ def _read_line(interactive: bool) -> str:
     return printable(line).strip()
 
 
-class Meter:
-    """Measures the seconds and model calls since its creation."""
-
-    def __init__(self, model: Model | None) -> None:
-        self._model, self._start = model, time.monotonic()
-        self._calls = self._count()
-
-    def cost(self) -> str:
-        """Return the cost in words."""
-        seconds = f"{time.monotonic() - self._start:.1f} s"
-        calls = self._count() - self._calls
-        return f"{seconds}, {calls} model call{'' if calls == 1 else 's'}" if calls else seconds
-
-    def _count(self) -> int:
-        return self._model.usage.total.calls if self._model is not None else 0
-
-
 class View:
     """Prints on standard output."""
 
@@ -301,13 +285,19 @@ class View:
         self.console.print(Text(plain(text), "dim"), soft_wrap=True)
 
     @contextmanager
-    def working(self, who: str) -> Iterator[None]:
-        """Show that a plugin works, on a terminal only."""
-        if not sys.stdout.isatty():
-            yield
-            return
-        with self.console.status(f"{plain(who)} is working (Ctrl-C stops it)", spinner="line"):
-            yield
+    def working(self, who: str, model: Model | None = None) -> Iterator[Callable[[], str]]:
+        """Show on a terminal that a plugin works; yield a function that returns its cost."""
+        start, before = time.monotonic(), model.usage.total.calls if model is not None else 0
+
+        def cost() -> str:
+            seconds = f"{time.monotonic() - start:.1f} s"
+            calls = model.usage.total.calls - before if model is not None else 0
+            return f"{seconds}, {calls} model call{'' if calls == 1 else 's'}" if calls else seconds
+
+        text = f"{plain(who)} is working (Ctrl-C stops it)"
+        is_terminal = sys.stdout.isatty()
+        with self.console.status(text, spinner="line") if is_terminal else nullcontext():
+            yield cost
 
     def answer(self, answer: Answer, max_words: int, cost: str) -> None:
         """Print an answer with its citations; above it, that it is from a fallback."""
@@ -324,24 +314,13 @@ class View:
 
     def verdicts(self, verdicts: ViewVerdicts, judge: str, cost: str) -> None:
         """Print the verdict on each maxim with its rationale in at most two lines."""
-        for maxim, verdict in verdicts.verdicts.items():
-            head = Text(f"  {maxim.key:9} ")
-            if maxim in verdicts.unscored:
-                head.append("none      ", "yellow")
-                reason = f"the judge failed: {verdicts.unscored[maxim]}"
-            else:
-                word, colour = ("yes", "green") if verdict.yes else ("no", "red")
-                head.append(f"{word:3} ", f"bold {colour}").append(f"{verdict.score or 0.0:.2f}  ")
-                reason = verdict.rationale
-            self._beside(head, plain(reason))
+        for maxim in verdicts.verdicts:
+            head, reason = verdict_text(verdicts, maxim)
+            head.pad_right(_REASONS - head.cell_len)
+            room = max(10, self.console.width - _REASONS)
+            first, *more = wrapped(Text(plain(reason)), room) or [Text()]
+            self.console.print(head + first, no_wrap=True, overflow="crop")
+            if more:
+                second = shorten(" ".join(line.plain for line in more), room)
+                self.console.print(" " * _REASONS + second, no_wrap=True, overflow="crop")
         self.say(f"judge {judge}, {cost}", "  ")
-
-    def _beside(self, head: Text, text: str) -> None:
-        """Print a text beside a head, in at most two lines."""
-        room = max(10, self.console.width - head.cell_len)
-        lines = wrapped(Text(text), room) or [Text()]
-        second = [shorten(" ".join(line.plain for line in lines[1:]), room)] if lines[1:] else []
-        for start, line in zip(
-            (head, " " * head.cell_len), (lines[0].plain, *second), strict=False
-        ):
-            self.console.print(Text() + start + line, no_wrap=True, overflow="crop")

@@ -27,7 +27,7 @@ Check = dict[str, Any]
 def run_checks(options: Common) -> list[Check]:
     """Run all checks; the model is checked only if the user names one."""
     with_model = prepare.names_model(options)
-    checks = [*_machine(), *_packages(), *_index(options.index), *_plugins(with_model)]
+    checks = [*_machine(), *_packages(), _index(options.index), *_plugins(with_model)]
     if with_model:
         checks += _model(options)
     return [*checks, *_tira()]
@@ -52,19 +52,17 @@ def _packages() -> Iterator[Check]:
         yield _check(f"package {module}", installed, "installed" if installed else "missing", fix)
 
 
-def _index(place: str | None) -> Iterator[Check]:
+def _index(place: str | None) -> Check:
     try:
         opened = open_index(place or DEMO)
     except ToucheRadError as error:
-        yield _check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
-        return
+        return _check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
     first = next(iter(opened.arguments()), None)
-    found = first is not None and bool(opened.search("text", first.text, 1))
+    works = first is not None and bool(opened.search("text", first.text, 1))
     where = place or "none given (-i DIR), the demo collection works"
-    state = (
-        f"{where}: {len(opened)} arguments, {'search works' if found else 'a search finds none'}"
-    )
-    yield _check("index", found, state, "index a collection with arguments")
+    state = "search works" if works else "a search finds none"
+    found = f"{where}: {len(opened)} arguments, {state}"
+    return _check("index", works, found, "index a collection with arguments")
 
 
 def _model(options: Common) -> list[Check]:

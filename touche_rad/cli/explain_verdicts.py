@@ -13,7 +13,7 @@ from rich.text import Text
 from touche_rad.calls import Calls
 from touche_rad.cli import prepare
 from touche_rad.cli.explain import MAX_LINES, counting, feature_line, print_json, print_lines
-from touche_rad.cli.screen import open_console, shorten
+from touche_rad.cli.screen import open_console, shorten, verdict_text
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.plugins import ExplainsVerdicts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from touche_rad.cli.judge import JudgeOptions
-    from touche_rad.debate import Debate, Maxim, Verdict
+    from touche_rad.debate import Debate, Maxim
     from touche_rad.plugins import ExplainedVerdict, Judge
 
 _MANY: Final = 40
@@ -161,27 +161,14 @@ def short_lines(one: JudgedTurn, console: Console) -> list[Text]:
         Text(shorten(f"{one.debate} turn {one.turn}: {one.view.last.utterance}", width), "bold"),
         Text(shorten(f"  answer: {response.content if response else ''}", width)),
     ]
-    for maxim, verdict in one.judged.verdicts.items():
-        lines.append(_verdict_line(one, maxim, verdict))
+    for maxim in one.judged.verdicts:
+        line, reason = verdict_text(one.judged, maxim)
+        lines.append(line)
         explained = one.explained.get(maxim)
         if explained is not None and len(counting(explained.features)) > 1:
             lines.append(feature_line(explained.features, width))
-        lines.append(Text(f"      {shorten(_why(one, maxim), width - 6)}", "dim"))
+        lines.append(Text(f"      {shorten(reason, width - 6)}", "dim"))
     room = MAX_LINES - len(lines)
     for number, reply in enumerate(one.replies[-room:] if room > 0 else (), 1):
         lines.append(Text(shorten(f"  model {number}: {reply}", width)))
     return lines
-
-
-def _verdict_line(one: JudgedTurn, maxim: Maxim, verdict: Verdict) -> Text:
-    score = verdict.score or 0.0
-    line = Text(f"  {maxim.key:9}")
-    if maxim in one.judged.unscored:
-        return line.append("none", "yellow")
-    line.append(f"{'yes' if verdict.yes else 'no':4}", "bold green" if verdict.yes else "bold red")
-    return line.append(f"{score:.2f}")
-
-
-def _why(one: JudgedTurn, maxim: Maxim) -> str:
-    failed = one.judged.unscored.get(maxim)
-    return f"the judge failed: {failed}" if failed else one.judged.verdicts[maxim].rationale

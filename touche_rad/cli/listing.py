@@ -106,22 +106,22 @@ def _marks(row: dict[str, Any]) -> str:
 
 
 def _legend(rows: Sequence[dict[str, Any]], *, model: bool) -> Iterator[str]:
-    marks = {mark for row in rows for mark in _marks(row)}
-    if "M" in marks:
-        from touche_rad.plugins.registry import A_MODEL
+    from touche_rad.plugins.registry import A_MODEL
 
-        where = "the environment names one" if model else A_MODEL.partition(" (")[2].rstrip(")")
-        yield f"M  needs a language model: {where}"
-    if "I" in marks:
-        yield "I  searches an argument index: -i DIR"
-    for mark, word in (("E", "extra"), ("P", "module")):
-        if mark not in marks:
-            continue
+    def state(word: str) -> str:
         missing = sorted({text for row in rows for text in row["missing"] if word in text})
-        state = f"missing: {'; '.join(missing)}" if missing else "installed"
-        yield f"{mark}  needs {'an extra' if word == 'extra' else 'a package'}: {state}"
-    if "!" in marks:
-        yield "!  cannot be imported"
+        return f"missing: {'; '.join(missing)}" if missing else "installed"
+
+    where = "the environment names one" if model else A_MODEL.partition(" (")[2].rstrip(")")
+    meanings = {
+        "M": f"needs a language model: {where}",
+        "I": "searches an argument index: -i DIR",
+        "E": f"needs an extra: {state('extra')}",
+        "P": f"needs a package: {state('module')}",
+        "!": "cannot be imported",
+    }
+    used = {mark for row in rows for mark in _marks(row)}
+    yield from (f"{mark}  {text}" for mark, text in meanings.items() if mark in used)
 
 
 def print_plugin(row: dict[str, Any]) -> None:

@@ -60,10 +60,13 @@ def prompts_command(options: PromptsOptions) -> None:
     To change prompts: copy them with -o DIR, edit the files, and pass -O prompts=DIR to any command
     that runs the plugin.
     """
+    from touche_rad.plugins.profiles import prompt_files
+
     name = options.name
     if set(options.plugin_options.by_plugin) - {"plugin"}:
         raise OptionError("prompts calls no model: -O sets options of the plugin only")
-    rows = _with_prompts()
+    every = [(one, sorted(prompt_files(one.factory))) for one in _plugins()]
+    rows = [(plugin, names) for plugin, names in every if names]
     if name is None:
         _print_overview(rows, as_json=options.as_json)
         return
@@ -78,7 +81,8 @@ def prompts_command(options: PromptsOptions) -> None:
         return
     requests = _play(plugin, options)
     if options.as_json:
-        click.echo(json.dumps([_row(one) for one in requests], ensure_ascii=False, indent=2))
+        records = [{**vars(one), "tokens": one.tokens} for one in requests]
+        click.echo(json.dumps(records, ensure_ascii=False, indent=2))
         return
     shown = set()
     for number, request in enumerate(requests, 1):
@@ -96,18 +100,10 @@ def _plugins() -> list[Plugin]:
     return [one for kind in _KINDS for one in registered(kind).values()]
 
 
-def _with_prompts() -> list[tuple[Plugin, list[str]]]:
-    """Return the plugins with prompt files, and the names of these."""
-    from touche_rad.plugins.profiles import prompt_files
-
-    found = [(one, sorted(prompt_files(one.factory))) for one in _plugins()]
-    return [(plugin, prompts) for plugin, prompts in found if prompts]
-
-
 def _print_overview(rows: Sequence[tuple[Plugin, list[str]]], *, as_json: bool) -> None:
     if as_json:
-        shown = [{"kind": one.kind, "name": one.name, "prompts": names} for one, names in rows]
-        click.echo(json.dumps(shown, indent=2))
+        records = [{"kind": one.kind, "name": one.name, "prompts": names} for one, names in rows]
+        click.echo(json.dumps(records, indent=2))
         return
     for plugin, prompts in rows:
         click.echo(f"{plugin.kind:<8} {plugin.name:<14} {len(prompts)} prompts")
@@ -180,10 +176,6 @@ async def _answer_or_judge(
                 await call(made.judge, debate)
     except ModelError as error:
         say(f"the play ended early: {error}")
-
-
-def _row(request: Request) -> dict[str, Any]:
-    return {**vars(request), "tokens": request.tokens}
 
 
 def _print_request(number: int, request: Request) -> None:

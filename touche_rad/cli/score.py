@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from touche_rad.score import Report
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.corrected import CorrectionReport
+    from touche_rad.score.significance import Pairs
 
 _FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
@@ -96,13 +97,16 @@ def score_command(options: ScoreOptions) -> None:
 
     *runs, truth = paths
     bad = files.BadLines(skip=options.skip_bad)
-    report = _score(runs, truth, options, bad)
+    report: Any = _score(runs, truth, options, bad)
     if bad.count:
         lines = "invalid line" if bad.count == 1 else "invalid lines"
         say(f"warning: {bad.count} {lines} of runs skipped; the first: {bad.first}")
     if options.correct:
-        click.echo(_printed(_correct(report, options), options))
-        return
+        from touche_rad.score.corrected import correct
+
+        if options.output is not None or options.pairs or options.all_pairs or options.details:
+            raise OptionError("--correct cannot be used with -o, --pairs, --all-pairs or --details")
+        report = correct(report)
     if options.output is not None:
         from touche_rad.score import Report, export
 
@@ -111,15 +115,6 @@ def score_command(options: ScoreOptions) -> None:
         for path in export(report, options.output):
             say(f"written: {path}", quiet=options.quiet)
     click.echo(_printed(report, options))
-
-
-def _correct(report: Any, options: ScoreOptions) -> CorrectionReport:
-    """Correct a report on labels; other reports were refused before."""
-    from touche_rad.score.corrected import correct
-
-    if options.output is not None or options.pairs or options.all_pairs or options.details:
-        raise OptionError("--correct cannot be used with -o, --pairs, --all-pairs or --details")
-    return correct(report)
 
 
 def _score(
@@ -157,12 +152,15 @@ def _score(
         debates=options.debates,
         by_place=options.by_place,
     )
+    # One run is always compared with the baseline.
+    top: Pairs = "top" if options.pairs or len(runs) == 1 else "none"
+    compare: Pairs = "all" if options.all_pairs else top
     with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:
         return score(
             runs,
             truth,
             policy=policy,
-            compare=_compared(runs, options),
+            compare=compare,
             exclude=options.exclude,
             baselines=options.baseline,
             samples=options.samples,
@@ -176,13 +174,6 @@ def _refuse(options: ScoreOptions, names: tuple[str, ...], truth: str) -> None:
     wrong = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
     if wrong:
         raise OptionError(f"{wrong[0]} is not for {truth}: leave it out")
-
-
-def _compared(runs: list[Path], options: ScoreOptions) -> Any:
-    """Return which runs to compare; one run is always compared with the baseline."""
-    if options.all_pairs:
-        return "all"
-    return "top" if options.pairs or len(runs) == 1 else "none"
 
 
 def _printed(

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from touche_rad.debate import Maxim
+    from touche_rad.runs.judging import ViewVerdicts
+
 MAX_WIDTH: Final = 100
 """Columns that are used of a wider terminal: longer lines are hard to read."""
 
@@ -59,3 +62,15 @@ def wrapped(text: Text, width: int, indent: str = "") -> list[Text]:
     for line in lines:
         line.rstrip()
     return [Line(indent).append_text(line) for line in lines]
+
+
+def verdict_text(verdicts: ViewVerdicts, maxim: Maxim) -> tuple[Text, str]:
+    """Return the verdict on a maxim as `yes`, `no` or `none` with its score, and its reason."""
+    from rich.text import Text as Line
+
+    verdict, failure = verdicts.verdicts[maxim], verdicts.unscored.get(maxim)
+    line = Line(f"  {maxim.key:9}")
+    if failure is not None:
+        return line.append("none", "yellow"), f"the judge failed: {failure}"
+    line.append(f"{'yes' if verdict.yes else 'no':4}", f"bold {'green' if verdict.yes else 'red'}")
+    return line.append(f"{verdict.score or 0.0:.2f}"), verdict.rationale

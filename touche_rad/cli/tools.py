@@ -128,16 +128,13 @@ def _grouped(checks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
     groups: dict[str, dict[str, list[str]]] = {}
     for check in checks:
         kind, _, name = check["what"].partition(" ")
-        if kind in KINDS and name and (check["ok"] or check["optional"]):
-            groups.setdefault(check["found"], {}).setdefault(kind, []).append(name)
-    for check in checks:
-        kind, _, name = check["what"].partition(" ")
         if kind not in KINDS or not name or not (check["ok"] or check["optional"]):
             yield check
-        elif check["found"] in groups:
-            kinds = groups.pop(check["found"])
-            names = "; ".join(f"{key} {', '.join(several)}" for key, several in kinds.items())
-            yield {**check, "what": check["found"], "found": names}
+        else:
+            groups.setdefault(check["found"], {}).setdefault(kind, []).append(name)
+    for found, kinds in groups.items():
+        names = "; ".join(f"{kind} {', '.join(several)}" for kind, several in kinds.items())
+        yield {"what": found, "found": names, "ok": found == "ready", "optional": True}
 
 
 @dataclass(frozen=True, kw_only=True)
