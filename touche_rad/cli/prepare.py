@@ -51,7 +51,8 @@ class Selected:
 
     def opens_index(self, options: Common) -> bool:
         """Whether a command opens an index for this debater, or asks the user for one."""
-        return bool(options.index) or not self.plugin.works_without_index(self.options)
+        works_without = self.plugin.works_without_index(self.plugin.parse(self.options))
+        return bool(options.index) or not works_without
 
     def make(self, services: Services) -> Any:
         """Make the plugin."""

@@ -38,9 +38,9 @@ class _Plugin(pt.Transformer):
         self.plugin = plugin
         self.name, self.options = parse_plugin(plugin)
         self._plugin = find(self.kind, self.name)
-        self._plugin.parse(self.options)
+        parsed = self._plugin.parse(self.options)
         wants_index = self.kind == "debater" or "index" in self._plugin.needs
-        if index is None and wants_index and not self._plugin.works_without_index(self.options):
+        if index is None and wants_index and not self._plugin.works_without_index(parsed):
             raise UserError(f"{self.kind} {self.name} needs index=LOCATION, or index='demo'")
         opened = open_index(index) if isinstance(index, str) else index
         self.services = Services(index=opened, model=model, seed=seed)

@@ -191,10 +191,10 @@ class Plugin:
                 )
         return unmet
 
-    def works_without_index(self, texts: Mapping[str, str]) -> bool:
+    def works_without_index(self, options: Options) -> bool:
         """Whether the plugin needs an index, but not with these options."""
-        of = getattr(self.factory, "works_without_index", None)
-        return of is not None and bool(of(self.parse(texts)))
+        works = getattr(self.factory, "works_without_index", None)
+        return works is not None and bool(works(options))
 
     @property
     def optional(self) -> bool:
@@ -270,12 +270,11 @@ class Plugin:
 
     def make(self, services: Services, texts: Mapping[str, str] | None = None) -> Any:
         """Create the plugin, or raise UserError: an option is wrong, or a need is not met."""
-        texts = texts or {}
-        index = services.index is not None or self.works_without_index(texts)
+        options = self.parse(texts or {})
+        index = services.index is not None or self.works_without_index(options)
         unmet = self.missing(index=index, model=services.model is not None)
         if unmet:
             raise UserError(f"{self.kind} {self.name} needs {' and '.join(unmet)}")
-        options = self.parse(texts)
         folder = getattr(options, PROMPTS, "")
         own = self.factory
         about = {
