@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.score import JudgementReport, Policy, ProblemKind, score_judgements
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
-BY_PLACE = Policy(by_place=True)
 
 
 @pytest.fixture
@@ -33,11 +31,9 @@ def truth(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> Callable[..., Path]:
-    def write(*lines: Any) -> Path:
-        return run_file(tmp_path / "judge.jsonl", lines)
-
-    return write
+def debates(tmp_path: Path) -> Path:
+    """The debates that the labels belong to."""
+    return debates_file(tmp_path / "labelled.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
 
 
 RIGHT = [
@@ -48,11 +44,19 @@ RIGHT = [
 """What a judge who is always right says of them."""
 
 
+def scored(
+    truth: Path, *lines: Any, bad: files.BadLines | None = None, **policy: Any
+) -> JudgementReport:
+    """Score a run of these lines."""
+    run = run_file(truth.with_name("judge.jsonl"), lines)
+    return score_judgements([run], truth, policy=Policy(**policy), samples=100, bad=bad)
+
+
 def told(report: JudgementReport, kind: ProblemKind) -> list[tuple[int | None, int | None, int]]:
     return [
-        (found.debate, found.turn, found.counted_as_no)
-        for found in report.problems
-        if found.kind is kind
+        (problem.debate, problem.turn, problem.counted_as_no)
+        for problem in report.problems
+        if problem.kind is kind
     ]
 
 
@@ -60,16 +64,16 @@ def kinds(report: JudgementReport) -> set[ProblemKind]:
     return {problem.kind for problem in report.problems} - {ProblemKind.FEW}
 
 
-def recall(report: JudgementReport, maxim: str) -> float:
+def recall(report: JudgementReport, maxim: str = "quantity") -> float:
     run = report.runs[0]
     return next(row.recall for row in report.rows if (row.run, row.maxim) == (run, maxim))
 
 
-def test_a_whole_run_is_official(truth: Path, judged: Callable[..., Path]) -> None:
-    report = score_judgements([judged(*RIGHT)], truth, samples=100)
-    assert report.official
-    assert kinds(report) == set()
-    assert recall(report, "quantity") == 1.0
+def test_a_whole_run_is_official(truth: Path, debates: Path) -> None:
+    for report in (scored(truth, *RIGHT), scored(truth, *RIGHT, debates=debates)):
+        assert report.official
+        assert kinds(report) == set()
+        assert recall(report) == 1.0
 
 
 def without(line: Any, maxim: str, turn: int = 1) -> Any:
@@ -102,16 +106,15 @@ REFUSED = {
         r":1: userTurnsEvaluations\.1\.Quality\.score: ",
     ),
     "a score in words": ([with_score(RIGHT[0], "Quality", "high"), *RIGHT[1:]], r"Quality\.score"),
+    "a byte order mark": (["\ufeff" + json.dumps(RIGHT[0]), *RIGHT[1:]], r"judge\.jsonl:1: "),
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_strict_gives_no_score_and_one_line(
-    what: str, truth: Path, judged: Callable[..., Path]
-) -> None:
+def test_strict_gives_no_score_and_one_line(what: str, truth: Path) -> None:
     lines, message = REFUSED[what]
     with pytest.raises(UserError, match=message) as refusal:
-        score_judgements([judged(*lines)], truth, policy=Policy(strict=True))
+        scored(truth, *lines, strict=True)
     assert "\n" not in str(refusal.value)
     assert "judge.jsonl" in str(refusal.value)
     assert "official scorer" in str(refusal.value)
@@ -119,24 +122,20 @@ def test_strict_gives_no_score_and_one_line(
 
 @pytest.mark.parametrize("what", [what for what in REFUSED if what != "no JSON"])
 def test_what_strict_refuses_the_other_policy_scores_and_calls_unofficial(
-    what: str, truth: Path, judged: Callable[..., Path]
+    what: str, truth: Path
 ) -> None:
-    path = judged(*REFUSED[what][0])
-    report = score_judgements([path], truth, policy=BY_PLACE, samples=100)
+    report = scored(truth, *REFUSED[what][0], by_place=True)
     assert not report.official
-    assert kinds(report)
-    assert recall(report, "quantity") == (0.5 if what == "a debate missing" else 1.0)
+    assert kinds(report) or what == "a byte order mark"
+    assert recall(report) == (0.5 if what == "a debate missing" else 1.0)
     lost = [(2, None, 8)] if what == "a lost debate" else []
     assert told(report, ProblemKind.LOST) == lost
 
 
-def test_strict_takes_what_the_official_scorer_takes(
-    truth: Path, judged: Callable[..., Path]
-) -> None:
+def test_strict_takes_what_the_official_scorer_takes(truth: Path) -> None:
     odd = with_score(with_score(RIGHT[0], "Quality", "0.4"), "Manner", True)
-    path = judged(with_score(odd, "Quantity", 7.5), *RIGHT[1:])
-    strict = score_judgements([path], truth, policy=Policy(strict=True), samples=100)
-    report = score_judgements([path], truth, samples=100)
+    lines = [with_score(odd, "Quantity", 7.5), *RIGHT[1:]]
+    strict, report = scored(truth, *lines, strict=True), scored(truth, *lines)
     assert recall(strict, "quality") == 0.75
     assert strict.rows == report.rows
     assert report.official
@@ -144,24 +143,16 @@ def test_strict_takes_what_the_official_scorer_takes(
     assert [problem.counted_as_no for problem in report.problems[:3]] == [0, 0, 0]
 
 
-def test_a_byte_order_mark_is_accepted_but_not_official(
-    truth: Path, judged: Callable[..., Path]
-) -> None:
-    path = judged("\ufeff" + json.dumps(RIGHT[0]), *RIGHT[1:])
-    report = score_judgements([path], truth, samples=100)
-    assert recall(report, "quantity") == 1.0
-    assert not report.official
-    with pytest.raises(InputError, match=r"judge\.jsonl:1: "):
-        score_judgements([path], truth, policy=Policy(strict=True))
-
-
-@pytest.mark.parametrize("line", ["[1, 2]", "7", '"words"', "null", "[" * 100_000])
-def test_a_line_that_is_no_object_is_a_bad_line(
-    line: str, truth: Path, judged: Callable[..., Path]
-) -> None:
+@pytest.mark.parametrize("line", ["[1, 2]", "7", '"words"', "null", "[" * 100_000, '{"x": ['])
+def test_a_line_that_is_no_object_stops_or_is_skipped(line: str, truth: Path) -> None:
     with pytest.raises(InputError, match=r"judge\.jsonl:2: ") as refusal:
-        score_judgements([judged(RIGHT[0], line, RIGHT[2])], truth)
+        scored(truth, RIGHT[0], line, RIGHT[2])
     assert len(str(refusal.value)) < 400
+    bad = files.BadLines(skip=True)
+    report = scored(truth, RIGHT[0], line, RIGHT[2], bad=bad)
+    assert bad.count == 1
+    assert told(report, ProblemKind.BAD_LINE) == [(2, None, 8)]
+    assert recall(report) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -174,190 +165,140 @@ def test_a_line_that_is_no_object_is_a_bad_line(
         {"simulation": {"userTurns": [4, {"systemResponse": "x"}]}, "userTurnsEvaluations": []},
     ],
 )
-def test_wrong_shapes_are_missing_verdicts(
-    odd: Any, truth: Path, judged: Callable[..., Path]
-) -> None:
-    report = score_judgements([judged(odd, *RIGHT[1:])], truth, samples=100)
+def test_wrong_shapes_are_missing_verdicts(odd: Any, truth: Path) -> None:
+    report = scored(truth, odd, *RIGHT[1:])
     assert sum(problem.counted_as_no for problem in report.problems) == 8
-    assert recall(report, "quantity") == 0.5
+    assert recall(report) == 0.5
 
 
-def test_missing_debates_and_turns_count_as_no(truth: Path, judged: Callable[..., Path]) -> None:
-    path = judged(evaluation([YES]), RIGHT[1])
-    report = score_judgements([path], truth, policy=BY_PLACE, samples=100)
+def test_missing_debates_and_turns_count_as_no(truth: Path) -> None:
+    report = scored(truth, evaluation([YES]), RIGHT[1], by_place=True)
     assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
     assert told(report, ProblemKind.MISSING_DEBATE) == [(3, None, 4)]
-    assert recall(report, "quantity") == 0.25
+    assert recall(report) == 0.25
 
 
-def test_missing_verdicts_count_as_no_where_there_is_a_label(
-    truth: Path, judged: Callable[..., Path]
-) -> None:
-    lines = [
+def test_missing_verdicts_count_as_no_where_there_is_a_label(truth: Path) -> None:
+    report = scored(
+        truth,
         with_score(RIGHT[0], "Quality", None),
         with_score(RIGHT[1], "Quality", "high"),
         without(without(RIGHT[2], "Manner"), "Quantity"),
-    ]
-    report = score_judgements([judged(*lines)], truth, samples=100)
+    )
     assert told(report, ProblemKind.NULL_SCORE) == [(1, 2, 1)]
     assert told(report, ProblemKind.BAD_SCORE) == [(2, 2, 1)]
     assert told(report, ProblemKind.MISSING_VERDICT) == [(3, 2, 1), (3, 2, 0)]
-    assert recall(report, "quality") == 0.75
-    assert recall(report, "quantity") == 0.75
+    assert recall(report, "quality") == recall(report) == 0.75
     assert recall(report, "manner") == 1.0
 
 
-def test_extra_debates_and_turns_are_left_out(truth: Path, judged: Callable[..., Path]) -> None:
-    path = judged(evaluation([YES, YES, NO]), *RIGHT[1:], RIGHT[0])
-    report = score_judgements([path], truth, policy=BY_PLACE, samples=100)
+def test_extra_debates_and_turns_are_left_out(truth: Path) -> None:
+    report = scored(truth, evaluation([YES, YES, NO]), *RIGHT[1:], RIGHT[0], by_place=True)
     assert told(report, ProblemKind.EXTRA_TURN) == [(1, 3, 0)]
     assert told(report, ProblemKind.EXTRA_DEBATE) == [(4, None, 0)]
-    assert recall(report, "quantity") == 1.0
+    assert recall(report) == 1.0
 
 
-def test_an_unanswered_turn_that_the_client_skipped_moves_no_verdict(
-    tmp_path: Path, judged: Callable[..., Path]
-) -> None:
+def test_an_unanswered_turn_that_the_client_skipped_moves_no_verdict(tmp_path: Path) -> None:
     """Three user turns, the second without an answer: the client writes two verdicts."""
     truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, YES], [YES, NO, YES]])
     line = evaluation([YES, YES], "bees", answered=[True, False, True])
-    report = score_judgements([judged(line, line)], truth, samples=100)
+    report = scored(truth, line, line)
     assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4), (2, 2, 4)]
-    assert recall(report, "quantity") == 1.0
+    assert recall(report) == 1.0
 
 
-def test_a_line_that_is_no_json_stops_or_is_passed_over(
-    truth: Path, judged: Callable[..., Path]
+def test_reordered_debates_find_their_labels_by_their_words(truth: Path, debates: Path) -> None:
+    lines = RIGHT[1], RIGHT[0], RIGHT[2]
+    assert recall(scored(truth, *lines, by_place=True), "manner") == 0.0
+    report = scored(truth, *lines, debates=debates)
+    assert told(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
+    assert not report.official
+    assert recall(report, "manner") == recall(report) == 1.0
+
+
+def test_lost_unknown_and_duplicate_debates_are_reported(truth: Path, debates: Path) -> None:
+    lines = {}, RIGHT[0], RIGHT[0], RIGHT[2], evaluation([YES, YES], "owls")
+    report = scored(truth, *lines, debates=debates)
+    assert told(report, ProblemKind.LOST) == [(None, None, 0)]
+    assert told(report, ProblemKind.TWICE) == [(1, None, 0)]
+    assert told(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
+    assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
+    assert report.lost == {"judge": 1}
+
+
+def test_debates_with_the_same_words_keep_apart(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", [[NO], [YES], [YES], [NO]])
+    turns = [user_turn(name, 0) for name in ("cats", "bees", "bees", "dogs")]
+    simulations = [{"simulation": {"userTurns": [turn]}} for turn in turns]
+    debates = run_file(tmp_path / "others.jsonl", simulations)
+    cats, dogs = evaluation([NO], "cats"), evaluation([NO], "dogs")
+    bees = evaluation([YES], "bees")
+    report = scored(truth, cats, bees, bees, debates=debates)
+    assert kinds(report) == {ProblemKind.MISSING_DEBATE}
+    report = scored(truth, bees, dogs, cats, bees, debates=debates)
+    assert kinds(report) == {ProblemKind.REORDERED}
+    assert recall(report) == 1.0
+
+
+def test_white_space_makes_no_other_words_and_an_id_goes_before_words(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", [[NO], [YES]])
+    lines = [evaluation([score], "bees") for score in (NO, YES)]
+    for name, line in zip("xy", lines, strict=True):
+        line["simulation"]["id"] = name
+    simulations = [{"simulation": line["simulation"]} for line in lines]
+    debates = run_file(tmp_path / "others.jsonl", simulations)
+    spaced = json.loads(json.dumps(lines[1]).replace("is right", "is  right"))
+    report = scored(truth, spaced, lines[0], debates=debates)
+    assert kinds(report) == {ProblemKind.REORDERED}
+    assert recall(report) == 1.0
+
+
+def test_a_line_without_words_keeps_its_place(truth: Path, debates: Path) -> None:
+    report = scored(truth, RIGHT[0], evaluation([NO, NO]), RIGHT[2], debates=debates)
+    assert told(report, ProblemKind.UNMATCHED) == [(2, None, 0)]
+    assert recall(report) == 1.0
+
+
+def test_reordered_and_missing_turns_find_their_labels(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, NO], [YES, YES, YES]])
+    debates = debates_file(tmp_path / "others.jsonl", {"bees": 3, "cats": 3})
+    turned = {
+        "simulation": {"userTurns": [user_turn("bees", 2), user_turn("bees", 0)]},
+        "userTurnsEvaluations": [verdicts(NO), verdicts(YES)],
+    }
+    report = scored(truth, turned, evaluation([YES] * 3, "cats"), debates=debates)
+    assert told(report, ProblemKind.REORDERED) == [(1, 3, 0), (1, 1, 0)]
+    assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
+    assert recall(report) == 1.0
+    assert next(row.precision for row in report.rows) == 1.0
+
+
+@pytest.mark.parametrize("shape", [{"bees": 2}, {"bees": 2, "cats": 5, "dogs": 2}])
+def test_debates_of_another_shape_are_refused(
+    shape: dict[str, int], truth: Path, tmp_path: Path
 ) -> None:
-    path = judged(RIGHT[0], '{"userTurnsEvaluations": [', RIGHT[2])
-    with pytest.raises(InputError, match=r"judge\.jsonl:2: "):
-        score_judgements([path], truth)
-    bad = files.BadLines(skip=True)
-    report = score_judgements([path], truth, samples=100, bad=bad)
-    assert bad.count == 1
-    assert told(report, ProblemKind.BAD_LINE) == [(2, None, 8)]
-    assert recall(report, "quantity") == 1.0
-
-
-class TestReference:
-    """With the debates that the labels belong to, a debate finds its labels by its words."""
-
-    @pytest.fixture
-    def debates(self, tmp_path: Path) -> Path:
-        return debates_file(tmp_path / "debates.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
-
-    def test_reordered_debates_find_their_labels(
-        self, truth: Path, debates: Path, judged: Callable[..., Path]
-    ) -> None:
-        path = judged(RIGHT[1], RIGHT[0], RIGHT[2])
-        by_place = score_judgements([path], truth, policy=BY_PLACE, samples=100)
-        assert recall(by_place, "manner") == 0.0
-        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
-        assert told(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
-        assert not report.official
-        assert recall(report, "manner") == 1.0
-        assert recall(report, "quantity") == 1.0
-
-    def test_lost_unknown_and_duplicate_debates_are_reported(
-        self, truth: Path, debates: Path, judged: Callable[..., Path]
-    ) -> None:
-        path = judged({}, RIGHT[0], RIGHT[0], RIGHT[2], evaluation([YES, YES], "owls"))
-        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
-        assert told(report, ProblemKind.LOST) == [(None, None, 0)]
-        assert told(report, ProblemKind.TWICE) == [(1, None, 0)]
-        assert told(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
-        assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
-        assert report.lost == {"judge": 1}
-
-    def test_debates_with_the_same_words_keep_apart(
-        self, tmp_path: Path, judged: Callable[..., Path]
-    ) -> None:
-        truth = labels_file(tmp_path / "labels.jsonl", [[NO], [YES], [YES], [NO]])
-        turns = [user_turn(name, 0) for name in ("cats", "bees", "bees", "dogs")]
-        lines = [{"simulation": {"userTurns": [turn]}} for turn in turns]
-        debates = run_file(tmp_path / "debates.jsonl", lines)
-        path = judged(
-            *[evaluation([NO], "cats"), evaluation([YES], "bees"), evaluation([YES], "bees")]
-        )
-        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
-        assert kinds(report) == {ProblemKind.MISSING_DEBATE}
-        moved = judged(
-            evaluation([YES], "bees"),
-            evaluation([NO], "dogs"),
-            evaluation([NO], "cats"),
-            evaluation([YES], "bees"),
-        )
-        report = score_judgements([moved], truth, policy=Policy(debates=debates), samples=100)
-        assert kinds(report) == {ProblemKind.REORDERED}
-        assert recall(report, "quantity") == 1.0
-
-    def test_white_space_makes_no_other_words_and_an_id_goes_before_words(
-        self, tmp_path: Path, judged: Callable[..., Path]
-    ) -> None:
-        truth = labels_file(tmp_path / "labels.jsonl", [[NO], [YES]])
-        lines = [evaluation([score], "bees") for score in (NO, YES)]
-        for name, line in zip("xy", lines, strict=True):
-            line["simulation"]["id"] = name
-        debates = run_file(
-            tmp_path / "debates.jsonl", [{"simulation": line["simulation"]} for line in lines]
-        )
-        spaced = json.loads(json.dumps(lines[1]).replace("is right", "is  right"))
-        path = judged(spaced, lines[0])
-        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
-        assert kinds(report) == {ProblemKind.REORDERED}
-        assert recall(report, "quantity") == 1.0
-
-    def test_a_line_without_words_keeps_its_place(
-        self, truth: Path, debates: Path, judged: Callable[..., Path]
-    ) -> None:
-        path = judged(RIGHT[0], evaluation([NO, NO]), RIGHT[2])
-        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
-        assert told(report, ProblemKind.UNMATCHED) == [(2, None, 0)]
-        assert recall(report, "quantity") == 1.0
-
-    def test_reordered_and_missing_turns_find_their_labels(
-        self, tmp_path: Path, judged: Callable[..., Path]
-    ) -> None:
-        truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, NO], [YES, YES, YES]])
-        debates = debates_file(tmp_path / "debates.jsonl", {"bees": 3, "cats": 3})
-        turned = {
-            "simulation": {"userTurns": [user_turn("bees", 2), user_turn("bees", 0)]},
-            "userTurnsEvaluations": [verdicts(NO), verdicts(YES)],
-        }
-        path = judged(turned, evaluation([YES] * 3, "cats"))
-        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
-        assert told(report, ProblemKind.REORDERED) == [(1, 3, 0), (1, 1, 0)]
-        assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
-        assert recall(report, "quantity") == 1.0
-        assert next(row.precision for row in report.rows) == 1.0
-
-    def test_a_reference_of_another_shape_is_refused(
-        self, truth: Path, tmp_path: Path, judged: Callable[..., Path]
-    ) -> None:
-        for shape in ({"bees": 2}, {"bees": 2, "cats": 5, "dogs": 2}):
-            debates = debates_file(tmp_path / "other.jsonl", shape)
-            with pytest.raises(UserError, match=r"other\.jsonl: debate 2 has \d turns"):
-                score_judgements([judged(*RIGHT)], truth, policy=Policy(debates=debates))
+    debates = debates_file(tmp_path / "other.jsonl", shape)
+    with pytest.raises(UserError, match=r"other\.jsonl: debate 2 has \d turns"):
+        scored(truth, *RIGHT, debates=debates)
 
 
 def test_whole_runs_in_different_orders_are_refused_without_the_debates(
-    truth: Path, tmp_path: Path
+    truth: Path, debates: Path, tmp_path: Path
 ) -> None:
     one = run_file(tmp_path / "one.jsonl", RIGHT)
     two = run_file(tmp_path / "two.jsonl", [RIGHT[1], RIGHT[0], RIGHT[2]])
     with pytest.raises(InputError, match=r"two\.jsonl:1: expected debate 1 of .*one\.jsonl"):
         score_judgements([one, two], truth, samples=100)
-    debates = debates_file(tmp_path / "debates.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
     report = score_judgements([one, two], truth, policy=Policy(debates=debates), samples=100)
     assert [row.f1 for row in report.rows[:5]] == [row.f1 for row in report.rows[5:10]]
 
 
 def test_empty_labels_and_a_run_without_evaluations_are_refused(
-    tmp_path: Path, truth: Path, judged: Callable[..., Path]
+    tmp_path: Path, truth: Path, debates: Path
 ) -> None:
     empty = labels_file(tmp_path / "labels.jsonl", [])
     with pytest.raises(UserError, match=r"labels\.jsonl"):
-        score_judgements([judged(*RIGHT)], empty)
-    debates = debates_file(tmp_path / "debates.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
+        scored(empty, *RIGHT)
     with pytest.raises(InputError, match="touche-rad judge"):
         score_judgements([debates], truth)

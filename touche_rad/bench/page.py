@@ -14,7 +14,6 @@ from touche_rad.bench.record import PAGE
 from touche_rad.debate import Maxim
 from touche_rad.plots.svg import Dot
 from touche_rad.report import write_report
-from touche_rad.report.asked import cost_board, costs
 from touche_rad.report.boards import (
     Board,
     BoardTable,
@@ -26,6 +25,7 @@ from touche_rad.report.boards import (
     number,
     ranking_in_words,
 )
+from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.leaderboards import judgement_board
 from touche_rad.report.page import INDEX
 from touche_rad.score.result import MEAN

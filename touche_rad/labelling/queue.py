@@ -70,8 +70,8 @@ def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place,
     """Return why turns have a label, and which others the labels of chosen turns stand for."""
     audited = {place for place, sample in labelled.items() if sample == Selection.AUDIT}
     deepest = max((item.rank or 0 for item in queue if item.place in audited), default=-1)
-    drawn = {place: Selection(sample) for place, sample in labelled.items()}
-    return drawn | {
+    reasons = {place: Selection(sample) for place, sample in labelled.items()}
+    return reasons | {
         item.place: Selection.AUDIT
         for item in queue
         if item.rank is not None and item.rank <= deepest

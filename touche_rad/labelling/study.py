@@ -55,8 +55,8 @@ class Study:
 
     def votes(self, place: Place, maxim: Maxim) -> dict[str, int]:
         """Return the yes and no of each annotator, without those who do not know."""
-        given = {name: of_one.get(place, {}).get(maxim) for name, of_one in self.answers.items()}
-        return {name: label for name, label in given.items() if label is not None}
+        answers = {name: of_one.get(place, {}).get(maxim) for name, of_one in self.answers.items()}
+        return {name: label for name, label in answers.items() if label is not None}
 
     def differ(self, place: Place, maxim: Maxim) -> bool:
         """Whether one annotator says yes and another one no."""

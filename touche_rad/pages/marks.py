@@ -24,11 +24,11 @@ def marked_answer(response: Response) -> dict[str, Any]:
     """
     texts = [argument.text for argument in response.arguments]
     claims = findings_in(response.content, texts)
-    shown = _sentences(response.content, claims)
+    rows = _sentences(response.content, claims)
     return {
         "content": response.content,
         "words": count_words(response.content),
-        "sentences": shown,
+        "sentences": rows,
         "citations": [
             {
                 "number": number,
@@ -37,14 +37,14 @@ def marked_answer(response: Response) -> dict[str, Any]:
                     argument.text,
                     [
                         (one["number"], one["text"])
-                        for one in shown
+                        for one in rows
                         if one["source"] == number and one["state"] == "supported"
                     ],
                 ),
                 "topic": argument.topic,
                 "attacks": argument.attacks,
                 "path": list(path_of(argument)),
-                "uses": _uses(number, shown),
+                "uses": _uses(number, rows),
             }
             for number, argument in enumerate(response.arguments, 1)
         ],
@@ -68,14 +68,14 @@ def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
 
 def _sentences(content: str, claims: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the sentences of the whole text; those that claim something have their support."""
-    left = list(claims)
-    shown = []
+    rest = list(claims)
+    rows = []
     for number, text in enumerate(sentences(content), 1):
-        one = next((claim for claim in left if claim.sentence.text.strip() in text), None)
+        one = next((claim for claim in rest if claim.sentence.text.strip() in text), None)
         if one is not None:
-            left.remove(one)
+            rest.remove(one)
         state = "free" if one is None else "supported" if one.support.supported else "unsupported"
-        shown.append(
+        rows.append(
             {
                 "number": number,
                 "text": text,
@@ -86,12 +86,12 @@ def _sentences(content: str, claims: Sequence[Finding]) -> list[dict[str, Any]]:
                 else None,
             }
         )
-    return shown
+    return rows
 
 
-def _uses(number: int, shown: Sequence[dict[str, Any]]) -> str:
+def _uses(number: int, rows: Sequence[dict[str, Any]]) -> str:
     by_reason: dict[str, list[str]] = {}
-    for one in shown:
+    for one in rows:
         if one["source"] == number:
             by_reason.setdefault(one["why"], []).append(str(one["number"]))
     return "; ".join(

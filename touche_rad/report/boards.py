@@ -127,8 +127,8 @@ def ranking_in_words(
     leader = standings[0]
     if len(standings) > 1:
         second = standings[1]
-        found = difference(second.name, leader.name)
-        yield _lead(leader, second, measure, found)
+        tested = difference(second.name, leader.name)
+        yield _lead(leader, second, measure, tested)
         equal = [one.name for one in standings[2:] if not _clear(difference(one.name, leader.name))]
         if equal:
             yield f"{are(equal)} not significantly different from {leader.name} either."
@@ -136,13 +136,13 @@ def ranking_in_words(
         yield from _against(standings, baseline, difference)
 
 
-def _lead(leader: Standing, second: Standing, measure: str, found: Comparison | None) -> str:
+def _lead(leader: Standing, second: Standing, measure: str, tested: Comparison | None) -> str:
     gain = leader.value - second.value
     head = f"{leader.name} leads {second.name} by {_short(gain)} {measure}"
-    if found is None or found.low is None or found.high is None:
+    if tested is None or tested.low is None or tested.high is None:
         return f"{head}; there are too few debates for an interval."
-    between = f"95 % interval of the difference {_short(-found.high)} to {_short(-found.low)}"
-    if _clear(found):
+    between = f"95 % interval of the difference {_short(-tested.high)} to {_short(-tested.low)}"
+    if _clear(tested):
         return f"{head}, significantly ({between})."
     if abs(gain) < 5e-4:
         return f"{leader.name} and {second.name} have the same {measure} ({between})."
@@ -167,10 +167,10 @@ def are(names: Sequence[str]) -> str:
     return f"{names_of(names)} {'is' if len(names) == 1 else 'are'}"
 
 
-def _clear(found: Comparison | None) -> bool:
-    if found is None or found.low is None or found.high is None:
+def _clear(tested: Comparison | None) -> bool:
+    if tested is None or tested.low is None or tested.high is None:
         return False
-    return found.low > 0 or found.high < 0
+    return tested.low > 0 or tested.high < 0
 
 
 def _short(value: float) -> str:
@@ -182,5 +182,5 @@ def _short(value: float) -> str:
 
 def by_pair(rows: Iterable[Comparison], measure: str) -> Difference:
     """Look up the difference of two runs in a measure."""
-    known = {(one.run, one.against): one for one in rows if one.measure == measure}
-    return lambda run, against: known.get((run, against))
+    by_runs = {(one.run, one.against): one for one in rows if one.measure == measure}
+    return lambda run, against: by_runs.get((run, against))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from touche_rad.debate import Maxim, Verdicts
 from touche_rad.pages.marks import marked_answer
-from touche_rad.report.asked import Call
+from touche_rad.report.calls import Call
 from touche_rad.report.conversations import Conversation, Topic
 
 LIMIT: Final = 60
@@ -95,14 +95,14 @@ def _record(one: Conversation) -> tuple[str, list[int]]:
             mark |= LONG if answer["words"] > LIMIT else 0
             if any(it["state"] == "unsupported" for it in answer["sentences"]):
                 mark |= UNSUPPORTED
-        judged = [
-            [run, *_verdicts(verdicts[place])] for run, verdicts in one.judged if verdicts[place]
+        judgements = [
+            [run, *_verdicts(of_run[place])] for run, of_run in one.verdicts if of_run[place]
         ]
-        if judged:
-            record["judged"] = judged
-        asked = [[run, [*map(_call, calls)]] for run, at, calls in one.calls if at == place]
-        if asked:
-            record["calls"] = asked
+        if judgements:
+            record["judged"] = judgements
+        calls = [[run, [*map(_call, calls)]] for run, at, calls in one.calls if at == place]
+        if calls:
+            record["calls"] = calls
         turns.append(record)
         marks.append(mark)
     return to_json(turns), marks
@@ -112,8 +112,8 @@ def _index(one: Conversation, marks: Sequence[int]) -> Iterator[Any]:
     """Yield the marks, hashes of the responses, judges, verdicts and labels of a debate."""
     yield "".join(f"{mark:x}" for mark in marks)
     yield "".join(map(_hash, one.turns))
-    yield [run for run, _ in one.judged]
-    yield "".join(_letters(verdicts) for _, of_run in one.judged for verdicts in of_run)
+    yield [run for run, _ in one.verdicts]
+    yield "".join(_letters(verdicts) for _, of_run in one.verdicts for verdicts in of_run)
     yield "".join(
         _LETTERS[None if (label := labels.get(maxim)) is None else bool(label)]
         for labels in one.labels
@@ -128,14 +128,14 @@ def _hash(turn: Any) -> str:
 
 
 def _letters(verdicts: Verdicts) -> str:
-    found = (verdicts.get(maxim) for maxim in Maxim)
-    return "".join(_LETTERS[None if one is None or one.score is None else one.yes] for one in found)
+    rows = (verdicts.get(maxim) for maxim in Maxim)
+    return "".join(_LETTERS[None if one is None or one.score is None else one.yes] for one in rows)
 
 
 def _verdicts(verdicts: Verdicts) -> tuple[list[float | None], list[str]]:
-    found = [verdicts.get(maxim) for maxim in Maxim]
-    return [one.score if one else None for one in found], [
-        one.rationale if one else "" for one in found
+    of_turn = [verdicts.get(maxim) for maxim in Maxim]
+    return [one.score if one else None for one in of_turn], [
+        one.rationale if one else "" for one in of_turn
     ]
 
 

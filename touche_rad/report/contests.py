@@ -147,35 +147,30 @@ def contest_sections(
     bad: BadLines,
 ) -> Iterator[ContestSection]:
     """Yield each judged debate with the verdicts of all runs."""
-    known: dict[str, Contest] = {}
+    contests: dict[str, Contest] = {}
     truths = [source.path for source in sources if source.kind is Kind.CONTESTS]
     if labels is not None and files.detect_kind(labels) is Kind.CONTESTS:
         truths.append(labels)
     for path in truths:
         for number, contest in enumerate(files.read_contests(path, bad), 1):
-            known[contest.id or str(number)] = contest
-    judged: dict[str, list[tuple[str, Judgement]]] = {}
+            contests[contest.id or str(number)] = contest
+    judgements: dict[str, list[tuple[str, Judgement]]] = {}
     for source in sources:
         if source.kind is Kind.OUTCOMES:
             for one in files.read_outcomes(source.path, bad):
-                judged.setdefault(one.id, []).append((source.name, one))
-    renamed = {key: _with_debaters(contest) for key, contest in known.items()}
-    for key in judged or known:
-        contest_or_none, named = renamed.get(key, (None, {}))
-        whole = _whole(key, contest_or_none)
-        for run, one in judged.get(key, ()):
-            verdict = _verdict(run, _with_names(one, named), contest_or_none)
-            whole.verdicts.append(verdict)
+                judgements.setdefault(one.id, []).append((source.name, one))
+    for key in judgements or contests:
+        named, debaters = None, dict[str, str]()
+        if key in contests:
+            debaters = _display_names(contests[key])
+            named = Contest.model_validate(_renamed(contests[key].model_dump(), debaters))
+        whole = _whole(key, named)
+        for run, one in judgements.get(key, ()):
+            whole.verdicts.append(_verdict(run, _with_names(one, debaters), named))
         yield whole
 
 
-def _with_debaters(contest: Contest) -> tuple[Contest, Mapping[str, str]]:
-    """Return a contest with the debaters' names for the speakers', and the new names."""
-    named = _display_names(contest)
-    return Contest.model_validate(_renamed(contest.model_dump(), named)), named
-
-
-def _display_names(contest: Contest) -> Mapping[str, str]:
+def _display_names(contest: Contest) -> dict[str, str]:
     """Return the name of the debater for each speaker whose debater is recorded."""
     debaters = debaters_of(contest)
     names = {who: debaters[who] for who in contest.sides if debaters.get(who, TIE) != TIE}
@@ -184,11 +179,10 @@ def _display_names(contest: Contest) -> Mapping[str, str]:
 
 
 def _with_names(one: Judgement, names: Mapping[str, str]) -> Judgement:
-    if not names:
-        return one
+    """Return a judgement with the debaters' names for the speakers'."""
     outcome, swapped = (
-        Outcome.model_validate(_renamed(found.model_dump(), names)) if found else None
-        for found in (one.outcome, one.swapped)
+        Outcome.model_validate(_renamed(outcome.model_dump(), names)) if outcome else None
+        for outcome in (one.outcome, one.swapped)
     )
     return one._replace(outcome=outcome or one.outcome, swapped=swapped)
 

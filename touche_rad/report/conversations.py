@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from touche_rad.debate import Debate, Turn, Verdicts
 from touche_rad.files import Labels
-from touche_rad.report.asked import Call, Place
+from touche_rad.report.calls import Call, Place
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Conversation:
     id: str
     turns: tuple[Turn, ...]
     runs: list[int] = field(default_factory=list)
-    judged: list[tuple[int, list[Verdicts]]] = field(default_factory=list)
+    verdicts: list[tuple[int, list[Verdicts]]] = field(default_factory=list)
     """The verdicts by run, for each turn; empty where there is no response or no verdict."""
     labels: list[Labels] = field(default_factory=list)
     """The labels of each turn."""
@@ -43,14 +43,14 @@ class Conversation:
         self.runs.append(one.run)
         self.fallbacks |= one.fallbacks
         for place in range(len(self.turns)):
-            if asked := one.calls.get((one.debate.key, place), ()):
-                self.calls.append((one.run, place, asked))
+            if calls := one.calls.get((one.debate.key, place), ()):
+                self.calls.append((one.run, place, calls))
         answered = [place for place, turn in enumerate(self.turns) if turn.response]
         if one.verdicts:
             verdicts: list[Verdicts] = [{} for _ in self.turns]
             for place, of_turn in zip(answered, one.verdicts, strict=False):
                 verdicts[place] = of_turn
-            self.judged.append((one.run, verdicts))
+            self.verdicts.append((one.run, verdicts))
         if one.labels:
             self.labels = self.labels or [{} for _ in self.turns]
             for place, of_labels in zip(answered, one.labels, strict=False):
@@ -69,11 +69,11 @@ class Topic:
 def topics(debates: Iterable[DebateOfRun]) -> list[Topic]:
     """Group debates by their claims; a run's further debate on a claim makes another topic."""
     by_claim: dict[str, list[Topic]] = {}
-    known: dict[tuple[object, ...], list[tuple[Topic, Conversation]]] = {}
+    by_content: dict[tuple[object, ...], list[tuple[Topic, Conversation]]] = {}
     for one in debates:
         turns = one.debate.turns
         claim = one.debate.claim or (turns[0].utterance if turns else one.debate.id)
-        equal = known.setdefault((claim, *map(_content, turns)), [])
+        equal = by_content.setdefault((claim, *map(_content, turns)), [])
         same = next((pair for pair in equal if one.run not in pair[0].runs), None)
         if same is None:
             of_claim = by_claim.setdefault(claim, [])

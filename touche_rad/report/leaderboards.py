@@ -28,18 +28,16 @@ from touche_rad.report.boards import (
     ranking_in_words,
 )
 from touche_rad.score.reports import JudgementReport, RetrievalReport, score_table
-from touche_rad.score.result import BASELINE, MEAN, JudgementRow, Problem
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.tables import Columns, Item, table
 
 
 def _scored_turns(report: JudgementReport, rows: Mapping[tuple[str, str], JudgementRow]) -> str:
     """Return how many turns the scores are about: labels may cover some turns only."""
     labelled = max(rows[BASELINE, maxim].labelled for maxim in Maxim)
-    return (
-        f"{report.turns} turns"
-        if labelled >= report.turns
-        else (f"{labelled} labelled turns (of {report.turns})")
-    )
+    if labelled >= report.turns:
+        return f"{report.turns} turns"
+    return f"{labelled} labelled turns (of {report.turns})"
 
 
 def judgement_board(report: JudgementReport) -> Board:
@@ -81,14 +79,11 @@ def judgement_board(report: JudgementReport) -> Board:
                 ],
             )
         ],
-        [_warning(one) for one in report.problems],
+        [
+            f"{one.run}: {one.kind.value}{f' of {one.maxim}' if one.maxim else ''}: {one.message}"
+            for one in report.problems
+        ],
     )
-
-
-def _warning(one: Problem) -> str:
-    """Return a problem with its kind, without which the message alone may be unclear."""
-    of_maxim = f" of {one.maxim}" if one.maxim else ""
-    return f"{one.run}: {one.kind.value}{of_maxim}: {one.message}"
 
 
 def _confusion(maxim: Maxim, rows: Sequence[JudgementRow], baselines: set[str]) -> BoardTable:
@@ -164,7 +159,11 @@ def contest_board(report: ContestReport) -> Board:
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )
         marked = [(best.run, best.accuracy)] if best and best.accuracy is not None else []
-        dots = [_panel_dot(row) for row in runs if row.accuracy is not None]
+        dots = [
+            Dot(_panel_name(row), row.accuracy, row.accuracy_low, row.accuracy_high)
+            for row in runs
+            if row.accuracy is not None
+        ]
         board.plots.append(dot_plot(f"Accuracy, {dimension}", dots, marked))
     further: tuple[tuple[str, Columns, Sequence[Item]], ...] = (
         ("Biases of the winners", BIAS_COLUMNS, report.biases),
@@ -212,7 +211,3 @@ def _panels_in_words(
 
 def _panel_name(row: ContestRow) -> str:
     return row.run if row.basis == "winner" else f"{row.run}, {row.basis_text}"
-
-
-def _panel_dot(row: ContestRow) -> Dot:
-    return Dot(_panel_name(row), row.accuracy or 0.0, row.accuracy_low, row.accuracy_high)

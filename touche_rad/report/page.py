@@ -18,9 +18,9 @@ from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
 from touche_rad.pages import read_asset, render_fragment, render_page
 from touche_rad.plots.svg import Dot
-from touche_rad.report.asked import cost_board, costs
 from touche_rad.report.boards import Board, Plot, dot_plot
 from touche_rad.report.browse import PART_LETTERS, browser, to_json
+from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.contests import contest_sections
 from touche_rad.report.conversations import Topic, topics
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
@@ -135,19 +135,20 @@ class _Content:
 
     def add_debates(self) -> None:
         """Add the debates of the shared task, and boards of their verdicts and words."""
-        found = topics(debates_of(self.sources, self.labels, self.bad))
-        if not found:
+        all_topics = topics(debates_of(self.sources, self.labels, self.bad))
+        if not all_topics:
             return
         names = [source.name for source in self.sources]
         if not self.boards_given:
-            self._add_boards(found, names)
+            self._add_boards(all_topics, names)
         flagged = warning(
-            (one.id or "?", one.turns) for topic in found for one in topic.conversations
+            (one.id or "?", one.turns) for topic in all_topics for one in topic.conversations
         )
         if flagged and self.boards:
             self.boards[0].warnings.append(flagged)
         data = browser(
-            found, [{"name": source.name, "kind": source.kind.value} for source in self.sources]
+            all_topics,
+            [{"name": source.name, "kind": source.kind.value} for source in self.sources],
         )
         self.debates, self.turns = data.debates, data.turns
         self.browsers.append(("debates", "Debates", _DEBATES))
@@ -155,13 +156,13 @@ class _Content:
         self.parts += [(f"d{number}", part) for number, part in enumerate(data.parts)]
         self.summary.append(f"{data.debates} debates, {data.turns} turns")
 
-    def _add_boards(self, found: Sequence[Topic], names: Sequence[str]) -> None:
-        rated = None if self.scored else rate_board(found, names, _SAMPLES, self.seed)
+    def _add_boards(self, all_topics: Sequence[Topic], names: Sequence[str]) -> None:
+        rated = None if self.scored else rate_board(all_topics, names, _SAMPLES, self.seed)
         if rated is not None:
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
-        self.boards[-1].plots += _length_plots(found, names)
+        self.boards[-1].plots += _length_plots(all_topics, names)
         table = cost_board(
             [cost for source in self.sources for cost in costs(source.name, source.path)]
         )
@@ -229,7 +230,7 @@ class _Content:
             ("sources", "Sources"),
         ]
         data = [(f"part-{name}", Markup(part)) for name, part in parts]
-        shown = [(name, Markup(index)) for name, index in self.indexes]
+        indexes = [(name, Markup(index)) for name, index in self.indexes]
         return render_page(
             "report/report.html.jinja",
             title=title,
@@ -239,7 +240,7 @@ class _Content:
             browsers=self.browsers,
             sources=self.files,
             seed=self.seed,
-            islands=[*shown, *data],
+            islands=[*indexes, *data],
             scripts=[read_asset(SCRIPT)],
             styles=[read_asset("report/report.css")],
             policy={} if parts or not self.parts else {"script-src": "'self'"},
@@ -262,19 +263,19 @@ def _score(
 ) -> Report | ContestReport | None:
     if labels is None:
         return None
-    wanted = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
-    fitting = [source.path for source in sources if source.kind is wanted]
+    kind = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
+    fitting = [source.path for source in sources if source.kind is kind]
     if not fitting:
         return None
-    if wanted is Kind.OUTCOMES:
+    if kind is Kind.OUTCOMES:
         return score_contests(fitting, labels, seed=seed, bad=bad)
     return score(fitting, labels, seed=seed, bad=bad)
 
 
-def _length_plots(found: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot]:
+def _length_plots(all_topics: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot]:
     """Plot the words per response: the median and the middle 90 % of each run."""
     lengths: dict[str, list[int]] = {}
-    for topic in found:
+    for topic in all_topics:
         for one in topic.conversations:
             own = [names[run] for run in one.runs]
             name = own[0] if len(own) == 1 else f"{len(own)} runs"

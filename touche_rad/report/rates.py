@@ -33,20 +33,20 @@ def rate_board(
     counts = np.zeros((len(topics), len(names), len(Maxim), 2))
     for at, topic in enumerate(topics):
         for one in topic.conversations:
-            for run, of_turns in one.judged:
+            for run, of_turns in one.verdicts:
                 for verdicts in of_turns:
                     for place, maxim in enumerate(Maxim):
                         verdict = verdicts.get(maxim)
                         if verdict is not None and verdict.score is not None:
                             counts[at, run, place] += verdict.yes, 1
-    judged = [run for run in range(len(names)) if counts[:, run, :, 1].any()]
-    if not judged:
+    runs = [run for run in range(len(names)) if counts[:, run, :, 1].any()]
+    if not runs:
         return None
     same = all(len(topic.conversations) == 1 for topic in topics)
     sums = resampled_sums(counts, samples, seed) if len(counts) > 1 else None
     figures = {
         names[run]: _measured_rates(counts[:, run], None if sums is None else sums[:, run])
-        for run in judged
+        for run in runs
     }
     order = sorted(figures, key=lambda name: -figures[name][MEAN].value)
     standings = [Standing(name, figures[name][MEAN].value) for name in order]

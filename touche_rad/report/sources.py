@@ -13,7 +13,7 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import read_json
-from touche_rad.report.asked import calls
+from touche_rad.report.calls import calls
 from touche_rad.report.conversations import DebateOfRun
 from touche_rad.score.evaluations import digests
 from touche_rad.score.naming import names
@@ -43,14 +43,14 @@ def debates_of(
     sources: Sequence[Source], labels: Path | None, bad: BadLines
 ) -> Iterator[DebateOfRun]:
     """Yield the debates of all runs."""
-    known = _labels_by_words(sources, labels, bad)
+    labels_by_words = _labels_by_words(sources, labels, bad)
     replaced = _replaced_turns(sources)
     for run, source in enumerate(sources):
-        asked, places = calls(source.path), replaced[run]
+        run_calls, places = calls(source.path), replaced[run]
         for number, (debate, verdicts) in enumerate(_read(source.kind, source.path, bad)):
             fallbacks = places.get(number, set()) | _nothing_found(debate)
-            labelled = known.get(digests(debate), ())
-            yield DebateOfRun(run, debate, verdicts, labelled, asked, frozenset(fallbacks))
+            labelled = labels_by_words.get(digests(debate), ())
+            yield DebateOfRun(run, debate, verdicts, labelled, run_calls, frozenset(fallbacks))
 
 
 def _labels_by_words(
@@ -102,20 +102,20 @@ def _replaced_turns(sources: Sequence[Source]) -> list[Mapping[int, set[int]]]:
         for status in [_load(path)]
         if status.get("replaced_turns") and status.get("sha256")
     }
-    found: list[Mapping[int, set[int]]] = []
+    result: list[Mapping[int, set[int]]] = []
     for source in sources:
         status: Mapping[str, object] | None = by_digest.get(source.sha256)
         if status is None and source.kind is Kind.EVALUATIONS:
             identity = read_status(source.path).get("identity")
-            given = identity.get("input") if isinstance(identity, dict) else None
-            status = by_digest.get(str(given))
-        found.append(_places((status or {}).get("replaced_turns")))
-    return found
+            digest = identity.get("input") if isinstance(identity, dict) else None
+            status = by_digest.get(str(digest))
+        result.append(_places((status or {}).get("replaced_turns")))
+    return result
 
 
-def _places(told: object) -> dict[int, set[int]]:
+def _places(turns: object) -> dict[int, set[int]]:
     places: dict[int, set[int]] = {}
-    for one in told if isinstance(told, list) else ():
+    for one in turns if isinstance(turns, list) else ():
         if (match := _PLACE.fullmatch(str(one))) is not None:
             places.setdefault(int(match[1]) - 1, set()).add(int(match[2]) - 1)
     return places

@@ -50,14 +50,8 @@ def score(
 
     For whole debates use `touche_rad.contests.scoring.score_contests`.
     """
-    how: dict[str, Any] = {
-        "compare": compare,
-        "samples": samples,
-        "seed": seed,
-        "baselines": baselines,
-        "bad": bad,
-        "progress": progress,
-    }
+    how: dict[str, Any] = {"compare": compare, "samples": samples, "seed": seed}
+    how |= {"baselines": baselines, "bad": bad, "progress": progress}
     kind = files.detect_kind(truth)
     if kind is files.Kind.LABELS:
         return score_judgements(runs, truth, policy=policy, exclude=exclude, **how)

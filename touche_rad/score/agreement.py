@@ -48,10 +48,10 @@ def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
 def kappa_macro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
     """The mean of Cohen's kappa of each label, without labels that both always or never use."""
     of_each = [list(_bits(pairs, [label])) for label in labels]
-    found = [
+    kappas = [
         kappa(count(bits)) for bits in of_each if len({one for bit in bits for one in bit}) > 1
     ]
-    return fmean(one for one in found if one is not None) if found else None
+    return fmean(one for one in kappas if one is not None) if kappas else None
 
 
 def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, float]]:
@@ -158,12 +158,12 @@ def _label_set(labels: set[str]) -> list[str]:
 
 
 def _read(path: Path, bad: files.BadLines | None) -> Annotator:
-    found: dict[str, Grades] = {}
+    annotator: dict[str, Grades] = {}
     for one in files.read_annotations(path, bad):
-        if one.id in found:
+        if one.id in annotator:
             raise InputError(path, f"duplicate annotation of the text {one.id!r}", field="id")
-        found[one.id] = one.labels
-    return found
+        annotator[one.id] = one.labels
+    return annotator
 
 
 def _of_index(place: Path, gold: Annotator) -> Annotator:
@@ -175,8 +175,8 @@ def _of_index(place: Path, gold: Annotator) -> Annotator:
             f"touche-rad index --annotate NAME"
         )
     (annotations,) = stored.values()
-    found = zip(gold, annotations.get_all(list(gold)), strict=True)
-    graded = {key: one["labels"] for key, one in found if one is not None and "labels" in one}
+    pairs = zip(gold, annotations.get_all(list(gold)), strict=True)
+    graded = {key: one["labels"] for key, one in pairs if one is not None and "labels" in one}
     return {key: labels_of(grades) for key, grades in graded.items()}
 
 

@@ -125,7 +125,7 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | No
         np.array(labels),
         np.array(selected, dtype=np.bool_) if marked else None,
     )
-    return turns if turns.drawn.any() else None
+    return turns if turns.random.any() else None
 
 
 def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
@@ -140,7 +140,7 @@ def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
         labelled=int(sample.labelled.sum()),
         chosen=0 if sample.selected is None else int((sample.labelled & sample.selected).sum()),
         debates=sample.labelled_debates,
-        judge_yes=correction.uncorrected(sample),
+        judge_yes=float(sample.verdicts.mean()),
         **_fields("yes", yes),
         **_fields("rogan_gladen", other),
         **_fields("f1", f1),

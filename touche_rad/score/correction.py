@@ -57,7 +57,7 @@ class JudgedTurns:
         return ~np.isnan(self.labels)
 
     @property
-    def drawn(self) -> NDArray[np.bool_]:
+    def random(self) -> NDArray[np.bool_]:
         """Which turns have a label and were drawn at random; if all turns have one, all."""
         labelled = self.labelled
         if self.selected is None or labelled.all():
@@ -78,7 +78,7 @@ class JudgedTurns:
     @property
     def labelled_debates(self) -> int:
         """The number of debates with a label that stands for turns without one."""
-        return len(np.unique(self.debates[self.drawn]))
+        return len(np.unique(self.debates[self.random]))
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,6 @@ class _Mean:
 
     value: float
     parts: Floats
-
-
-def uncorrected(sample: JudgedTurns) -> float:
-    """Return the share of yes among the judge's verdicts."""
-    return float(sample.verdicts.mean())
 
 
 def yes_rate(sample: JudgedTurns) -> Estimate:
@@ -159,7 +154,7 @@ def transfer(sample: JudgedTurns) -> Transfer | None:
 
     None if all turns have a label. Chosen turns differ from the others, so they are left out.
     """
-    labelled = sample.drawn.astype(np.float64)
+    labelled = sample.random.astype(np.float64)
     others = (~sample.labelled).astype(np.float64)
     if not others.any() or not labelled.any():
         return None
@@ -178,36 +173,24 @@ def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:
     """Return a weighted mean of all turns."""
     total = weights.sum()
     value = float((weights * values).sum() / total)
-    return _Mean(value, _by_debate(sample, weights * (values - value) / total))
-
-
-def _by_debate(sample: JudgedTurns, values: Floats) -> Floats:
-    return np.bincount(sample.debates, weights=values).astype(np.float64)
+    errors = weights * (values - value) / total
+    return _Mean(value, np.bincount(sample.debates, weights=errors).astype(np.float64))
 
 
 def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> _Mean:
     """Return the mean of the labels, corrected by what is predicted for all turns."""
-    own, gap = _own_and_gap(sample, labels, predicted)
-    slope = _slope(sample, labels, predicted)
+    own = _weighted(sample, labels, sample.weights)
+    inside = _weighted(sample, predicted, sample.weights)
+    everywhere = _weighted(sample, predicted, np.ones_like(predicted))
+    # How much more is predicted for labelled turns than for all.
+    gap = _Mean(inside.value - everywhere.value, inside.parts - everywhere.parts)
+    spread = float((gap.parts**2).sum())
+    # The multiple of the predictions that makes the interval smallest.
+    slope = float((own.parts * gap.parts).sum()) / spread if spread > 1e-12 else 0.0
     debates = sample.labelled_debates
     # The slope was chosen so that the parts are small: one more degree of freedom is spent.
     wider = np.sqrt((debates - 1) / (debates - 2)) if slope and debates > 2 else 1.0
     return _Mean(own.value - slope * gap.value, wider * (own.parts - slope * gap.parts))
-
-
-def _slope(sample: JudgedTurns, labels: Floats, predicted: Floats) -> float:
-    """Return the multiple of the predictions that makes the interval smallest."""
-    own, gap = _own_and_gap(sample, labels, predicted)
-    spread = float((gap.parts**2).sum())
-    return float((own.parts * gap.parts).sum()) / spread if spread > 1e-12 else 0.0
-
-
-def _own_and_gap(sample: JudgedTurns, labels: Floats, predicted: Floats) -> tuple[_Mean, _Mean]:
-    """Return the mean label, and how much more is predicted for labelled turns than for all."""
-    own = _weighted(sample, labels, sample.weights)
-    inside = _weighted(sample, predicted, sample.weights)
-    everywhere = _weighted(sample, predicted, np.ones_like(predicted))
-    return own, _Mean(inside.value - everywhere.value, inside.parts - everywhere.parts)
 
 
 def _variance(parts: Floats, other: Floats | None = None) -> float:

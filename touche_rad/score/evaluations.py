@@ -128,7 +128,13 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
         return Row(number, ProblemKind.BAD_LINE)
     if not data:
         return Row(number, ProblemKind.LOST)
+    try:
+        _Line.model_validate_json(line)
+        official = True
+    except ValidationError:
+        official = False
     lost = _object(data.get("simulation")).get("userTurns") == []
+    turns = data.get("userTurnsEvaluations")
     try:
         debate = parse_simulation(data, lenient=True)
     except FieldError:
@@ -136,32 +142,19 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
     return Row(
         line=number,
         trouble=ProblemKind.LOST if lost else None,
-        official=_is_official(line),
+        official=official,
         id=debate.id,
         conversation=digests(debate),
         answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
-        turns=tuple(_verdicts(_object(turn)) for turn in _array(data.get("userTurnsEvaluations"))),
+        turns=tuple(
+            {maxim: _verdict(_object(_object(turn).get(maxim.key))) for maxim in Maxim}
+            for turn in (turns if isinstance(turns, list) else ())
+        ),
     )
-
-
-def _is_official(line: str) -> bool:
-    try:
-        _Line.model_validate_json(line)
-    except ValidationError:
-        return False
-    return True
 
 
 def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _array(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _verdicts(turn: Mapping[str, Any]) -> dict[Maxim, Read]:
-    return {maxim: _verdict(_object(turn.get(maxim.key))) for maxim in Maxim}
 
 
 def _verdict(verdict: Mapping[str, Any]) -> Read:

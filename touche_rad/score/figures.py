@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def measure(
         run: [per_debate(labels, scored, maxim) for maxim in Maxim]
         for run, scored in scores.items()
     }
-    drawn = _drawn_f1(list(parts.values()), draws)
+    draws_of_f1 = _drawn_f1(list(parts.values()), draws)
     rows: list[JudgementRow] = []
     figures: dict[str, dict[str, Measured]] = {}
     for at, (run, of_run) in enumerate(parts.items()):
@@ -91,7 +92,9 @@ def measure(
             maxim: sum(debates, Counts()) for maxim, debates in zip(Maxim, of_run, strict=True)
         }
         measured = {
-            maxim.value: Measured(f1(counts[maxim]), None if drawn is None else drawn[at, :, place])
+            maxim.value: Measured(
+                f1(counts[maxim]), None if draws_of_f1 is None else draws_of_f1[at, :, place]
+            )
             for place, maxim in enumerate(Maxim)
         }
         of_maxims = [_row(run, maxim, counts[maxim], measured[maxim]) for maxim in Maxim]
@@ -117,26 +120,27 @@ def _drawn_f1(parts: Sequence[Sequence[list[Counts]]], draws: Draws) -> bootstra
 def _row(run: str, maxim: Maxim, counts: Counts, measured: Measured) -> JudgementRow:
     cells = {name: getattr(counts, name) for name in _CELLS}
     measures = {name: one(counts) for name, one in {**_OFFICIAL, **_ADDITIONAL}.items()}
-    low, high = measured.interval
-    where = {"run": run, "maxim": maxim.value, "low": low, "high": high}
-    return JudgementRow.model_validate(where | cells | measures)
+    return _record(run, maxim.value, measured, cells | measures)
 
 
 def _mean_f1(rows: list[JudgementRow], measured: Mapping[str, Measured]) -> Measured:
-    draws = [drawn for row in rows if (drawn := measured[row.maxim].draws) is not None]
+    samples = [one for row in rows if (one := measured[row.maxim].draws) is not None]
     value = fmean(row.f1 for row in rows) if rows else 0.0
-    return Measured(value, np.mean(draws, axis=0) if draws else None)
+    return Measured(value, np.mean(samples, axis=0) if samples else None)
 
 
 def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> JudgementRow:
     cells = {name: sum(getattr(row, name) for row in rows) for name in _CELLS}
     official = {name: _mean([getattr(row, name) for row in rows]) or 0.0 for name in _OFFICIAL}
     additional = {name: _mean([getattr(row, name) for row in rows]) for name in _ADDITIONAL}
+    return _record(run, MEAN, measured, cells | official | additional)
+
+
+def _record(run: str, maxim: str, measured: Measured, values: Mapping[str, Any]) -> JudgementRow:
     low, high = measured.interval
-    where = {"run": run, "maxim": MEAN, "low": low, "high": high}
-    return JudgementRow.model_validate(where | cells | official | additional)
+    return JudgementRow(run=run, maxim=maxim, low=low, high=high, **values)
 
 
 def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None

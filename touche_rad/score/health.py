@@ -32,8 +32,8 @@ def health(path: Path, bad: files.BadLines | None = None) -> Health:
         for view in views:
             response = view.turns[-1].response or Response(content="")
             lengths.append(count_words(response.content))
-            for name, found in _marks(view, response).items():
-                marks[name] += found
+            for name, holds in _marks(view, response).items():
+                marks[name] += holds
     return Health(
         debates=debates,
         lost_debates=bad.count,
@@ -48,12 +48,12 @@ def health(path: Path, bad: files.BadLines | None = None) -> Health:
 
 def _marks(view: Debate, response: Response) -> Mapping[str, bool]:
     ids = [argument.id for argument in response.arguments]
-    said = words(response.content)
+    text = words(response.content)
     return {
         "over_60_words": count_words(response.content) > LIMIT,
         "empty": not response.content.strip(),
-        "repeated": bool(said)
-        and any(words(earlier) == said for earlier in view.system_texts[:-1]),
+        "repeated": bool(text)
+        and any(words(earlier) == text for earlier in view.system_texts[:-1]),
         "without_citation": not ids,
         "over_2_citations": len(ids) > SHOWN,
         "duplicate_citations": len(set(ids)) < len(ids),

@@ -94,7 +94,7 @@ def score_judgements(
         source = reference.source if reference else None
     by_tag = dict(zip(tags, aligned, strict=True))
     scores = {tag: alignment.scores for tag, alignment in by_tag.items()}
-    known = labels
+    all_labels = labels
     if policy.missing == "skip":
         labels = without_missing(labels, list(scores.values()))
     rows, figures = measure(
@@ -113,7 +113,7 @@ def score_judgements(
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,
-        label_rows=tuple(_label_row(maxim, labels, known, excluded) for maxim in Maxim),
+        label_rows=tuple(_label_row(maxim, labels, all_labels, excluded) for maxim in Maxim),
         rows=tuple(rows),
         ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
         lost={tag: one.lost for tag, one in zip(tags, aligned, strict=True)},
@@ -192,11 +192,13 @@ def read_labels(truth: Path) -> Labelled:
     return labels
 
 
-def _label_row(maxim: Maxim, labels: Labelled, known: Labelled, excluded: int) -> LabelRow:
+def _label_row(maxim: Maxim, labels: Labelled, all_labels: Labelled, excluded: int) -> LabelRow:
     """Count the labels that are scored, and the turns that people did not label."""
-    given = [turn.get(maxim) for turns in labels for turn in turns]
-    unknown = sum(turn.get(maxim) is None for turns in known for turn in turns)
-    return LabelRow(maxim=maxim, yes=given.count(1), no=given.count(0), unknown=unknown - excluded)
+    values = [turn.get(maxim) for turns in labels for turn in turns]
+    unknown = sum(turn.get(maxim) is None for turns in all_labels for turn in turns)
+    return LabelRow(
+        maxim=maxim, yes=values.count(1), no=values.count(0), unknown=unknown - excluded
+    )
 
 
 def _marks(labels: Sequence[Sequence[Mapping[Any, Any]]]) -> list[str | None]:

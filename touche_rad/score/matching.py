@@ -83,7 +83,7 @@ class Reference:
         """Make it of the labelled debates."""
         return cls(source, [debate.id for debate in debates], [*map(digests, debates)])
 
-    def find(self, row: Row, position: int, taken: Container[int]) -> int | None:
+    def find(self, row: Row, position: int, matched: Container[int]) -> int | None:
         """Return the debate with this id, or the one that shares most turns with the line.
 
         Of debates with the same words, the one at the line's own position is preferred, then one
@@ -96,7 +96,7 @@ class Reference:
             return None
         most = max(votes.values())
         best = sorted(place for place, count in votes.items() if count == most)
-        best = [place for place in best if place not in taken] or best
+        best = [place for place in best if place not in matched] or best
         return position if position in best else best[0]
 
     def check(self, path: Path, row: Row, place: int) -> None:

@@ -25,10 +25,10 @@ def prototext(report: Report, run: str | None = None) -> str:
         )
     if run is None and len(report.runs) != 1:
         raise UserError(f"{NAME} holds one run, and {len(report.runs)} were scored: name one")
-    wanted = report.runs[0] if run is None else run
-    rows = {row.maxim: row for row in report.rows if row.run == wanted}
+    name = report.runs[0] if run is None else run
+    rows = {row.maxim: row for row in report.rows if row.run == name}
     if not rows:
-        raise UserError(f"no run {wanted!r} was scored{nearest(wanted, report.runs)}")
+        raise UserError(f"no run {name!r} was scored{nearest(name, report.runs)}")
     return "".join(_measures(rows[maxim]) for maxim in Maxim)
 
 

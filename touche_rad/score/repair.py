@@ -144,8 +144,8 @@ def _mend_simulation(row: Record, result: Repair) -> None:
 def _mend_verdicts(row: Record, result: Repair) -> None:
     """Write a no for each missing score."""
     answered = sum(bool(turn.get("systemResponse")) for turn in _turns(row))
-    given = row.get("userTurnsEvaluations")
-    verdicts: list[Any] = given if isinstance(given, list) else []
+    turns = row.get("userTurnsEvaluations")
+    verdicts: list[Any] = turns if isinstance(turns, list) else []
     verdicts += [None] * (answered - len(verdicts))
     row["userTurnsEvaluations"] = [_mend_turn(one, result) for one in verdicts]
 

@@ -134,7 +134,7 @@ class JudgementReport(Report):
             yield score_table(self)
             yield _notes(self)
         else:
-            yield from _all_measures(self.label_rows, self.rows)
+            yield from _all_measures(self)
         yield table(_COMPARISON_COLUMNS, self.comparisons)
         if len(self.runs) == 1:
             yield _health_lines(self.health)
@@ -142,7 +142,7 @@ class JudgementReport(Report):
 
     def details(self) -> Iterator[Part]:
         """Yield all measures of each run, and counts of its responses."""
-        yield from _all_measures(self.label_rows, self.rows)
+        yield from _all_measures(self)
         yield _health_lines(self.health)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
@@ -205,13 +205,9 @@ class RetrievalReport(Report):
                 "run": one.run,
                 "baseline": one.run in self.baselines,
                 **{
-                    key: value
+                    f"{row.measure}{ending}": value
                     for row in of_run
-                    for key, value in (
-                        (row.measure, row.value),
-                        (f"{row.measure}_low", row.low),
-                        (f"{row.measure}_high", row.high),
-                    )
+                    for ending, value in (("", row.value), ("_low", row.low), ("_high", row.high))
                 },
             }
 
@@ -222,12 +218,9 @@ def _head(report: JudgementReport) -> Iterator[str]:
     if report.policy != "strict":
         by = f"by id and text with {report.matched_by}" if report.matched_by else "by place"
         yield f"runs are matched to labels {by}"
-    same = (
-        ""
-        if report.official or report.policy == "strict"
-        else ("; the official scorer would give at least one run no score")
-    )
-    yield f"{_POLICIES[report.policy]}{same}"
+    refused = not report.official and report.policy != "strict"
+    more = "; the official scorer would give at least one run no score" if refused else ""
+    yield f"{_POLICIES[report.policy]}{more}"
     yield _drawn(report, "debates")
 
 
@@ -237,11 +230,9 @@ def _drawn(report: Report, what: str) -> str:
 
 def score_table(report: JudgementReport | RetrievalReport) -> Table:
     """Return the ranked table of the runs."""
-    return (
-        _judgement_table(report)
-        if isinstance(report, JudgementReport)
-        else _retrieval_table(report)
-    )
+    if isinstance(report, JudgementReport):
+        return _judgement_table(report)
+    return _retrieval_table(report)
 
 
 def _judgement_table(report: JudgementReport) -> Table:
@@ -300,18 +291,14 @@ def _notes(report: Report) -> Iterator[str]:
         yield "lost: labelled debates for which the run has no verdict."
 
 
-def _all_measures(labels: Sequence[LabelRow], rows: Sequence[JudgementRow]) -> Iterator[Part]:
-    """Yield the numbers of labels, and all measures of each run."""
-    yield table(_LABEL_COLUMNS, labels)
-    yield _by_maxim(rows)
-
-
-def _by_maxim(rows: Sequence[JudgementRow]) -> Table:
+def _all_measures(report: JudgementReport) -> Iterator[Table]:
+    """Yield the numbers of labels, and all measures of each run by maxim."""
+    yield table(_LABEL_COLUMNS, report.label_rows)
     lines = []
-    for maxim in dict.fromkeys(row.maxim for row in rows):
+    for maxim in dict.fromkeys(row.maxim for row in report.rows):
         lines.append([maxim, *[""] * (len(_MAXIM_COLUMNS) - 1)])
-        lines += [cells(_MAXIM_COLUMNS, row) for row in rows if row.maxim == maxim]
-    return Table(heads(_MAXIM_COLUMNS), lines)
+        lines += [cells(_MAXIM_COLUMNS, row) for row in report.rows if row.maxim == maxim]
+    yield Table(heads(_MAXIM_COLUMNS), lines)
 
 
 def _health_lines(health: Mapping[str, Health]) -> Iterator[str]:
@@ -342,22 +329,19 @@ def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
     for problem in problems:
         grouped[problem.kind.value].append(problem)
     for kind, of_kind in grouped.items():
-        yield f"{kind}: {len(of_kind)}{_verdicts(of_kind)}"
+        as_no = sum(one.counted_as_no for one in of_kind)
+        left_out = sum(one.left_out for one in of_kind)
+        more = f", {as_no} labelled verdicts counted as no" if as_no else ""
+        more += f", {left_out} labelled verdicts left out" if left_out else ""
+        yield f"{kind}: {len(of_kind)}{more}"
         for one in of_kind[:_SHOWN_PROBLEMS]:
             yield f"  {one.run}: {_place(one)}{one.message}"
         if len(of_kind) > _SHOWN_PROBLEMS:
             yield f"  and {len(of_kind) - _SHOWN_PROBLEMS} more (--json lists all)"
 
 
-def _verdicts(problems: Sequence[Problem]) -> str:
-    counted = sum(problem.counted_as_no for problem in problems)
-    left_out = sum(problem.left_out for problem in problems)
-    as_no = f", {counted} labelled verdicts counted as no" if counted else ""
-    return as_no + (f", {left_out} labelled verdicts left out" if left_out else "")
-
-
 def _place(problem: Problem) -> str:
-    places = {name: getattr(problem, name) for name in ("line", "debate", "turn")}
-    words = [f"{name} {number}" for name, number in places.items() if number]
-    said = ", ".join([*words, *filter(None, [problem.maxim])])
-    return f"{said}: " if said else ""
+    numbers = (("line", problem.line), ("debate", problem.debate), ("turn", problem.turn))
+    words = [f"{name} {number}" for name, number in numbers if number]
+    place = ", ".join([*words, problem.maxim] if problem.maxim else words)
+    return f"{place}: " if place else ""

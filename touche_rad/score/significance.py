@@ -30,7 +30,7 @@ def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats:
     """Return the sums of `values` (units, ...) over each sample: (samples, ...)."""
     units = values.shape[0]
     flat = values.reshape(units, -1).astype(np.float64)
-    blocks = [drawn.astype(np.float64) @ flat for drawn in weights(units, samples, seed)]
+    blocks = [counts.astype(np.float64) @ flat for counts in weights(units, samples, seed)]
     return np.concatenate(blocks).reshape(samples, *values.shape[1:])
 
 
@@ -131,28 +131,28 @@ Pairs = Literal["none", "top", "all"]
 
 
 def pairs(
-    wanted: Pairs, runs: Sequence[str], best: str, baselines: Sequence[str]
+    which: Pairs, runs: Sequence[str], best: str, baselines: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return the pairs to compare; of two runs, the difference is the gain of the first one."""
-    if wanted == "none":
+    if which == "none":
         return []
     own = [run for run in runs if run not in baselines]
-    if wanted == "all":
+    if which == "all":
         compared = [(later, earlier) for earlier, later in combinations(runs, 2)]
     else:
         compared = [(run, best) for run in own if run != best]
-    known = {frozenset(pair) for pair in compared}
+    listed = {frozenset(pair) for pair in compared}
     with_baselines = [(run, baseline) for baseline in baselines for run in own]
-    return compared + [pair for pair in with_baselines if frozenset(pair) not in known]
+    return compared + [pair for pair in with_baselines if frozenset(pair) not in listed]
 
 
 def comparisons(
-    figures: Figures, chosen: Sequence[tuple[str, str]], measures: Sequence[str]
+    figures: Figures, pairs: Sequence[tuple[str, str]], measures: Sequence[str]
 ) -> tuple[Comparison, ...]:
     """Compare each pair by each measure, with one Holm correction over all of them."""
     rows = [
         compare_runs(figures, run, against, measure)
-        for run, against in chosen
+        for run, against in pairs
         for measure in measures
     ]
     corrected = holm([row.p for row in rows if row.p is not None])

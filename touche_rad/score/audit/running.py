@@ -40,8 +40,8 @@ def _sample(
     """Return a random sample of turns in their order; the same for the same seed."""
     if most is None or len(views) <= most:
         return list(views)
-    chosen = sorted(random.Random(seed).sample(range(len(views)), most))
-    return [views[place] for place in chosen]
+    places = sorted(random.Random(seed).sample(range(len(views)), most))
+    return [views[place] for place in places]
 
 
 def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | None:
@@ -81,9 +81,9 @@ async def audit(
 
     async def take() -> None:
         for key, view in rest:
-            given = await judge_view(judges[key[0]], view, deadline=deadline)
+            result = await judge_view(judges[key[0]], view, deadline=deadline)
             scores[key] = {
-                maxim: None if maxim in given.unscored else given.verdicts[maxim].score
+                maxim: None if maxim in result.unscored else result.verdicts[maxim].score
                 for maxim in Maxim
             }
             if progress is not None:

@@ -103,7 +103,9 @@ def cost_board(steps: Sequence[Cost]) -> Board | None:
 def calls(run: Path) -> dict[Place, list[Call]]:
     """Return a run's calls by debate and turn, without unreadable lines."""
     by_place: dict[Place, list[Call]] = {}
-    trace = _trace_of(run)
+    name = run.name + TRACE
+    trace = run.parent / "trace" / name  # TIRA
+    trace = trace if trace.is_file() else run.with_name(name)
     for row in islice(read_trace(trace), _MOST) if trace.is_file() else ():
         turn = row.get("turn")
         place = (str(row.get("debate", "")), turn if isinstance(turn, int) else -1)
@@ -111,18 +113,11 @@ def calls(run: Path) -> dict[Place, list[Call]]:
     return by_place
 
 
-def _trace_of(run: Path) -> Path:
-    """Return the trace beside the run, or in the folder `trace` (TIRA)."""
-    name = run.name + TRACE
-    deeper = run.parent / "trace" / name
-    return deeper if deeper.is_file() else run.with_name(name)
-
-
 def _call(row: Mapping[str, Any]) -> Call:
-    asked, answer = row.get("asked") or {}, row.get("answer") or {}
+    request, answer = row.get("asked") or {}, row.get("answer") or {}
     messages = tuple(
         (str(one.get("role")), _short(str(one.get("content"))))
-        for one in asked.get("messages", ())
+        for one in request.get("messages", ())
         if isinstance(one, dict)
     )
     usage = answer.get("usage") if isinstance(answer, dict) else None
