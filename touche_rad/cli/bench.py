@@ -285,6 +285,7 @@ def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Co
     import anyio
 
     from touche_rad.bench.run import Bench
+    from touche_rad.cli.dead_endpoint import check_user
     from touche_rad.files.locks import alone_in
     from touche_rad.runs import work
     from touche_rad.runs.runner import Interrupted
@@ -294,7 +295,9 @@ def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Co
     bench = Bench(loaded, results, open_index(loaded, options), models.open)
     used = [one.model for one in loaded.entries if one.plugin.uses_model]
     models.check(used)
-    _check_users(loaded, options)
+    for user in loaded.users:
+        if user.choice.endpoint is not None:
+            check_user(user.choice.endpoint, options, must_answer=True)
 
     async def run_bench(settings: work.RunOptions) -> None:
         try:
@@ -333,14 +336,6 @@ def _check_addresses(loaded: Loaded, options: PlanOptions) -> None:
         named.append(("index", loaded.plan.index))
     for setting, value in named:
         refuse_stranger(setting, value, str(loaded.path), "confirm it with --trust")
-
-
-def _check_users(loaded: Loaded, options: PlanOptions) -> None:
-    from touche_rad.cli.dead_endpoint import check_user
-
-    for user in loaded.users:
-        if user.choice.endpoint is not None:
-            check_user(user.choice.endpoint, options, must_answer=True)
 
 
 def _show(bench: Bench, computed: Computed, options: RunOptions) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -11,6 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
+
+import click
+
+from touche_rad.text import colour_setting, printable, redact
 
 Progress = Callable[[int, int | None], None]
 
@@ -88,8 +93,6 @@ def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Prog
 
 def say(line: str, *, quiet: bool = False) -> None:
     """Print one line; file names and texts in it cannot control the terminal."""
-    from touche_rad.text import printable, redact
-
     if not quiet:
         line = fitted(printable(redact(line)), sys.stderr)
         print(_paint(line, sys.stderr), file=sys.stderr, flush=True)
@@ -99,10 +102,21 @@ def fitted(line: str, stream: TextIO, indent: int = 2) -> str:
     """Wrap a long line at its spaces, if it is written to a terminal."""
     if not stream.isatty() or line.startswith(("next: ", "      touche-rad ")):
         return line  # a command that is wrapped cannot be copied
+    return _fold(line, terminal_width(), "", " " * indent)
+
+
+def print_text(text: str, first: str = "", rest: str = "", *, limit: int = 120) -> None:
+    """Print a wrapped text; its first line begins with `first`, the others with `rest`."""
+    click.echo(first + _fold(text, max(terminal_width(limit), len(rest) + 20), rest, rest).lstrip())
+
+
+def _fold(text: str, width: int, first: str, rest: str) -> str:
+    """Wrap a text; words such as paths and addresses are never cut."""
     return textwrap.fill(
-        line,
-        terminal_width(),
-        subsequent_indent=" " * indent,
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -112,16 +126,12 @@ def _paint(line: str, stream: TextIO) -> str:
     """Colour the word that begins a message, if the stream has colour."""
     for word in line.split(maxsplit=2)[:2]:
         if word in COLOURS and has_colour(stream):
-            import click
-
             return line.replace(word, click.style(word, fg=COLOURS[word], bold=True), 1)
     return line
 
 
 def has_colour(stream: TextIO) -> bool:
     """Whether to write colours to a stream."""
-    from touche_rad.text import colour_setting
-
     setting = colour_setting()
     return stream.isatty() if setting is None else setting
 
@@ -133,8 +143,6 @@ def terminal_width(limit: int = 120) -> int:
 
 def _is_step() -> bool:
     """Whether this command is a step of another one, which says itself what comes next."""
-    import click
-
     context = click.get_current_context(silent=True)
     return context is not None and getattr(context.find_root().obj, "is_step", False)
 
@@ -184,8 +192,6 @@ def next_page(page: Path, *, further: bool = False, quiet: bool = False) -> None
 
 def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
     """Print what the user would type next."""
-    import shlex
-
     if _is_step():
         return
     for number, words in enumerate(commands):

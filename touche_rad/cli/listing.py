@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli.tables import Column, print_text, render_table
+from touche_rad.cli.console import print_text
 from touche_rad.errors import ToucheRadError
 
 if TYPE_CHECKING:
@@ -81,18 +81,12 @@ def print_table(rows: Sequence[dict[str, Any]], *, model: bool) -> None:
     mark_width = max(len(_marks(row)) for row in rows)
     for kind in dict.fromkeys(row["kind"] for row in rows):
         click.secho(HEADINGS.get(kind, f"{kind}s".capitalize()), bold=True)
-        cells = [
-            (
-                click.style(row["name"], fg="cyan") + " " * (name_width - len(row["name"])),
-                _marks(row).ljust(mark_width),
-                "; ".join(row["missing"]) if row.get("broken") else row["purpose"],
-            )
-            for row in rows
-            if row["kind"] == kind
-        ]
-        columns = (Column(), Column(), Column(wrap=True))
-        for line in render_table(columns, cells, indent="  "):
-            click.echo(line)
+        for row in rows:
+            if row["kind"] == kind:
+                marks = _marks(row).ljust(mark_width)
+                name = click.style(row["name"], fg="cyan") + " " * (name_width - len(row["name"]))
+                text = "; ".join(row["missing"]) if row.get("broken") else row["purpose"]
+                _print(text, f"  {name}  {marks}  ", " " * (name_width + mark_width + 6))
         click.echo()
     for line in _legend(rows, model=model):
         _print(line, "", "   ")

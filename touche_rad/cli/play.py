@@ -21,7 +21,6 @@ from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
-    from touche_rad.models import Model
     from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.answering import Answer, Answerer
     from touche_rad.runs.work import Work
@@ -123,6 +122,7 @@ def _identity(
 
 def _respond_on_screen(options: RespondOptions) -> int:
     """Print one answer, or the candidates of every turn."""
+    from touche_rad.cli.explain import print_explanations
     from touche_rad.debate import Debate
     from touche_rad.files.outputs import WARNING
     from touche_rad.runs.fallbacks import FailureLog
@@ -136,10 +136,17 @@ def _respond_on_screen(options: RespondOptions) -> int:
         or_demo=utterance is not None,
     )
     answerer, model = _answerer(options, debater, services), services.model
-    if options.explain:
-        return _explain(options, answerer, model)
-    answerer.failures = FailureLog(shows=False)  # the notices say it
     debate = Debate().with_utterance(utterance or "")
+    if options.explain:
+        work = print_explanations(
+            answerer,
+            _each_turn(options.source) if utterance is None else [debate],
+            of_file=utterance is None,
+            as_json=options.as_json,
+            strict=options.strict,
+        )
+        return 0 if prepare.run_and_close(work, model) else 1
+    answerer.failures = FailureLog(shows=False)  # the notices say it
     result = prepare.run_and_close(answerer.answer(debate), model)
     for notice in result.notices:
         say(f"{WARNING}{notice}")
@@ -148,22 +155,6 @@ def _respond_on_screen(options: RespondOptions) -> int:
         if model is None and debater.plugin.uses_model and sys.stdout.isatty():
             say(f"note: {prepare.SIDE_UNKNOWN}", quiet=options.quiet)
     return 1 if result.fallback is not None else 0
-
-
-def _explain(options: RespondOptions, answerer: Answerer, model: Model | None) -> int:
-    """Print why an answer, or each answer to a turn of a file, cites what it cites."""
-    from touche_rad.cli.explain import print_explanations
-    from touche_rad.debate import Debate
-
-    text, source = options.utterance, options.source
-    work = print_explanations(
-        answerer,
-        _each_turn(source) if text is None else [Debate().with_utterance(text)],
-        of_file=text is None,
-        as_json=options.as_json,
-        strict=options.strict,
-    )
-    return 0 if prepare.run_and_close(work, model) else 1
 
 
 def _print_answer(answer: Answer, *, as_json: bool) -> None:

@@ -14,9 +14,8 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.console import next_step, print_text, progress, say
 from touche_rad.cli.screen import plain
-from touche_rad.cli.tables import Column, render_table
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.text import printable
 
@@ -184,13 +183,12 @@ def _print_hits(query: str, hits: Sequence[Hit], *, paths: bool) -> None:
     """Print hits as a table; with `paths`, also the arguments that led to them."""
     if query:
         click.secho(printable(query), bold=True)
-    columns = [Column("rank", right=True), Column("score", right=True), Column("id")]
-    rows = []
+    if not hits:
+        click.echo("  no argument shares a word with the query")
+        return
+    width = max(len("id"), *(len(plain(hit.argument.id)) for hit in hits))
+    click.secho(f"rank    score  {'id':{width}}  text", bold=True)
     for rank, hit in enumerate(hits, 1):
         path = f" [path: {' > '.join(hit.path)}]" if paths and hit.path else ""
-        texts = (hit.argument.id, hit.argument.text + path)
-        rows.append((str(rank), f"{hit.score:.3f}", *map(plain, texts)))
-    if rows:
-        click.echo("\n".join(render_table([*columns, Column("text", wrap=True)], rows)))
-    else:
-        click.echo("  no argument shares a word with the query")
+        first = f"{rank:>4}  {hit.score:>7.3f}  {plain(hit.argument.id):{width}}  "
+        print_text(plain(hit.argument.text + path), first, " " * len(first))

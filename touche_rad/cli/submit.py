@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.tables import print_text
+from touche_rad.cli.console import print_text
 from touche_rad.cli.trial import SubmitOptions, Trial
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import clean, printable

@@ -13,8 +13,7 @@ from click import shell_completion
 
 from touche_rad.cli import complete, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
-from touche_rad.cli.tables import print_text
+from touche_rad.cli.console import print_text, say
 from touche_rad.errors import OptionError, nearest
 from touche_rad.text import printable
 
