@@ -59,11 +59,6 @@ class MarkAnswer(BaseModel):
 
 
 @cache
-def _winner_schema(codes: tuple[str, ...], ties: bool) -> type[BaseModel]:
-    return create_model("Winner", winner=(_names(codes, ties), ...))
-
-
-@cache
 def _verdict_schema(codes: tuple[str, ...], ties: bool, analysed: bool) -> type[BaseModel]:
     """Return the schema of a whole verdict: analysis, each debater's mark, the winner."""
     keys: dict[str, Any] = {"analysis": (Long, ...)} if analysed else {}
@@ -131,30 +126,24 @@ class JudgeCalls:
         self, past: Sequence[Entry], new: Entry, *, raw: bool, answers: bool = True
     ) -> tuple[str, DimensionScore | None]:
         """Analyse a speech; with its mark, unless that is asked for separately."""
-        answer = await self._ask(
-            "analyse",
-            Analysis if self.separate else SpeechView,
-            "past",
-            past=past,
-            raw=raw,
-            new=new,
-            answers=answers,
-            separate=self.separate,
+        return await self._about_speech(
+            "analyse", "past", past=past, raw=raw, new=new, answers=answers
         )
-        return answer.analysis, self._mark(answer)
 
     async def summarise_speech(
         self, new: Entry, views: Sequence[View]
     ) -> tuple[str, DimensionScore | None]:
         """Join the dimensions' analyses of a speech; with its mark, as in `analyse_speech`."""
-        answer = await self._ask(
-            "speech_summary",
-            Analysis if self.separate else SpeechView,
-            new=new,
-            views=views,
-            separate=self.separate,
-        )
-        return answer.analysis, self._mark(answer)
+        return await self._about_speech("speech_summary", new=new, views=views)
+
+    async def _about_speech(
+        self, name: str, oldest: str = "", **values: Any
+    ) -> tuple[str, DimensionScore | None]:
+        schema = Analysis if self.separate else SpeechView
+        answer = await self._ask(name, schema, oldest, separate=self.separate, **values)
+        if self.separate:
+            return answer.analysis, None
+        return answer.analysis, DimensionScore(clean(answer.comment), answer.score)
 
     async def judge_speech(self, new: Entry, analysis: str) -> DimensionScore:
         """Judge a speech by its analysis: a comment, then its score."""
@@ -169,30 +158,26 @@ class JudgeCalls:
 
         The result has the verdict, too, if one call asks for both.
         """
-        whole = decide and not self.separate
-        schema = self._schema(analysed=True) if whole else Analysis
-        answer = await self._ask(
-            "debate",
-            schema,
-            "past",
-            past=past,
-            raw=raw,
-            decides=self._decides,
-            tie_rule=self._tie_rule,
-            answer=self._answer(analysed=True) if whole else "",
-        )
-        return answer.analysis, self._verdict(answer) if whole else None
+        return await self._about_debate("debate", "past", decide, past=past, raw=raw)
 
     async def summarise(self, views: Sequence[View]) -> tuple[str, DebateVerdict | None]:
         """Join the dimensions' views; with the verdict, if one call asks for both."""
-        whole = not self.separate
+        return await self._about_debate("summary", views=views)
+
+    async def _about_debate(
+        self, name: str, oldest: str = "", decide: bool = True, **values: Any
+    ) -> tuple[str, DebateVerdict | None]:
+        whole = decide and not self.separate
         schema = self._schema(analysed=True) if whole else Analysis
+        form = self._answer(analysed=True) if whole else ""
         answer = await self._ask(
-            "summary",
+            name,
             schema,
-            views=views,
+            oldest,
+            decides=self._decides,
             tie_rule=self._tie_rule,
-            answer=self._answer(analysed=True) if whole else "",
+            answer=form,
+            **values,
         )
         return answer.analysis, self._verdict(answer) if whole else None
 
@@ -238,10 +223,6 @@ class JudgeCalls:
             return DebateVerdict(marks, reason=str(won))
         return DebateVerdict(marks, won.winner, won.comment)
 
-    def _mark(self, answer: Any) -> DimensionScore | None:
-        """Return the mark in the answer about a speech."""
-        return None if self.separate else DimensionScore(clean(answer.comment), answer.score)
-
     async def _score(self, what: str, comment: str) -> DimensionScore:
         """Ask for the score in a comment (the paper's second call)."""
         answer = await self._ask("score", Number, what=what, comment=comment)
@@ -249,7 +230,7 @@ class JudgeCalls:
 
     async def _pick(self, comment: str) -> DebateVerdict:
         """Ask for the winner in a comment (the paper's second call)."""
-        schema = _winner_schema(self.codes, self.ties)
+        schema = create_model("Winner", winner=(_names(self.codes, self.ties), ...))
         answer = await self._ask("pick", schema, comment=comment, codes=self.codes, ties=self.ties)
         return DebateVerdict(winner=answer.winner, comment=clean(comment))
 

@@ -38,8 +38,8 @@ from judges.grice.sinai.judge import criteria
 from judges.inspirescore import InspireScore
 from judges.inspirescore.aggregation import mean
 from touche_rad.calls import Calls
-from touche_rad.contest import SYSTEM, USER, Contest, Outcome, Speech, to_contest
-from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
+from touche_rad.contest import SYSTEM, Contest, Outcome, to_contest
+from touche_rad.debate import Argument, Debate, Hit, Maxim, Verdict
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, Services, find
 from touche_rad.plugins import Options as PluginOptions
@@ -65,8 +65,8 @@ class _Adapter:
     def __init__(self, options: Options, services: Services) -> None:
         self.model = services.need_model("a panel as a judge")
         self.services = services
-        name, given = parse_plugin(options.rest)
-        self._rest: Any = find("judge", name).make(services, given)
+        name, settings = parse_plugin(options.rest)
+        self._rest: Any = find("judge", name).make(services, settings)
         self._call, self._name = Calls(), name
 
     async def _complete(
@@ -158,19 +158,15 @@ def _with_sources(debate: Debate) -> Contest:
     """Return the debate as speeches; the system's speeches contain the arguments they cite."""
     contest = to_contest(debate)
     responses = iter([turn.response for turn in debate.turns if turn.response is not None])
-    speeches = [
-        one
-        if one.speaker == USER
-        else Speech(speaker=SYSTEM, text=_with_cited(one.text, next(responses)))
-        for one in contest.speeches
-    ]
+    speeches = []
+    for speech in contest.speeches:
+        if speech.speaker == SYSTEM:
+            cited = [clean(one.text)[:_LONGEST] for one in next(responses).arguments[:SHOWN]]
+            lines = [f"Retrieved argument {number}: {one}" for number, one in enumerate(cited, 1)]
+            text = "\n".join([clean(speech.text) or "(says nothing)", *lines])
+            speech = speech.model_copy(update={"text": text})
+        speeches.append(speech)
     return contest.model_copy(update={"speeches": tuple(speeches)})
-
-
-def _with_cited(text: str, response: Response) -> str:
-    sources = [clean(one.text)[:_LONGEST] for one in response.arguments[:SHOWN]]
-    lines = [f"Retrieved argument {number}: {source}" for number, source in enumerate(sources, 1)]
-    return "\n".join([clean(text) or "(says nothing)", *lines])
 
 
 class DebGraphGrice(_Adapter):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
@@ -16,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
 from touche_rad.errors import InputError, UserError, refuse_newer
+from touche_rad.files.records import BadLines, records
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
@@ -31,6 +30,7 @@ LONGEST: Final = 2_000
 """Maximum characters of a text in a prompt."""
 
 YesNo = Literal["yes", "no"]
+YES_AND_NO: Final[tuple[YesNo, YesNo]] = ("yes", "no")
 Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
 ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "analysis5": 5}
 BEST: Final[Mapping[Maxim, Strategy]] = {
@@ -76,25 +76,17 @@ class Example(BaseModel):
 
 def examples(path: Path | None = None) -> tuple[Example, ...]:
     """Return the examples of a file, or ours; an InputError names a wrong line."""
-    place = path or files(__package__).joinpath("examples.jsonl")
-    try:
-        lines = place.read_text("utf-8").split("\n")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
-    found = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        if path is not None:
-            with suppress(ValueError):  # pydantic reports what is no JSON
-                refuse_newer(path, json.loads(line), EXAMPLES_FORMAT)
+    place = path or Path(str(files(__package__).joinpath("examples.jsonl")))
+    pool = []
+    for line in records(place, BadLines()):
+        refuse_newer(place, line.value, EXAMPLES_FORMAT)
         try:
-            found.append(Example.model_validate_json(line))
+            pool.append(Example.model_validate(line.value))
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or None
-            raise InputError(path or Path(), first["msg"], line=number, field=field) from None
-    return tuple(found)
+            raise InputError(place, first["msg"], line=line.number, field=field) from None
+    return tuple(pool)
 
 
 def select(pool: Sequence[Example], maxim: Maxim, label: YesNo, count: int) -> list[Example]:
@@ -152,13 +144,13 @@ class _SinaiJudge:
             strategy = self.strategy or BEST[maxim]
             if strategy == "zsl":
                 continue
-            count = ANALYSES.get(strategy, 1)
-            shown = {one: select(pool, maxim, one, count) for one in ("yes", "no")}
+            yes, no = (
+                select(pool, maxim, label, ANALYSES.get(strategy, 1)) for label in YES_AND_NO
+            )
             if strategy in ANALYSES:
-                self._analysed[maxim] = {"positive": shown["yes"], "negative": shown["no"]}
+                self._analysed[maxim] = {"positive": yes, "negative": no}
             else:
-                first, then = ("yes", "no") if strategy == "fsl1" else ("no", "yes")
-                self._examples[maxim] = [*shown[first], *shown[then]]
+                self._examples[maxim] = [*yes, *no] if strategy == "fsl1" else [*no, *yes]
         quoted = {"none": (), "quality": (Maxim.QUALITY,), "all": tuple(Maxim)}
         self._evidence: tuple[Maxim, ...] = quoted[options.evidence]
         self._reasons: dict[Maxim, Reasons | ModelError] = {}
@@ -280,20 +272,17 @@ class _SinaiJudge:
                 messages = Prompt.load(__package__, "reasons").messages(
                     maxim=maxim, question=criteria()[maxim].question, **self._analysed[maxim]
                 )
+                ask = partial(self.model.ask, messages, Reasons, step="sinai.reasons")
                 try:
-                    derived: Reasons | ModelError = await self.model.ask(
-                        messages, Reasons, step="sinai.reasons"
-                    )
+                    self._reasons[maxim] = await ask()
                 except (InvalidAnswer, Truncated, Refusal) as error:
-                    derived = error
-                self._reasons[maxim] = derived
+                    self._reasons[maxim] = error
             reasons = self._reasons[maxim]
             if isinstance(reasons, ModelError):
                 raise reasons
             return reasons
 
 
-@lru_cache(8)
 def _answer(evidence: tuple[Maxim, ...]) -> type[BaseModel]:
     """Return the schema of the verdicts on one response, with evidence before some of them."""
     fields: dict[str, Any] = {}
@@ -304,7 +293,6 @@ def _answer(evidence: tuple[Maxim, ...]) -> type[BaseModel]:
     return create_model("Answer", **fields)
 
 
-@lru_cache(64)
 def _answers(evidence: tuple[Maxim, ...], count: int) -> type[Any]:
     """Return the schema of the verdicts on so many responses."""
     one: Any = _answer(evidence)
@@ -318,10 +306,9 @@ def _each_once(
 
     The examples that come first on their maxims are the first.
     """
+    firsts = [pair[0] for pair in shown.values()] + [pair[1] for pair in shown.values()]
     texts: list[Example] = []
-    for example in (
-        one for place in (0, 1) for pair in shown.values() for one in pair[place : place + 1]
-    ):
+    for example in firsts:
         if example not in texts:
             texts.append(example)
     labels = {
@@ -353,17 +340,17 @@ def texts(arguments: Sequence[Argument], most: int) -> list[str]:
 
 def _verdicts(answer: Any, likely: Mapping[str, Mapping[str, float]]) -> dict[Maxim, Verdict]:
     """Return verdicts; a score is the probability of yes, or 1 or 0 without logprobs."""
-    found = {}
+    verdicts = {}
     for maxim in Maxim:
-        said, chance = getattr(answer, maxim), likely.get(maxim)
+        label, chance = getattr(answer, maxim), likely.get(maxim)
+        score, rationale = float(label == "yes"), label
+        if chance is not None and (chance["yes"] >= 0.5) == (label == "yes"):
+            score, rationale = chance["yes"], f"{label} ({chance['yes']:.2f})"
         evidence = getattr(answer, f"{maxim}_evidence", "")
-        because = f": {evidence}" if evidence.strip(" .\"'").lower() not in ("", "none") else ""
-        if chance is None or (chance["yes"] >= 0.5) != (said == "yes"):
-            found[maxim] = Verdict(score=float(said == "yes"), rationale=f"{said}{because}")
-        else:
-            rationale = f"{said} ({chance['yes']:.2f}){because}"
-            found[maxim] = Verdict(score=chance["yes"], rationale=rationale)
-    return found
+        if evidence.strip(" .\"'").lower() not in ("", "none"):
+            rationale += f": {evidence}"
+        verdicts[maxim] = Verdict(score=score, rationale=rationale)
+    return verdicts
 
 
 def _no_verdict(reason: str) -> Verdict:
