@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count, zip_longest
 from typing import Any, Final
 
@@ -90,47 +91,50 @@ class Evidence:
     ) -> tuple[list[tuple[Piece, ...]], tuple[str, ...]]:
         """Search each response's queries; return the evidence for each, and what failed.
 
-        Args:
-            queries: The queries of each response.
-            speeches: The texts of the debate; what only repeats them is no evidence.
+        What only repeats one of the speeches is no evidence.
         """
         if self.options.searches == "joined":
             queries = [[" ".join(own)] if own else [] for own in queries]
         by_query: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
         faults: list[str] = []
-        if self.index is not None:
-            faults += await anyio.to_thread.run_sync(
-                self._search_index, self.index, by_query, abandon_on_cancel=True
-            )
-        if self.web is not None:
-            results = await search_all(self.web, list(by_query), self.options.results_per_search)
-            faults += [results.fault] if results.fault else []
-            for lists, pages in zip(by_query.values(), results.pages, strict=True):
-                lists.append(
-                    [
-                        Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
-                        for page in pages
-                    ]
-                )
-        for lists in by_query.values():
-            lists[:] = [[one for one in hits if not repeats(one, speeches)] for hits in lists]
+        for search in (self._search_index, self._search_web):
+            results, fault = await search(list(by_query))
+            faults += [fault] if fault else []
+            for lists, hits in zip(by_query.values(), results, strict=False):
+                lists.append([piece for piece in hits if not repeats(piece, speeches)])
         return [self._best([by_query[query] for query in own]) for own in queries], tuple(faults)
 
-    def _search_index(
-        self, index: ArgumentIndex, by_query: dict[str, list[list[Piece]]]
-    ) -> list[str]:
-        for query, lists in by_query.items():
+    async def _search_web(self, queries: list[str]) -> tuple[list[list[Piece]], str]:
+        if self.web is None:
+            return [], ""
+        results = await search_all(self.web, queries, self.options.results_per_search)
+        pieces = [
+            [
+                Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
+                for page in pages
+            ]
+            for pages in results.pages
+        ]
+        return pieces, results.fault
+
+    async def _search_index(self, queries: list[str]) -> tuple[list[list[Piece]], str]:
+        index, results = self.index, list[list[Piece]]()
+        if index is None:
+            return results, ""
+        for query in queries:
+            search = partial(index.search, "text", query, self.options.results_per_search)
             try:
-                hits = index.search("text", query, self.options.results_per_search)
+                hits = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
             except Exception as error:
-                return [f"argument index: {clean(str(error))[:LONGEST] or type(error).__name__}"]
-            lists.append(
+                fault = clean(str(error))[:LONGEST] or type(error).__name__
+                return results, f"argument index: {fault}"
+            results.append(
                 [
                     Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST], True)
                     for hit in hits
                 ]
             )
-        return []
+        return results, ""
 
     def _best(self, results: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
         """Take the best result of every query and source first, then the second; no text twice."""
@@ -174,45 +178,39 @@ class FactChecker:
         self, motion: str, responses: Sequence[Response]
     ) -> tuple[list[CheckedFacts], tuple[str, ...]]:
         """Check each response's facts; return them, and what failed in the search."""
-        size = self.options.batch
-        texts = [response.shown for response in responses]
-
-        async def extract(batch: Sequence[Response]) -> list[CheckedFacts]:
-            return await self._extract(motion, batch)
-
-        async def write_queries(batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
-            return await self._write_queries(motion, batch)
-
+        options = self.options
+        size, texts = options.batch, [response.shown for response in responses]
         every = await ask_in_parts(
             responses,
-            part_size(texts, size, self.options.characters_per_call),
-            extract,
+            part_size(texts, size, options.characters_per_call),
+            partial(self._extract, motion),
             lambda one, why: CheckedFacts(one, fault=why),
         )
         stated, faults = [one for one in every if one.facts], tuple[str, ...]()
         if self.evidence.sources:
-            if self.options.given_evidence:
+            if options.given_evidence:
                 stated = [replace(one, queries=self._limited(one.facts)) for one in stated]
-            elif self.options.detailed:
+            elif options.detailed:
                 stated = await ask_in_parts(
                     stated,
                     size,
-                    write_queries,
+                    partial(self._write_queries, motion),
                     lambda one, _: replace(one, queries=self._limited(one.facts)),
                 )
-            speeches = () if self.options.keep_quotations else texts
+            speeches = () if options.keep_quotations else texts
             evidence, faults = await self.evidence.search([one.queries for one in stated], speeches)
             stated = [replace(one, evidence=own) for one, own in zip(stated, evidence, strict=True)]
-        unknown: list[CheckedFacts] = []
-        if self.options.without_evidence == "unknown":
-            verdict: Truth = "unknown"
-            without = [one for one in stated if not one.evidence]
-            unknown = [replace(one, verdicts=(verdict,) * len(one.facts)) for one in without]
+        done = {}
+        if options.without_evidence == "unknown":
+            unknown: Truth = "unknown"
+            for one in stated:
+                if not one.evidence:
+                    done[one.response] = replace(one, verdicts=(unknown,) * len(one.facts))
             stated = [one for one in stated if one.evidence]
         verified = await ask_in_parts(
             stated, size, self._verify, lambda one, why: replace(one, fault=why)
         )
-        done = {one.response: one for one in [*unknown, *verified]}
+        done |= {one.response: one for one in verified}
         return [done.get(one.response, one) for one in every], faults
 
     async def _extract(self, motion: str, batch: Sequence[Response]) -> list[CheckedFacts]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -79,13 +80,10 @@ class LogicChecker:
         size = self.options.batch
         texts = [response.shown for response in responses]
 
-        async def formalise(batch: Sequence[Response]) -> list[Formalised]:
-            return await self._formalise(motion, batch)
-
         every = await ask_in_parts(
             responses,
             part_size(texts, size, self.options.characters_per_call),
-            formalise,
+            partial(self._formalise, motion),
             lambda one, why: Formalised(one, fault=why),
         )
         concluding = [one for one in every if one.conclusions]
@@ -153,9 +151,7 @@ class LogicChecker:
             + len(batch) * (TOKENS_PER_PLAN if plan else 0),
             detailed=self.options.detailed,
             form=form(
-                keyed(
-                    "Inference", {f"response_{place}": kind for place, kind in enumerate(kinds, 1)}
-                )
+                keyed("Inference", {f"response_{n}": kind for n, kind in enumerate(kinds, 1)})
             ),
         )
         return [

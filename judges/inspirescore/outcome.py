@@ -103,8 +103,7 @@ class _Scoring:
         rounds: list[float | None] = []
         for one in self.findings.subjective:
             if speaker in one.unit.speakers:
-                if one.fault:
-                    self._add_reason(f"{one.unit.name.lower()} is not scored: {one.fault}")
+                self._add_reason(one.fault, f"{one.unit.name.lower()} is not scored")
                 rounds.append(one.scores.get(speaker.name, {}).get(dimension))
         silent = not rounds
         if self.options.empty == "zero" and self.options.subjective_scope == "round":
@@ -117,8 +116,7 @@ class _Scoring:
             return None
         own = [one for one in self.findings.facts if one.response.speaker == speaker]
         for one in own:
-            if one.fault:
-                self._add_reason(f"the facts of {one.response.label} are not checked: {one.fault}")
+            self._add_reason(one.fault, f"the facts of {one.response.label} are not checked")
         silent = not any(one.facts or one.fault for one in own)
         return self._or_empty(share(one.counted for one in own), silent, speaker, "states no fact")
 
@@ -126,8 +124,8 @@ class _Scoring:
         by = self.options.logic
         own = [one for one in self.findings.logic if one.response.speaker == speaker]
         for one in own:
-            if one.fault and not one.verdicts(by):
-                self._add_reason(f"the logic of {one.response.label} is not decided: {one.fault}")
+            fault = "" if one.verdicts(by) else one.fault
+            self._add_reason(fault, f"the logic of {one.response.label} is not decided")
         silent = not any(one.conclusions or one.fault for one in own)
         score = share(one.counted(by) for one in own)
         return self._or_empty(score, silent, speaker, "draws no conclusion")
@@ -140,8 +138,10 @@ class _Scoring:
         self._add_reason(f"{speaker.label} {why}")
         return 0.0 if self.options.empty == "zero" else None
 
-    def _add_reason(self, reason: str) -> None:
-        if reason not in self.reasons:
+    def _add_reason(self, fault: str, what: str = "") -> None:
+        """Add a fault, once, with what it is a fault of."""
+        reason = f"{what}: {fault}" if what else fault
+        if fault and reason not in self.reasons:
             self.reasons.append(reason)
 
 

@@ -63,20 +63,17 @@ class Solver:
             return Decision("unknown", f"the conclusion cannot be parsed: {error}")
         known, unparsed = _parsed(premises[:MOST_PREMISES])
         unparsed += max(0, len(premises) - MOST_PREMISES)
-        decision = self._decision(known, wanted)
+        import z3
+
+        try:
+            decision = _Problem(self._effort).decide(known, wanted)
+        except z3.Z3Exception as error:
+            decision = Decision("unknown", f"the solver failed: {clean(str(error))[:200]}")
         if decision.truth == "unknown" and unparsed:
             return Decision(
                 "unknown", f"{decision.reason}; premises that cannot be parsed: {unparsed}"
             )
         return decision
-
-    def _decision(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
-        import z3
-
-        try:
-            return _Problem(self._effort).decide(premises, conclusion)
-        except z3.Z3Exception as error:
-            return Decision("unknown", f"the solver failed: {clean(str(error))[:200]}")
 
 
 def _parsed(premises: Sequence[str]) -> tuple[list[Formula], int]:
@@ -112,14 +109,14 @@ class _Problem:
         if isinstance(bare, Binary) and bare.by == "implies":
             condition, then = self._formula(bare.left, things), self._formula(bare.right, things)
             known = self._consistent_with([*known], condition)
-            return self._either([*known, condition], then, self._not(then))
+            return self._either([*known, condition], then, self._z3.Not(then))
         holds = self._formula(bare, things)
-        return self._either(known, holds, self._not(self._formula(conclusion, {})))
+        return self._either(known, holds, self._z3.Not(self._formula(conclusion, {})))
 
     def _either(self, known: list[Any], holds: Any, fails: Any) -> Decision:
         """Decide by whether the premises exclude that it fails, or that it holds."""
-        follows = self._contradictory([*known, self._not(holds)])
-        against = self._contradictory([*known, self._not(fails)])
+        follows = self._contradictory([*known, self._z3.Not(holds)])
+        against = self._contradictory([*known, self._z3.Not(fails)])
         if follows and against:
             return Decision("unknown", "the premises contradict each other")
         if follows or against:
@@ -137,20 +134,13 @@ class _Problem:
             self._gave_up = True
             return False
         solver = self._z3.Solver(ctx=self._context)
-        before = self._spent(solver)
+        before = _spent(solver)
         solver.set("rlimit", self._left)
         solver.add(*formulas)
         answer = solver.check()
-        self._left -= self._spent(solver) - before
+        self._left -= _spent(solver) - before
         self._gave_up = self._gave_up or answer == self._z3.unknown
         return bool(answer == self._z3.unsat)
-
-    def _spent(self, solver: Any) -> int:
-        """Return the steps used so far."""
-        return int(solver.statistics().get_key_value("rlimit count"))
-
-    def _not(self, formula: Any) -> Any:
-        return self._z3.Not(formula)
 
     def _new_thing(self, name: str) -> Any:
         self._variables += 1
@@ -193,3 +183,8 @@ class _Problem:
             parts = [self._thing] * arity
             self._named[key] = self._z3.Function(f"{kind} {name}/{arity}", *parts, gives)
         return self._named[key]
+
+
+def _spent(solver: Any) -> int:
+    """Return the steps that a solver's context has used so far."""
+    return int(solver.statistics().get_key_value("rlimit count"))
