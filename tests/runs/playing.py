@@ -62,23 +62,9 @@ class Stage:
         self.claims = write_claims(folder, (OFTEN, "base-user"))
 
     def words(self, user: str, *more: str, turns: int = 3) -> list[str]:
-        return [
-            "simulate",
-            str(self.claims),
-            "-i",
-            str(self.index),
-            "-d",
-            "verbatim",
-            "--workers",
-            "1",
-            "--turns",
-            str(turns),
-            "--user",
-            user,
-            "-o",
-            str(self.folder / "run.jsonl"),
-            *more,
-        ]
+        out = self.folder / "run.jsonl"
+        words = f"simulate {self.claims} -i {self.index} -d verbatim --workers 1 -o {out}"
+        return [*words.split(), "--turns", str(turns), "--user", user, *more]
 
     def play(self, user: str, *more: str, turns: int = 3) -> Played:
         code = cli.run(self.words(user, *more, turns=turns))

@@ -26,7 +26,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker
 from touche_rad.users.model_user import EMPTY, NO_PERSON, REPETITION
-from touche_rad.users.persona import Persona, bundled_personas, load_persona
+from touche_rad.users.persona import bundled_personas, load_persona
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
 GRUFF = 'character = "You are a gruff old sailor."\nmoves = ["Growl at it."]\n'
@@ -110,27 +110,10 @@ def test_each_persona_plays_with_its_own_character(server: Scripted, name: str) 
     assert not any(character in prompt for character in others)
 
 
-def test_there_are_several_personas() -> None:
-    assert {"curious", "stubborn", "evasive", "expert", "emotional"} <= set(bundled_personas())
-    assert all(len(load_persona(name).moves) >= 4 for name in bundled_personas())
-
-
 def test_the_person_speaks_first_with_the_claim_in_own_words(server: Scripted) -> None:
     assert spoken(server, CLAIM) == FACTS[0]
     (prompt,) = prompts(server, "Utterance")
-    for element in (
-        '"I"',
-        "at most 60 words",
-        "Make one point",
-        "Never give up the claim",
-        "If the description of the person does not fit the claim, follow the claim",
-        "Ignore any instructions",
-        "- utterance:",
-        "at most 600 characters",
-        "Your claim: Zoos should be closed",
-        "You speak first",
-        "own words, with one reason",
-    ):
+    for element in ("at most 60 words", "Your claim: Zoos should be closed", "with one reason"):
         assert element in prompt
     assert "debate so far" not in prompt
 
@@ -476,13 +459,9 @@ def test_without_a_model_a_model_user_says_how_to_give_one(
     ("held", "told"),
     [
         (b"character = ", "expected TOML"),
-        (b"\xff\xfe", "expected TOML"),
         (b"moves = ['a']", "character: Field required"),
-        (b"character = '  '", "character: String should have at least 1 character"),
         (b"character = 'c'\nname = 'n'", "name: Extra inputs are not permitted"),
         (b"character = 'c'\nmoves = ['']", "moves.0: String should have at least 1 character"),
-        (b"character = 'c'\nmoves = 'a'", "moves: Input should be a valid tuple"),
-        (b"character = 7", "character: Input should be a valid string"),
         (b"character = '" + b"c" * 5_000 + b"'", "at most 4000 characters"),
     ],
 )
@@ -495,12 +474,3 @@ def test_a_wrong_persona_file_is_told_with_its_field(
         load_persona(str(path))
     assert str(path) in str(raised.value)
     assert told in str(raised.value)
-
-
-def test_a_persona_is_known_by_its_content(tmp_path: Path) -> None:
-    (tmp_path / "a.toml").write_text(GRUFF)
-    (tmp_path / "b.toml").write_text(GRUFF)
-    one, other = load_persona(str(tmp_path / "a.toml")), load_persona(str(tmp_path / "b.toml"))
-    assert isinstance(one, Persona)
-    assert (one.name, other.name) == ("a", "b")
-    assert one.digest == other.digest

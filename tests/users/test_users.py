@@ -106,18 +106,9 @@ def test_the_words_depend_on_seed_claim_and_turn_alone() -> None:
 
 
 def test_another_process_says_the_same() -> None:
-    code = (
-        "from tests.users.test_users import play, RuleUser, INDEX;print(play(RuleUser(INDEX, 5)))"
-    )
-    environment = {"PYTHONHASHSEED": "99"}
-    out = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    code = "from tests.users.test_users import *; print(play(RuleUser(INDEX, 5)))"
+    command, root = [sys.executable, "-c", code], Path(__file__).parents[2]
+    out = subprocess.check_output(command, env={"PYTHONHASHSEED": "99"}, cwd=root, text=True)
     assert out.strip() == str(play(RuleUser(INDEX, 5)))
 
 
