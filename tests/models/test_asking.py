@@ -301,6 +301,15 @@ def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> Non
     assert schema["required"] == ["words", "score"]
 
 
+def test_an_answer_that_ends_in_endless_blanks_is_asked_for_without_a_schema(
+    server: Scripted,
+) -> None:
+    cut = reply('{"words": "fi' + " " * 40, finish_reason="length")
+    server.script = [says({**cut, "usage": {"completion_tokens": 1024}})]
+    assert _ask(server) == Fine(words="fine", score=1)
+    assert ["response_format" in body for body in server.asked] == [True, False]
+
+
 def test_parallel_calls_learn_together_that_a_server_has_no_schemas(server: Scripted) -> None:
     plainly = content(OK)
 
