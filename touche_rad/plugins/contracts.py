@@ -218,20 +218,14 @@ class JudgesAll(Protocol):
 
 @runtime_checkable
 class Panel(Protocol):
-    """Judges a whole debate of speeches. `judge` may be async."""
+    """Judges a whole debate of speeches. `judge` may be async.
+
+    `report --graphs` uses the static method `exports(outcome)` of a panel that has one: it returns
+    texts for other programs, such as a graph, by the extension of their file.
+    """
 
     def judge(self, contest: Contest) -> Outcome | Awaitable[Outcome]:
         """Return the winner, the scores and the reasons."""
-        ...
-
-
-@runtime_checkable
-class ExportsOutcomes(Protocol):
-    """A panel whose outcomes can be written for other programs, by `report --graphs`."""
-
-    @staticmethod
-    def exports(outcome: Outcome) -> Mapping[str, str]:
-        """Return texts for other programs, such as a graph, by the extension of their file."""
         ...
 
 
