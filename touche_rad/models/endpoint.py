@@ -26,7 +26,7 @@ from touche_rad.models.errors import (
     Unreachable,
     WrongModel,
 )
-from touche_rad.text import KEY, load_json, redact
+from touche_rad.text import KEY, redact
 
 
 class Backend:
@@ -140,7 +140,16 @@ class Endpoint(Backend):
             raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes") from None
         if reply.status != HTTPStatus.OK:
             raise self._error(reply)
-        return self._read(reply.content)
+        try:
+            value = reply.json()
+        except ValueError:
+            start = reply.content[:60]
+            raise BadReply(f"{self.place}: expected JSON, got {start!r}") from None
+        if not isinstance(value, dict):
+            raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
+        if "error" in value and "choices" not in value:
+            raise BadReply(f"{self.place}: {_reason(value)}")
+        return value
 
     async def context(self) -> int | None:
         """Return the context length in tokens, if the server reports it."""
@@ -199,17 +208,6 @@ class Endpoint(Backend):
             headers["Authorization"] = f"Bearer {key}"
         url = f"{self._url}{path}"
         return await self._client.send(method, url, content, headers=headers, connect=connect)
-
-    def _read(self, content: bytes) -> Mapping[str, Any]:
-        try:
-            value = load_json(content)
-        except ValueError:
-            raise BadReply(f"{self.place}: expected JSON, got {content[:60]!r}") from None
-        if not isinstance(value, dict):
-            raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
-        if "error" in value and "choices" not in value:
-            raise BadReply(f"{self.place}: {_reason(value)}")
-        return value
 
     def _error(self, reply: Reply) -> ModelError:
         status = reply.status
