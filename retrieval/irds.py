@@ -148,16 +148,8 @@ def _arguments(path: Path) -> list[Argument]:
 
 
 def _doc(argument: Argument) -> ArgumentDoc:
-    return ArgumentDoc(
-        argument.id,
-        argument.text,
-        argument.attacks,
-        argument.supports,
-        argument.topic,
-        argument.tags,
-        argument.references,
-        argument.original or "",
-    )
+    fields = (getattr(argument, name) for name in ArgumentDoc._fields[1:-1])
+    return ArgumentDoc(argument.id, *fields, argument.original or "")
 
 
 def _claim_docs(arguments: Iterable[Argument]) -> Iterator[ClaimDoc]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -64,8 +64,7 @@ class Job(Generic[R]):
         return len(steps)
 
 
-@dataclass(frozen=True)
-class Trained:
+class Trained(NamedTuple):
     """A trained sentence-transformers model and the method's own fields of the report."""
 
     model: Any
@@ -120,12 +119,12 @@ class CollectionTrainer(Generic[R]):
                 if find_spec("sentence_transformers") is None:
                     raise UserError(f"train {self.method} needs sentence-transformers: {NEEDED}")
                 job = Job(recipe, *unseen.part(self.usable(arguments)), folder, report)
-                source = {"file": collection.name, "records": len(arguments)}
-                done = self._finish(job, identity, source)
+                data = {"file": collection.name, "records": len(arguments)}
+                done = self._finish(job, identity, {**data, "sha256": identity["collection"]})
             return {**done, "resumed": resumed}
 
     def _finish(
-        self, job: Job[R], identity: Mapping[str, Any], source: Mapping[str, Any]
+        self, job: Job[R], identity: Mapping[str, Any], data: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Train, then write the model, its card and, last, its report."""
         trained, folder = self.train(job), job.folder
@@ -144,7 +143,7 @@ class CollectionTrainer(Generic[R]):
             folder.card,
             template=self.card,
             name=folder.root.name,
-            data=[{**source, "sha256": identity["collection"]}],
+            data=[data],
             report=report,
             versions=versions("sentence-transformers"),
             place=str(folder.root),

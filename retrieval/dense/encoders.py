@@ -121,13 +121,10 @@ class SentenceEncoder:
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """Encode queries, with the model's query prompt if it has one."""
-        return self._encoded(texts, self._query_prompt)
+        return self.passages(texts, **self._query_prompt)
 
-    def passages(self, texts: Sequence[str]) -> Vectors:
+    def passages(self, texts: Sequence[str], **settings: str) -> Vectors:
         """Encode passages."""
-        return self._encoded(texts, {})
-
-    def _encoded(self, texts: Sequence[str], settings: dict[str, str]) -> Vectors:
         vectors = self.model.encode(
             [encodable(text) for text in texts],
             batch_size=BATCH,

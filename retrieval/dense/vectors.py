@@ -23,13 +23,13 @@ from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest, refuse_newer
 from touche_rad.files import atomic_write
 from touche_rad.files.locks import locked
+from touche_rad.plugins import VectorsWanted
 from touche_rad.plugins.contracts import Progress
 
 FORMAT: Final = 2
 ABOUT: Final = "about.json"
 BLOCK: Final = 512
 """Texts per block."""
-FIELDS: Final = ("text", "attacks", "supports")
 
 _PLACES: Final = ("rows", "members", "starts")
 """Files with the text of each argument, and with the arguments of each text."""
@@ -54,9 +54,7 @@ def add_vectors(
     folder: Path,
     collection: str,
     encoder: Encoder,
-    *,
-    fields: Sequence[str] = FIELDS,
-    precision: Precision = "float16",
+    wanted: VectorsWanted,
     report: Progress | None = None,
 ) -> int:
     """Encode fields of an index and return the number of texts; existing vectors are kept."""
@@ -65,9 +63,9 @@ def add_vectors(
     with locked(target, wait=True):
         about = _read_about(target) if (target / ABOUT).exists() else None
         encoded: tuple[str, ...] = about.fields if about else ()
-        precision = about.precision if about else precision
+        precision = about.precision if about else wanted.precision
         store = Store(folder)
-        texts = {field: _distinct(store, field) for field in fields if field not in encoded}
+        texts = {field: _distinct(store, field) for field in wanted.fields if field not in encoded}
         total, done = sum(len(distinct) for distinct, _ in texts.values()), 0
         for field, (distinct, rows) in texts.items():
             blocks = []

@@ -211,14 +211,8 @@ class ElasticArguments:
         if k <= 0 or name not in self._properties:
             return [[] for _ in queries]
         k, breadth = min(k, DEEPEST), min(DEEPEST, max(100, 10 * k))
-        bodies = [shape.nearest(name, query, k, breadth) for query in queries]
-        return [
-            sorted(
-                ((hit["_id"], shape.cosine(hit["_score"])) for hit in hits),
-                key=lambda hit: (-hit[1], hit[0].encode()),
-            )
-            for hits in self.searched(bodies)
-        ]
+        found = self._cosines([shape.nearest(name, query, k, breadth) for query in queries])
+        return [sorted(one.items(), key=lambda hit: (-hit[1], hit[0].encode())) for one in found]
 
     def likeness(
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
@@ -233,9 +227,15 @@ class ElasticArguments:
             bodies = [
                 shape.nearest(name, one, len(part), len(part), filter=only) for one in queries
             ]
-            for of_query, hits in zip(cosines, self.searched(bodies), strict=True):
-                of_query.update({hit["_id"]: shape.cosine(hit["_score"]) for hit in hits})
+            for of_query, of_part in zip(cosines, self._cosines(bodies), strict=True):
+                of_query.update(of_part)
         return [[of_query.get(one, 0.0) for one in sent] for of_query in cosines]
+
+    def _cosines(self, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+        """Return the cosines of each search by vectors; the server's score is (1 + cosine) / 2."""
+        return [
+            {hit["_id"]: 2 * hit["_score"] - 1 for hit in hits} for hits in self.searched(bodies)
+        ]
 
     def _vectors(self, encoder: str, field: str) -> str:
         """Check encoder and field, and return the name of the field with the vectors."""

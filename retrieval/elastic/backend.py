@@ -87,14 +87,7 @@ class ElasticIndexes(IndexBackend):
 
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Load an index; its name points to it once it is complete."""
-        options = self._options
-        return load(
-            arguments,
-            location,
-            shards=options.shards,
-            replicas=options.replicas,
-            replace=replace,
-        )
+        return load(arguments, location, replace=replace, **self._options.model_dump())
 
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None

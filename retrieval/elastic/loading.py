@@ -50,12 +50,7 @@ def send(
 
 
 def load(
-    arguments: Iterable[Argument],
-    location: str,
-    *,
-    replace: bool,
-    shards: int,
-    replicas: int,
+    arguments: Iterable[Argument], location: str, *, replace: bool, shards: int, replicas: int
 ) -> int:
     """Build an index and return the number of its arguments."""
     connection = Connection(place(location))

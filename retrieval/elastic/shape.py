@@ -41,11 +41,6 @@ def nearest(field: str, vector: Vectors, k: int, candidates: int, **options: Any
     }
 
 
-def cosine(score: float) -> float:
-    """Return the cosine of a server's vector score."""
-    return 2 * score - 1
-
-
 _LONGEST_WORD: Final = 255
 """The server splits longer words and searches each piece."""
 _PIECE: Final = re.compile(

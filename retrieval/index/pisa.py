@@ -74,14 +74,8 @@ class PisaIndexes(IndexBackend):
         from retrieval.dense.search import loaded
         from retrieval.dense.vectors import add_vectors
 
-        return add_vectors(
-            Path(location),
-            _collection(location, of),
-            loaded(wanted.encoder),
-            fields=wanted.fields,
-            precision=wanted.precision,
-            report=report,
-        )
+        collection, encoder = _collection(location, of), loaded(wanted.encoder)
+        return add_vectors(Path(location), collection, encoder, wanted, report)
 
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None
@@ -150,7 +144,7 @@ class PisaArguments:
             return []
         mine = self._store.at(number)
         found = []
-        for role, theirs, other, _ in self._statements.linked(number):
+        for role, theirs, other in self._statements.linked(number):
             argument = self._store.at(other)
             near = alike(getattr(mine, ROLES[role]), getattr(argument, ROLES[theirs]))
             found.append(Link(argument, ROLES[role], ROLES[theirs], near))

@@ -168,14 +168,14 @@ class Statements:
         self._members: Any = np.load(folder / "members.npy", mmap_mode="r")
         self._starts: Any = np.load(folder / "starts.npy", mmap_mode="r")
 
-    def linked(self, number: int) -> list[tuple[int, int, int, int]]:
-        """Return the arguments that share a statement: role, their role, their number, sign."""
-        found = []
+    def linked(self, number: int) -> list[tuple[int, int, int]]:
+        """Return the arguments that share a statement: role, their role, their number."""
+        links = []
         for role, group in enumerate(self._groups[number].tolist()):
             if group < 0:
                 continue
             for member in self._members[self._starts[group] : self._starts[group + 1]].tolist():
                 other, theirs = divmod(member, len(ROLES))
                 if other != number:
-                    found.append((role, theirs, other, SIGNS[role] * SIGNS[theirs]))
-        return found
+                    links.append((role, theirs, other))
+        return links

@@ -239,11 +239,12 @@ def test_an_encoder_that_changed_adds_no_further_fields(tmp_path: Path) -> None:
 
     index = opened(BEES, tmp_path / "ix")
     made = index.folder, index.manifest.collection
-    assert vectors.add_vectors(*made, Of(3), fields=["text"]) == len(BEES)
+    text, both = VectorsWanted("of", ("text",)), VectorsWanted("of", ("text", "attacks"))
+    assert vectors.add_vectors(*made, Of(3), text) == len(BEES)
     with pytest.raises(WorkError, match="the vector size of 'of' changed from 3"):
-        vectors.add_vectors(*made, Of(4), fields=["text", "attacks"])
+        vectors.add_vectors(*made, Of(4), both)
     assert vectors.open_vectors(*made)["of"].about.fields == ("text",)
-    assert vectors.add_vectors(*made, Of(3), fields=["text", "attacks"]) > 0
+    assert vectors.add_vectors(*made, Of(3), both) > 0
     kept = vectors.open_vectors(*made)["of"]
     assert kept.about.fields == ("text", "attacks")
     assert len(kept.nearest("attacks", _unit([[1, 1, 1]]), 10)[0]) == len(BEES)
