@@ -148,8 +148,8 @@ def _arguments(path: Path) -> list[Argument]:
 
 
 def _doc(argument: Argument) -> ArgumentDoc:
-    fields = (getattr(argument, name) for name in ArgumentDoc._fields[1:-1])
-    return ArgumentDoc(argument.id, *fields, argument.original or "")
+    fields = [getattr(argument, name) for name in ArgumentDoc._fields[1:-1]]
+    return ArgumentDoc._make([argument.id, *fields, argument.original or ""])
 
 
 def _claim_docs(arguments: Iterable[Argument]) -> Iterator[ClaimDoc]:

@@ -11,50 +11,24 @@ from retrieval.index.pisa import PisaArguments
 from touche_rad.debate import Argument
 from touche_rad.plugins import build_index, open_index
 
-BEES = (
-    Argument(
-        id="1",
-        topic="Bees",
-        text="Beehives on roofs feed the city's gardens.",
-        attacks="Bees have no place in town.",
-        supports="Bees belong in town.",
-    ),
-    Argument(
-        id="2",
-        topic="Bees",
-        text="Beehives on roofs starve the wild bees nearby.",
-        attacks="Bees belong in town.",
-        supports="Bees have no place in town.",
-    ),
-    Argument(
-        id="3",
-        topic="Bees",
-        text="Wild bees nest in soil, where nobody keeps hives.",
-        attacks="Beehives on roofs starve the wild bees nearby.",
-        supports="Beehives on roofs leave wild bees alone.",
-    ),
-    Argument(
-        id="4",
-        topic="Bees",
-        text="Gardens with native flowers have room for every insect.",
-        attacks="Gardens cannot feed more insects.",
-        supports="Beehives on roofs feed the city's gardens.",
-    ),
-    Argument(
-        id="5",
-        topic="Roofs",
-        text="Solar panels need the roofs more than hives do.",
-        attacks="Bees belong on every roof in town.",
-        supports="Roofs are for panels.",
-    ),
-    Argument(
-        id="6",
-        topic="Trains",
-        text="Night trains spare the traveller a hotel.",
-        attacks="Night trains are slow.",
-        supports="Night trains save time.",
-    ),
+_FIELDS = ("id", "topic", "text", "attacks", "supports")
+_HIVES = "Beehives on roofs feed the city's gardens."
+_STARVE = "Beehives on roofs starve the wild bees nearby."
+_IN, _OUT = "Bees belong in town.", "Bees have no place in town."
+_SOIL = "Wild bees nest in soil, where nobody keeps hives."
+_FLOWERS = "Gardens with native flowers have room for every insect."
+_FULL = "Gardens cannot feed more insects."
+_SOLAR = "Solar panels need the roofs more than hives do."
+_NIGHT = "Night trains spare the traveller a hotel."
+_ROWS = (
+    ("1", "Bees", _HIVES, _OUT, _IN),
+    ("2", "Bees", _STARVE, _IN, _OUT),
+    ("3", "Bees", _SOIL, _STARVE, "Beehives on roofs leave wild bees alone."),
+    ("4", "Bees", _FLOWERS, _FULL, _HIVES),
+    ("5", "Roofs", _SOLAR, "Bees belong on every roof in town.", "Roofs are for panels."),
+    ("6", "Trains", _NIGHT, "Night trains are slow.", "Night trains save time."),
 )
+BEES = tuple(Argument(**dict(zip(_FIELDS, row, strict=True))) for row in _ROWS)
 
 
 def opened(arguments: list[Argument] | tuple[Argument, ...], place: Path) -> PisaArguments:
@@ -91,13 +65,9 @@ def encoder_by_chance(folder: Path, seed: int = 0) -> Path:
 
     torch.manual_seed(seed)
     tokenizer = AutoTokenizer.from_pretrained(minilm_folder("minilm"))
-    config = BertConfig(
-        vocab_size=tokenizer.vocab_size,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
+    size = {"hidden_size": 32, "intermediate_size": 32}
+    layers = {"num_hidden_layers": 2, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=tokenizer.vocab_size, **size, **layers)
     BertModel(config).save_pretrained(folder / "bert")
     tokenizer.save_pretrained(folder / "bert")
     SentenceTransformer(str(folder / "bert")).save(str(folder / "whole"))

@@ -19,23 +19,13 @@ from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, find
 
-AGAINST = Argument(
-    id="1",
-    topic="Zoos",
-    text="Zoos save species from dying out.",
-    attacks="Zoos should be closed because they harm animals.",
-    supports="Zoos should not be closed because they help animals.",
-)
-FOR = Argument(
-    id="2",
-    topic="Zoos",
-    text="Animals in zoos suffer.",
-    attacks="Zoos should not be closed because they help animals.",
-    supports="Zoos should be closed because they harm animals.",
-)
+HARM = "Zoos should be closed because they harm animals."
+HELP = "Zoos should not be closed because they help animals."
+SPECIES = "Zoos save species from dying out."
+AGAINST = Argument(id="1", topic="Zoos", text=SPECIES, attacks=HARM, supports=HELP)
+FOR = Argument(id="2", topic="Zoos", text="Animals in zoos suffer.", attacks=HELP, supports=HARM)
 OTHER = Argument(
     id="3",
-    topic="Trains",
     text="Night trains are slow.",
     attacks="Night trains save time.",
     supports="Night trains waste time.",
@@ -80,8 +70,12 @@ def test_without_weight_the_order_stays(zoos: PisaArguments) -> None:
     made = find("retriever", "stance").make(Services(index=zoos), {"of": "text", "weight": "0"})
     plain = find("retriever", "text").make(Services(index=zoos))
     query = "zoos animals trains"
-    ids = [[hit.argument.id for hit in one.search(query, 5)] for one in (made, plain)]
-    assert ids[0] == ids[1]
+    hits = made.search(query, 5)
+    assert [hit.argument for hit in hits] == [hit.argument for hit in plain.search(query, 5)]
+    assert [hit.rank for hit in hits] == list(range(len(hits)))
+    assert made.search(query, 1) == hits[:1]
+    with pytest.raises(OptionError, match="cannot rerank itself"):
+        find("retriever", "stance").make(Services(index=zoos), {"of": "stance"})
 
 
 @pytest.fixture(scope="module")
@@ -134,23 +128,15 @@ def test_labels_of_nli_are_known_in_their_common_spellings(
 @pytest.mark.services
 def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
     yes, no = "entailment", "not_entailment"
-    model = taught(
-        tmp_path,
-        [
-            (SAID, AGAINST.attacks, yes),
-            (SAID, AGAINST.supports, no),
-            (SAID, OTHER.attacks, no),
-            (SAID, OTHER.supports, no),
-        ],
-        (yes, no),
-    )
+    entailed = (SAID, AGAINST.attacks, yes)
+    others = [(SAID, claim, no) for claim in (AGAINST.supports, OTHER.attacks, OTHER.supports)]
+    model = taught(tmp_path, [entailed, *others], (yes, no))
     read = Nli(str(model)).read([(SAID, AGAINST.attacks), (SAID, AGAINST.supports)])
     assert read[0, 0] > 0.9
     assert read[1, 2] > 0.9
     assert list(read[:, 1]) == [0, 0]
-    against, along, other = backend(f"nli:{model}").stances(
-        [(SAID, AGAINST), (SAID, FOR), (SAID, OTHER)]
-    )
+    pairs = [(SAID, AGAINST), (SAID, FOR), (SAID, OTHER)]
+    against, along, other = backend(f"nli:{model}").stances(pairs)
     assert against.against > 0.4
     assert along.against == pytest.approx(-against.against)
     assert other.unrelated > 0.9
@@ -159,15 +145,9 @@ def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.services
 def test_who_contradicts_the_supported_claim_is_of_the_opposite_position(tmp_path: Path) -> None:
-    labels = ("not_contradiction", "contradiction")
-    model = taught(
-        tmp_path,
-        [
-            (SAID, AGAINST.attacks, "not_contradiction"),
-            (SAID, AGAINST.supports, "contradiction"),
-        ],
-        labels,
-    )
+    no, yes = "not_contradiction", "contradiction"
+    pairs = [(SAID, AGAINST.attacks, no), (SAID, AGAINST.supports, yes)]
+    model = taught(tmp_path, pairs, (no, yes))
     (read,) = Nli(str(model)).read([(SAID, AGAINST.supports)])
     assert read[0] == 0
     assert read[1] > 0.9
@@ -205,9 +185,8 @@ def test_a_stance_model_that_answers_prose_is_one_line() -> None:
     with scripted.serving() as server:
         server.always = scripted.content("I will not.")
         retriever = f"stance(of=text,by=model:{server.url}#tiny)"
-        ended = touche_rad(
-            "retrieve", "--say", "Zoos should be closed.", "-i", "demo", "-r", retriever, "-k", "2"
-        )
+        words = ("retrieve", "--say", "Zoos should be closed.", "-i", "demo", "-k", "2")
+        ended = touche_rad(*words, "-r", retriever)
     assert ended.code != 0
     assert len(ended.err.strip().splitlines()) <= 3
 
@@ -251,13 +230,3 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
         server.always = scripted.content("I will not.")
         with pytest.raises(InvalidAnswer):
             backend(f"model:{server.url}#tiny").stances([(SAID, FOR)])
-
-
-@pytest.mark.parametrize("by", ["rules"])
-def test_the_retriever_reranks_another_ones_hits(zoos: PisaArguments, by: str) -> None:
-    made = find("retriever", "stance").make(Services(index=zoos), {"of": "text", "by": by})
-    hits = made.search("zoos animals trains", 3)
-    assert [hit.rank for hit in hits] == list(range(len(hits)))
-    assert made.search("zoos animals trains", 1) == hits[:1]
-    with pytest.raises(OptionError, match="cannot rerank itself"):
-        find("retriever", "stance").make(Services(index=zoos), {"of": "stance"})

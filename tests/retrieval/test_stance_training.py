@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from tests.nli import LABELS, by_chance
 from tests.retrieval.collection_trainers import TrainerTests
 from tests.retrieval.small import opened
 from tests.retrieval.trainings import DEMO, Training, changed, metrics, report, written
-from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -48,17 +47,15 @@ def _spoken() -> list[Argument]:
     for number in range(240):
         thing, glad = chance.choice(THINGS), bool(number % 2)
         keep, close = f"keep the {thing}", f"close the {thing}"
-        attacks, supports = (close, keep) if glad else (keep, close)
-        found.append(
-            Argument(
-                id=str(number),
-                topic=f"Discussion {number // 6}",
-                text=f"{'glad' if glad else 'sad'} {thing} {chance.choice(THINGS)}",
-                attacks=attacks,
-                supports=supports,
-                original=chance.choice(("attacks", "supports")),
-            )
-        )
+        record = {
+            "id": str(number),
+            "topic": f"Discussion {number // 6}",
+            "text": f"{'glad' if glad else 'sad'} {thing} {chance.choice(THINGS)}",
+            "attacks": close if glad else keep,
+            "supports": keep if glad else close,
+            "original": chance.choice(("attacks", "supports")),
+        }
+        found.append(Argument.model_validate(record))
     return found
 
 
@@ -108,12 +105,16 @@ class TestTrainer(TrainerTests):
     training, use, fewest = STANCE, "trained:{}", 1
 
 
-@given(st.lists(st.text(max_size=40), min_size=1, max_size=90), st.integers(1, 9))
-def test_an_epoch_has_each_argument_once_and_is_the_seeds(texts: list[str], size: int) -> None:
-    arguments = [
+def _said(texts: Iterable[str]) -> list[Argument]:
+    return [
         Argument(id=str(number), text=text, attacks="a", supports="b")
         for number, text in enumerate(texts)
     ]
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=90), st.integers(1, 9))
+def test_an_epoch_has_each_argument_once_and_is_the_seeds(texts: list[str], size: int) -> None:
+    arguments = _said(texts)
     found = list(batches(arguments, size, "0 0"))
     assert sorted(one.id for part in found for one in part) == sorted(one.id for one in arguments)
     assert all(1 <= len(part) <= size for part in found)
@@ -122,10 +123,7 @@ def test_an_epoch_has_each_argument_once_and_is_the_seeds(texts: list[str], size
 
 
 def test_a_batch_has_texts_of_like_length() -> None:
-    arguments = [
-        Argument(id=str(number), text="word " * (number % 64 + 1), attacks="a", supports="b")
-        for number in range(256)
-    ]
+    arguments = _said("word " * (number % 64 + 1) for number in range(256))
     for part in batches(arguments, 16, "0 0"):
         longest, shortest = (pick(len(one.text) for one in part) for pick in (max, min))
         assert longest - shortest <= 5 * 4
@@ -290,16 +288,3 @@ def test_only_the_top_layers_and_the_head_learn_where_that_is_asked(
     names, parts = changed(base, tmp_path / "top"), ("layer.1.", "pooler.", "classifier.")
     assert all(any(part in name for name in names) for part in parts)
     assert all(any(part in name for part in parts) for name in names)
-
-
-@pytest.mark.services
-def test_a_base_that_is_none_and_a_folder_of_other_things_are_told(tmp_path: Path) -> None:
-    words = ("train", "stance", DEMO, "-o", tmp_path / "out", "--base")
-    ran = touche_rad(*words, "nowhere")
-    assert ran.code == 2
-    assert "there is no such folder" in ran.err
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full/thesis.txt").touch()
-    ran = touche_rad("train", "stance", DEMO, "-o", tmp_path / "full")
-    assert ran.code == 2
-    assert "contains other files" in ran.err

@@ -40,14 +40,9 @@ def _spoken() -> list[Argument]:
     for number in range(240):
         chosen = chance.sample(words, 4)
         claim, text = (" ".join(one) for one in zip(*chosen, strict=True))
+        claims = {"attacks": claim, "supports": f"not {claim}"}
         found.append(
-            Argument(
-                id=str(number),
-                topic=f"Discussion {number % 40}",
-                text=text,
-                attacks=claim,
-                supports=f"not {claim}",
-            )
+            Argument(id=str(number), topic=f"Discussion {number % 40}", text=text, **claims)
         )
     return found
 

@@ -204,9 +204,8 @@ def test_the_program_encodes_further_fields_and_searches_them(location: str) -> 
     for field in ("text", "attacks"):
         retriever = find("retriever", "dense").make(Services(index=index), {"field": field})
         for argument in list(index.arguments())[::60]:
-            best = retriever.search(getattr(argument, field), 1)[0]
+            (best,) = retriever.search(getattr(argument, field), 1)
             assert getattr(best.argument, field) == getattr(argument, field)
-            assert best.score == pytest.approx(1.0, abs=0.01)
 
 
 ASKED = "Automobiles poison the air that children breathe, so downtown must be without them."
