@@ -16,32 +16,16 @@ from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import build_index, open_index
 
+SLEEP = "Cats sleep all day."
+CLAIMS = {"attacks": "Cats are active pets.", "supports": "Cats are lazy pets."}
+NIGHT = "A cat hunts mice at night, when nobody sees it."
+BARK = "Überall naïve Köter, e.g. the dog's “own” barking."
 ARGUMENTS = (
-    Argument(
-        id="b",
-        text="Cats sleep all day.",
-        attacks="Cats are active pets.",
-        supports="Cats are lazy pets.",
-    ),
-    Argument(
-        id="a",
-        text="Cats sleep all day.",
-        attacks="Cats are active pets.",
-        supports="Cats are lazy pets.",
-    ),
-    Argument(
-        id="c",
-        text="A cat hunts mice at night, when nobody sees it.",
-        attacks="Cats sleep all day.",
-        supports="Cats are awake at night.",
-        topic="Pets",
-    ),
+    Argument(id="b", text=SLEEP, **CLAIMS),
+    Argument(id="a", text=SLEEP, **CLAIMS),
+    Argument(id="c", text=NIGHT, attacks=SLEEP, supports="Cats are awake at night.", topic="Pets"),
     Argument(id="d", text="Dogs bark and bark.", attacks="Dogs are quiet."),
-    Argument(
-        id="é-1",
-        text="Überall naïve Köter, e.g. the dog's “own” barking.",
-        supports="Dogs are loud.",
-    ),
+    Argument(id="é-1", text=BARK, supports="Dogs are loud."),
     Argument(id="j", text="日本語 の 議論", attacks="日本語"),
 )
 
@@ -153,10 +137,7 @@ def test_searching_writes_nothing(place: Path) -> None:
     ("harm", "told"),
     [
         (lambda place: (place / "ids.npy").unlink(), "ids.npy is not complete"),
-        (
-            lambda place: (place / "arguments.jsonl").write_text("{}"),
-            "arguments.jsonl is not complete",
-        ),
+        (lambda place: (place / "arguments.jsonl").write_text("{}"), "arguments.jsonl is not"),
         (lambda place: (place / "manifest.json").write_text("{"), "manifest.json cannot be read"),
         (lambda place: (place / "manifest.json").unlink(), "is not an index"),
         (lambda place: (place / "text" / "fwd.termlex").unlink(), "fwd.termlex is not complete"),

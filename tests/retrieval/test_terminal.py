@@ -119,9 +119,8 @@ def test_a_retriever_that_fails_is_named(
 ) -> None:
     GIVES.append(gives)
     out = tmp_path / "odd.run"
-    ended = touche_rad(
-        "retrieve", demo_file("claims.tsv"), "-i", "demo", "-r", "odd", "-o", out, "-q"
-    )
+    words = ("retrieve", demo_file("claims.tsv"), "-i", "demo", "-r", "odd", "-q")
+    ended = touche_rad(*words, "-o", out)
     assert (ended.code, ended.err.count("\n")) == (1, 1), ended.err
     assert "retriever odd" in ended.err
     assert told in ended.err

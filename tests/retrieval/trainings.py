@@ -49,19 +49,9 @@ class Training:
 
     def dies(self, step: int, source: Path, out: Path, base: Path) -> None:
         """Train as a person does, and be killed after a step: there is no model yet."""
+        words = (step, "train", self.name, source, "-o", out, *self._words(base))
         died = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tests.retrieval.dying_tuner",
-                str(step),
-                "train",
-                self.name,
-                str(source),
-                "-o",
-                str(out),
-                *self._words(base),
-            ],
+            [sys.executable, "-m", "tests.retrieval.dying_tuner", *map(str, words)],
             cwd=ROOT,
             capture_output=True,
             text=True,

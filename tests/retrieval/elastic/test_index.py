@@ -144,9 +144,13 @@ def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
     assert len(listed) == 1
 
 
-def test_spread_over_parts_the_answers_are_the_same(demo: ElasticArguments, location: str) -> None:
-    options = {"shards": "3", "replicas": "0"}
-    build_index(files.read_arguments(DEMO), location, options=options)
+def test_the_answers_do_not_depend_on_the_number_of_shards(
+    server: Server, demo: ElasticArguments, location: str
+) -> None:
+    ran = run("index", str(DEMO), "--to", location, "-O", "shards=3", "-O", "replicas=0")
+    assert ran.returncode == 0, ran.stderr
+    (about,) = asked(server, location.rpartition("/")[2]).values()
+    assert about["settings"]["index"]["number_of_shards"] == "3"
     parts = open_index(location)
     queries = [one.attacks for one in demo.arguments()][:50]
     here, there = (index.search_all("text", queries, 10) for index in (demo, parts))
@@ -201,35 +205,15 @@ def test_a_dump_gives_the_same_index_here(
     assert [one.name for one in tmp_path.iterdir()] == ["ix"]
 
 
-def test_options_of_an_index_are_set_and_named(server: Server, location: str) -> None:
-    assert run("index", str(DEMO), "--to", location, "-O", "shards=2").returncode == 0
-    name = location.rpartition("/")[2]
-    (about,) = asked(server, name).values()
-    assert about["settings"]["index"]["number_of_shards"] == "2"
-    ran = run("index", str(DEMO), "--to", location, "-O", "shard=2")
-    assert ran.returncode == 2
-    assert "did you mean 'shards'?" in ran.stderr
-
-
+_VECTOR = {"type": "dense_vector", "dims": 4, "index": True, "similarity": "cosine"}
+_CLAIMS = ("text", "attacks", "supports")
+_TEXTS = (*_CLAIMS, "topic", "references", "tags", "original")
 OFFICIAL = {
     "mappings": {
         "properties": {
-            **{
-                name: {"type": "text"}
-                for name in ("topic", "text", "attacks", "supports", "references")
-            },
+            **{name: {"type": "text"} for name in _TEXTS},
             "id": {"type": "text", "fields": {"keyword": {"type": "keyword"}}},
-            "tags": {"type": "text"},
-            "original": {"type": "text"},
-            **{
-                f"{name}_embedding_stella": {
-                    "type": "dense_vector",
-                    "dims": 4,
-                    "index": True,
-                    "similarity": "cosine",
-                }
-                for name in ("text", "attacks", "supports")
-            },
+            **{f"{name}_embedding_stella": _VECTOR for name in _CLAIMS},
         }
     }
 }
@@ -243,7 +227,7 @@ def official(server: Server, location: str) -> ElasticArguments:
     for place, argument in enumerate(BEES):
         told = json.loads(files.argument_line(argument))
         vector = [float(place == 0), float(place == 1), 0.5, 0.1 * place]
-        told |= {f"{field}_embedding_stella": vector for field in ("text", "attacks", "supports")}
+        told |= {f"{field}_embedding_stella": vector for field in _CLAIMS}
         asked(server, f"{name}/_doc/{argument.id}", told, "PUT")
     asked(server, f"{name}/_refresh", method="POST")
     index = open_index(location)
