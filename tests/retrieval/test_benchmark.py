@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
-import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,10 +12,7 @@ from typing import Any
 import pytest
 
 from retrieval.stance.trained import report_of
-from tests.models import scripted
 from tests.nli import always, by_chance
-from tests.retrieval.small import encoder_by_chance
-from tests.retrieval.trainings import DEMO
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.plugins import trainer
@@ -137,42 +132,6 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     assert float(accuracy.split()[0]) == pytest.approx(right, abs=1e-3)
 
 
-def test_a_language_model_is_asked_of_each_claim(world: World) -> None:
-    towns = _towns()
-    against = {one.attacks: one.text for one in towns}
-
-    def knowing(handler: Any) -> None:
-        said, arguments = _shown(handler.body)
-        _tell(handler, ["opposite" if one == against[said] else "same" for one in arguments])
-
-    def agreeing(handler: Any) -> None:
-        _tell(handler, ["same" for _ in _shown(handler.body)[1]])
-
-    for answer, accuracy in ((knowing, "1.000 (1.000-1.000)"), (agreeing, "0.500 (0.500-0.500)")):
-        with scripted.serving() as server:
-            server.always = answer
-            ran = _ran(world, "stance", "--stance", f"model:{server.url}#tiny")
-            assert ran.returncode == 0, ran.stderr
-            assert _cells(ran.stdout, "model:v1#tiny")[:2] == ["48", accuracy]
-            # A claim is asked about once, with those who attack it and those who support it.
-            asked = {_shown(body)[0]: sorted(_shown(body)[1]) for body in server.asked}
-            assert len(server.asked) == len(asked) == 48
-            for claim, arguments in asked.items():
-                both = (one.text for one in towns if claim in (one.attacks, one.supports))
-                assert arguments == sorted(both)
-
-
-def _shown(body: dict[str, Any]) -> tuple[str, list[str]]:
-    """What a person said in a request, and the arguments."""
-    said, _, arguments = body["messages"][-1]["content"].partition("\n\nThe arguments:\n")
-    return said.splitlines()[-1], re.findall(r"^\d+\. (.*)$", arguments, re.MULTILINE)
-
-
-def _tell(handler: Any, positions: list[str]) -> None:
-    told = [{"number": at, "position": one} for at, one in enumerate(positions, 1)]
-    scripted.content(json.dumps({"positions": told}))(handler)
-
-
 def test_a_model_is_not_asked_of_topics_that_it_saw(world: World) -> None:
     of_one_fold = ("--stance", f"trained:{world.folds[0]}")
     ran = _ran(world, "stance", *of_one_fold)
@@ -201,33 +160,3 @@ def test_options_that_do_not_fit_are_refused(
     ran = _ran(world, *words)
     assert ran.returncode == 2
     assert told in ran.stderr
-
-
-def test_some_of_the_queries_are_drawn(world: World) -> None:
-    ran = _ran(world, "--task", "counter", "--queries", "9")
-    assert ran.returncode == 0, ran.stderr
-    assert "**counter, 9 drawn**, 9 queries" in ran.stdout
-    assert len(_cells(ran.stdout, "BM25 text")) == 5
-
-
-def test_another_untuned_encoder_stands_beside_the_tuned_ones(world: World, tmp_path: Path) -> None:
-    base, other = (
-        encoder_by_chance(tmp_path / name, seed) for seed, name in enumerate(("base", "other"))
-    )
-    data = tmp_path / "data"
-    collection, folds = _written(list(files.read_arguments(DEMO))[::4], data), []
-    for number in range(1, FOLDS + 1):
-        folds += ["--encoder", str(tmp_path / f"fold{number}")]
-        trainer("encoder")(
-            collection,
-            tmp_path / f"fold{number}",
-            base=str(base),
-            held_out=f"{number}/{FOLDS}",
-            epochs=1,
-        )
-    words = ("--task", "counter", "--queries", "30", *folds)
-    ran = _ran(world, *words, "--beside", str(other), data=data)
-    assert ran.returncode == 0, ran.stderr
-    by_other = (f"about, {other.name}", f"blended with {other.name}, tuned")
-    for pipeline, of_minilm in zip(by_other, ("about", "blended, tuned"), strict=True):
-        assert _cells(ran.stdout, pipeline)[:4] != _cells(ran.stdout, of_minilm)[:4]

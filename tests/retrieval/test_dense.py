@@ -23,7 +23,7 @@ from hypothesis import strategies as some
 
 from retrieval.dense.neighbours import Neighbours, write_vectors
 from tests.retrieval.small import BEES, opened
-from tests.terminal import Ended, touche_rad
+from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, open_index
@@ -65,25 +65,19 @@ def test_the_nearest_are_those_of_the_whole_product(
 
 @settings(max_examples=50, deadline=None)
 @given(
-    rows=some.integers(1, 30),
-    dimension=some.integers(1, 120),
-    k=some.integers(0, 40),
-    data=some.data(),
+    rows=some.integers(1, 30), width=some.integers(1, 120), k=some.integers(0, 40), data=some.data()
 )
 def test_any_few_vectors(
-    tmp_path_factory: pytest.TempPathFactory, rows: int, dimension: int, k: int, data: Any
+    tmp_path_factory: pytest.TempPathFactory, rows: int, width: int, k: int, data: Any
 ) -> None:
-    size = rows * dimension  # drawn as bytes: an element at a time takes 0.1 s an example
+    size = rows * width  # drawn as bytes: an element at a time takes 0.1 s an example
     drawn = np.frombuffer(data.draw(some.binary(min_size=size, max_size=size)), np.uint8)
     numbers = np.array([0, 1, -1, 2, -2, 3, -3], np.float32)[drawn % 7]
-    vectors = _unit(numbers.reshape(rows, dimension))
-    folder = tmp_path_factory.mktemp("few") / "n"
-    found = _told(vectors, folder).nearest(vectors[:1], k)[0]
-    assert len(found) == min(k, rows)
-    assert len({number for _, number in found}) == len(found)
-    scores = [score for score, _ in found]
+    vectors = _unit(numbers.reshape(rows, width))
+    found = _told(vectors, tmp_path_factory.mktemp("few") / "n").nearest(vectors[:1], k)[0]
+    assert len({number for _, number in found}) == len(found) == min(k, rows)
     best = sorted((vectors @ vectors[0]).tolist(), reverse=True)[:k]
-    assert scores == pytest.approx(best, abs=0.01)
+    assert [score for score, _ in found] == pytest.approx(best, abs=0.01)
 
 
 def test_equal_vectors_stand_in_their_order(tmp_path: Path) -> None:
@@ -145,19 +139,16 @@ def test_an_endpoint_encodes(
     server.first = [503, 429]
     opened(BEES, tmp_path / "ix")
     told: list[tuple[int, int]] = []
-    count = add_vectors(
-        str(tmp_path / "ix"), VectorsWanted(_name(server)), report=lambda *at: told.append(at)
-    )
-    texts = [getattr(one, field) for field in ("text", "attacks", "supports") for one in BEES]
-    assert count == told[-1][0] == told[-1][1] == 6 + 6 + 6
-    sent = [text for _, body in server.asked[2:] for text in body["input"]]
-    assert set(sent) == set(texts)
+    wanted = VectorsWanted(_name(server))
+    count = add_vectors(str(tmp_path / "ix"), wanted, report=lambda *at: told.append(at))
+    assert told[-1] == (count, count) == (6 + 6 + 6, 6 + 6 + 6)
+    sent = {text for _, body in server.asked[2:] for text in body["input"]}
+    assert sent == {getattr(one, field) for field in wanted.fields for one in BEES}
     headers, body = server.asked[0]
     assert headers["Authorization"] == "Bearer a-key"
     assert (body["path"], body["model"]) == ("/v1/embeddings", "letters")
     index: Any = open_index(str(tmp_path / "ix"))
     assert list(index.encoders) == ["openai:letters"]
-    assert not list(tmp_path.rglob("*.vectors"))
 
 
 @pytest.mark.services
@@ -175,10 +166,6 @@ def test_encoders_that_cannot_be_are_named(tmp_path: Path, name: str, told: str)
         add_vectors(str(tmp_path / "ix"), VectorsWanted(name))
 
 
-def _index(*words: str) -> Ended:
-    return touche_rad("index", *words)
-
-
 def _files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.npy")}
 
@@ -187,7 +174,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Path) -> None:
     words = (str(DEMO), "--dense", _name(server), "--dense-precision", "int8")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    assert _index(*words, "-o", str(whole)).code == 0
+    assert touche_rad("index", *words, "-o", str(whole)).code == 0
     server.asked.clear()
     server.slow = 0.05
     process = subprocess.Popen(
@@ -200,10 +187,10 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Pat
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     server.slow = 0.0
-    ended = _index(*words, "-o", str(parts))
+    ended = touche_rad("index", *words, "-o", str(parts))
     assert ended.code == 0, ended.err
     assert _files(parts) == _files(whole)
-    again = _index(*words, "-o", str(parts))
+    again = touche_rad("index", *words, "-o", str(parts))
     assert "already" in again.out + again.err
     assert again.code == 0
 
@@ -213,13 +200,15 @@ def test_further_fields_are_encoded_beside_those_that_are_there(
 ) -> None:
     common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
     both = (*common[:2], str(tmp_path / "both"), *common[3:])
-    assert _index(*common, "--dense-field", "text").code == 0
+    assert touche_rad("index", *common, "--dense-field", "text").code == 0
     server.asked.clear()
-    assert _index(*common, "--dense-field", "text", "--dense-field", "attacks").code == 0
+    assert (
+        touche_rad("index", *common, "--dense-field", "text", "--dense-field", "attacks").code == 0
+    )
     assert server.asked
-    assert _index(*both, "--dense-field", "text", "--dense-field", "attacks").code == 0
+    assert touche_rad("index", *both, "--dense-field", "text", "--dense-field", "attacks").code == 0
     assert _files(tmp_path / "ix") == _files(tmp_path / "both")
-    again = _index(*common, "--dense-field", "attacks")
+    again = touche_rad("index", *common, "--dense-field", "attacks")
     assert "already" in again.out + again.err
 
 
@@ -252,7 +241,7 @@ def test_an_encoder_that_changed_adds_no_further_fields(tmp_path: Path) -> None:
 
 def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
-    ended = _index(str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
+    ended = touche_rad("index", str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
     assert ended.code == 2
     assert "contains other arguments" in ended.err
     assert not server.asked
@@ -261,7 +250,7 @@ def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path)
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("dense") / "ix")
-    ended = _index(str(DEMO), "-o", folder, "--dense", "minilm")
+    ended = touche_rad("index", str(DEMO), "-o", folder, "--dense", "minilm")
     assert ended.code == 0, ended.err
     return folder
 
@@ -325,12 +314,8 @@ def test_damaged_vectors_are_told(server: _Server, tmp_path: Path) -> None:
 
 
 def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path) -> None:
-    arguments = [
-        Argument(id="a", text="abc"),
-        Argument(id="b", text=" "),
-        Argument(id="c", text="abc"),
-    ]
-    opened(arguments, tmp_path / "ix")
+    texts = {"a": "abc", "b": " ", "c": "abc"}
+    opened([Argument(id=id_, text=text) for id_, text in texts.items()], tmp_path / "ix")
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
     index: Any = open_index(str(tmp_path / "ix"))
     found = index.nearest("openai:letters", "text", np.ones((1, 11), dtype=np.float32), 5)[0]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from retrieval.index.engine import build_engine
 from retrieval.index.pisa import PisaArguments
-from tests.retrieval.small import opened, texts
+from tests.retrieval.small import opened
 from touche_rad.debate import Argument
 
 WORDS = ("fig", "plum", "pear", "quince", "medlar", "sloe")
@@ -31,23 +31,6 @@ def fruit(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
     said = [" ".join(WORDS[n // 6**place % 6] for place in range(2 + n % 3)) for n in range(300)]
     arguments = [Argument(id=f"{n * 7919 % 300}", text=text) for n, text in enumerate(said)]
     return opened(arguments, tmp_path_factory.mktemp("fruit") / "index")
-
-
-def test_scores_are_bm25s(tmp_path: Path) -> None:
-    index = opened(
-        texts("fig plum", "plum plum pear", "plum", "quince quince pear medlar"), tmp_path
-    )
-    average = (2 + 3 + 1 + 4) / 4
-
-    def bm25(holding: int, times: int, length: int) -> float:
-        rarity = log((4 - holding + 0.5) / (holding + 0.5))
-        return rarity * 1.9 * times / (times + 0.9 * (0.6 + 0.4 * length / average))
-
-    assert _found(index, "quince", 9) == [("4", pytest.approx(bm25(1, 2, 4), rel=1e-4))]
-    assert _found(index, "fig medlar", 9) == [
-        ("1", pytest.approx(bm25(1, 1, 2), rel=1e-4)),
-        ("4", pytest.approx(bm25(1, 1, 4), rel=1e-4)),
-    ]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)

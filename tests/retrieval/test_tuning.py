@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.dense.tuning.training import batches, false_negatives, passages, queries
+from retrieval.dense.tuning.training import batches, false_negatives, queries
 from retrieval.tasks import Unseen
 from tests.retrieval.collection_trainers import TrainerTests
 from tests.retrieval.small import encoder_by_chance
@@ -70,12 +70,6 @@ def test_each_claim_has_its_argument_and_no_wrong_answer_that_is_on_the_same_cla
     assert rows["zoos are not good", 1] == [True, False, True, False]
     assert rows["Zoos cost much.", 2] == [False, False, False, False]
     assert rows["Trains are slow.", 3] == [False, False, False, False]
-
-
-def test_texts_are_encoded_alone_and_with_their_topic_in_turns() -> None:
-    part = [_argued("Animals suffer.", "Zoos are good.", "")]
-    assert passages(part, 0) == ["Animals suffer."]
-    assert passages(part, 1) == ["Zoos\nAnimals suffer."]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(2, 16), st.integers(1, 9))
@@ -147,10 +141,6 @@ def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None
     for task in ("counter", "support"):
         gain = report(trained)["measured"][f"{task} R@10"]
         assert gain["after"] > gain["before"] + 0.2
-
-
-@pytest.mark.services
-def test_the_card_tells_the_gain(trained: Path) -> None:
     gain = report(trained)["measured"]["counter nDCG@10"]
     card = (trained / "README.md").read_text()
     assert f"| counter nDCG@10 | {gain['before']} | {gain['after']} |" in card
