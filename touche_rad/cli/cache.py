@@ -7,17 +7,13 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
-
-if TYPE_CHECKING:
-    from touche_rad.models.cache import Cache
-
 
 _DAY: Final = 86_400.0
 _DATE: Final = "%Y-%m-%d"
@@ -26,12 +22,6 @@ _DATE: Final = "%Y-%m-%d"
 @click.group("cache", cls=help_text.Group)
 def cache_command() -> None:
     """Show, merge and prune the model answers in a folder of --cache."""
-
-
-def _open(folder: Path) -> Cache:
-    from touche_rad.models.cache import Cache
-
-    return Cache(folder, make=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +37,12 @@ class ShowOptions:
 )
 def show(options: ShowOptions) -> None:
     """Show the number of answers per model, their age, and the size of the file."""
-    from touche_rad.models.cache import CACHE_FILE, VERSION
+    from touche_rad.models.cache import CACHE_FILE, VERSION, Cache
 
     models: Counter[str] = Counter()
     damaged = outdated = 0
     oldest, newest = float("inf"), 0.0
-    cache = _open(options.folder)
+    cache = Cache(options.folder, make=False)
     for row in cache.rows():
         models[row.model] += 1
         damaged += not row.whole
@@ -97,7 +87,7 @@ def merge(options: MergeOptions) -> None:
     """Add the answers of other caches; existing answers are kept."""
     from touche_rad.models.cache import Cache
 
-    sources = [_open(other) for other in options.others]
+    sources = [Cache(other, make=False) for other in options.others]
     cache = Cache(options.folder)
     for other in sources:
         say(f"{other.folder}: {cache.add(other.rows())} new answers", quiet=options.quiet)
@@ -122,9 +112,9 @@ class PruneOptions:
 )
 def prune(options: PruneOptions) -> None:
     """Delete answers that are damaged or of another version."""
-    from touche_rad.models.cache import VERSION
+    from touche_rad.models.cache import VERSION, Cache
 
-    cache, older, model = _open(options.folder), options.older, options.model
+    cache, older, model = Cache(options.folder, make=False), options.older, options.model
     before = time.time() - older * _DAY if older is not None else float("-inf")
     outdated = [
         row.key

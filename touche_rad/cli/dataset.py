@@ -195,6 +195,7 @@ def evaluate(options: EvaluateOptions) -> None:
     Judges: the official precision, recall and F1 per maxim, and the mean F1. Debaters: the shares
     of yes of a judge, missing responses (they count as no), long ones and those without citation.
     """
+    from touche_rad.cli import prepare
     from touche_rad.tira import evaluator
 
     run, truths, out = options.run, options.truths, options.output
@@ -206,16 +207,9 @@ def evaluate(options: EvaluateOptions) -> None:
     else:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
-        path = _judge(options)
+        own = options.plugin_options.of("judge")
+        judge = prepare.select("judge", options.judge or opt.DEFAULT, own)
+        services = prepare.open_services(options, judge.plugin, out=out / "evaluations.jsonl")
+        plugin = judge.make(services)
+        path = evaluator.evaluate_debaters(run, truths, out, plugin, judge.tag)
     say(f"written: {path}", quiet=options.quiet)
-
-
-def _judge(options: EvaluateOptions) -> Path:
-    from touche_rad.cli import prepare
-    from touche_rad.tira.evaluator import evaluate_debaters
-
-    out, own = options.output, options.plugin_options.of("judge")
-    judge = prepare.select("judge", options.judge or opt.DEFAULT, own)
-    services = prepare.open_services(options, judge.plugin, out=out / "evaluations.jsonl")
-    plugin = judge.make(services)
-    return evaluate_debaters(options.run, options.truths, out, plugin, judge.tag)

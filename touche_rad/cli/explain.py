@@ -54,11 +54,7 @@ class Explanation:
 
 
 async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explanation:
-    """Ask the debater that gave an answer for its candidates; a fixed sentence has none.
-
-    Raises:
-        UserError: The debater has no method `explain`.
-    """
+    """Ask the debater that gave an answer for its candidates; a fixed sentence has none."""
     from touche_rad.calls import Calls, call_context
     from touche_rad.plugins import ExplainedCandidate, Explains
 
@@ -145,10 +141,7 @@ async def print_explanations(
 ) -> bool:
     """Answer each debate and print why the answer cites what it cites.
 
-    With `strict`, stop at the first answer that is not from the selected debater.
-
-    Returns:
-        Whether every answer is from the selected debater.
+    Return whether every answer is from the selected debater; with `strict`, stop at another one.
     """
     from touche_rad.files.outputs import WARNING
     from touche_rad.runs.fallbacks import FailureLog

@@ -59,11 +59,7 @@ class JudgedTurn:
 
 
 def explain_verdicts(options: JudgeOptions) -> int:
-    """Judge the selected responses, and print what decides the verdicts.
-
-    Returns:
-        The exit code: 1 if a verdict is a fallback.
-    """
+    """Judge the selected responses, and print what decides the verdicts; return the exit code."""
     if prepare.is_panel(options.judge.name):
         raise OptionError(
             "--explain is for judges of responses; the outcomes of a panel have its reasons"
@@ -91,11 +87,7 @@ def explain_verdicts(options: JudgeOptions) -> int:
 def _selected(
     source: Path, debate_id: str | None, turn: int | None
 ) -> Iterator[tuple[str, int, Debate]]:
-    """Yield the responses that `--debate` and `--turn` select, with debate and turn.
-
-    Raises:
-        UserError: There is no such debate or response.
-    """
+    """Yield the responses that `--debate` and `--turn` select, with debate and turn."""
     from touche_rad import files
 
     names: list[str] = []

@@ -265,10 +265,6 @@ def plugin_options(main: str | None, *others: str) -> Any:
     return _field(make, NONE)
 
 
-def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
-    return Shard.parse(value) if value is not None else None
-
-
 DEBATER: Any = plugin(
     "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
     "-d --debater",
@@ -422,7 +418,7 @@ class FileOptions(Common):
     shard: Shard | None = option(
         "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
         metavar="I/N",
-        callback=_parse_shard,
+        callback=lambda ctx, parameter, value: Shard.parse(value) if value else None,
         env=True,
     )
     engine: Literal["local", "ray"] = option(

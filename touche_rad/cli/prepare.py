@@ -92,8 +92,8 @@ def open_services(
     """Open what the plugins share: the index and the language model.
 
     Args:
-        options: The options of the command.
-        plugins: The plugins.
+        options: Those of the command.
+        plugins: Those that may need an index or a model.
         out: The run, beside which the trace of the model calls is written.
         index: Whether to open an index. Default: if the user names one or a plugin needs one.
         or_demo: Open the demo collection, and say so, if the user names no index.
@@ -205,10 +205,7 @@ def open_model(options: Common, out: Path | None = None, *, must_answer: bool = 
 def make_model(options: Common, out: Path | None = None, backend: Backend | None = None) -> Model:
     """Make the model that the options describe; nothing is started yet.
 
-    Args:
-        options: The options of the command.
-        out: The run, beside which the trace of the model calls is written.
-        backend: The backend, if other models use it too; the caller closes it.
+    The trace of its calls is written beside `out`. The caller closes a `backend` of several models.
     """
     from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
@@ -252,11 +249,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
 
 
 def check_endpoint(model: Model, options: Common, *, must_answer: bool = True) -> None:
-    """Check that the model's endpoint can be used; with `--wait`, wait until it can.
-
-    Raises:
-        ToucheRadError: The endpoint cannot be used.
-    """
+    """Check that the model's endpoint can be used; with `--wait`, wait until it can."""
     import anyio
 
     from touche_rad.models import ModelError

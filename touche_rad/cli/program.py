@@ -360,12 +360,7 @@ def main(args: list[str] | None = None) -> None:
 
 
 def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
-    """Run a command line and return its exit code.
-
-    Args:
-        args: The words after `touche-rad`. Default: those of this process.
-        is_step: Print no next steps, because another command runs this one.
-    """
+    """Run a command line and return its exit code; a step of another command names no next one."""
     try:
         result: Any = touche_rad.main(
             args=args,
