@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
-from touche_rad.labelling.exchanges import Exchanges, read_exchanges, read_verdicts
+from touche_rad.labelling.exchanges import Exchanges, Place, read_exchanges, read_verdicts
 from touche_rad.labelling.log import Log
 from touche_rad.labelling.queue import make_queue
 from touche_rad.labelling.session import Session, header_of, log_beside, queue_of
@@ -77,3 +78,20 @@ def open_session(
     except UserError:
         log.close()
         raise
+
+
+def answer(
+    run: Path,
+    output: Path,
+    answers: Iterable[tuple[Place | int, Maxim | None, int | None]],
+    annotator: str = "ana",
+    judges: Sequence[Path] = (),
+    share: float = 0.3,
+) -> None:
+    """Answer as an annotator: a turn or its number in the queue, a maxim or all, and the label."""
+    session = open_session(run, output, *judges, annotator=annotator, share=share)
+    for turn, maxim, label in answers:
+        place = session.queue[turn].place if isinstance(turn, int) else turn
+        for one in [maxim] if maxim else Maxim:
+            session.answer(place, one, label)
+    session.log.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import krippendorff
 import pytest
 
-from tests.labelling.makers import open_session, write_run
+from tests.labelling.makers import answer, open_session, write_run
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.labelling.agreement import agreement
@@ -21,11 +21,9 @@ from touche_rad.score.measures import alpha
 def _two(folder: Path) -> Session:
     """Ana labels four turns; Ben differs on two labels of Quality and does not know one."""
     run, output = write_run(folder / "run.jsonl"), folder / "labels.jsonl"
-    for name, answers in (("ana", (1, 1, 0, 0)), ("ben", (1, 0, 1, None))):
-        session = open_session(run, output, annotator=name)
-        for number, label in enumerate(answers):
-            session.answer(Place(number, 0), Maxim.QUALITY, label)
-        session.log.close()
+    for name, labels in (("ana", (1, 1, 0, 0)), ("ben", (1, 0, 1, None))):
+        rows = [(Place(at, 0), Maxim.QUALITY, label) for at, label in enumerate(labels)]
+        answer(run, output, rows, name)
     return open_session(run, output, annotator="cem")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.labelling.makers import open_session, write_run, write_verdicts
+from tests.labelling.makers import answer, open_session, write_run, write_verdicts
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
 from touche_rad.labelling.session import Session
@@ -47,7 +47,7 @@ def test_an_answer_is_on_the_disk_before_it_is_acknowledged(
     body = {"debate": 1, "turn": 2, "maxim": "quality", "label": 0}
     assert client.post("answer", json=body).json()["answers"] == {"quality": 0}
     last = json.loads(session.log.path.read_text().splitlines()[-1])
-    assert (last["debate"], last["turn"], last["maxim"], last["label"]) == (1, 2, "quality", 0)
+    assert last.items() >= body.items()
 
 
 def test_verdicts_and_the_reason_are_hidden_until_a_turn_is_labelled(client: TestClient) -> None:
@@ -63,25 +63,23 @@ def test_verdicts_and_the_reason_are_hidden_until_a_turn_is_labelled(client: Tes
     assert after["sample"] == "audit"
 
 
-def test_annotators_see_the_text_of_the_first_two_arguments_only(tmp_path: Path) -> None:
+def test_annotators_see_the_first_two_arguments_only_with_marked_words(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl", 1)
     record = json.loads(run.read_text())
-    arguments = [{"id": f"id{n}", "text": f"Text {n}.", "attacks": "hidden"} for n in range(3)]
+    texts = ["Ferries run late.", "Text 1.", "Text 2."]
+    arguments = [{"id": text, "text": text, "attacks": "hidden"} for text in texts]
     turns = record["simulation"]["userTurns"]
     turns[0]["systemResponse"]["response"]["arguments"] = arguments
     run.write_text(json.dumps(record) + "\n")
     app = create_app(open_session(run, tmp_path / "labels.jsonl"), TOKEN)
-    shown = TestClient(app, base_url=HOST).get(f"/{TOKEN}/turn?debate=0&turn=0")
-    texts = ["".join(text for text, _ in parts) for parts in shown.json()["arguments"]]
-    assert texts == ["Text 0.", "Text 1."]
+    client = TestClient(app, base_url=f"{HOST}/{TOKEN}/")
+    shown = client.get("turn?debate=0&turn=0")
+    parts = shown.json()["arguments"]
+    assert ["".join(text for text, _ in of_one) for of_one in parts] == texts[:2]
+    assert any(numbers == [1] and "Ferries" in text for text, numbers in parts[0])  # marked
     assert shown.json()["unshown"] == 1
     assert "hidden" not in shown.text
     assert "user turn 1" not in shown.text  # later turns
-
-
-def test_matching_words_are_marked(client: TestClient) -> None:
-    shown = client.get("turn?debate=0&turn=0").json()
-    assert any(numbers == [1] and "Ferries" in text for text, numbers in shown["arguments"][0])
 
 
 def test_progress_and_undo(client: TestClient) -> None:
@@ -97,10 +95,7 @@ def test_progress_and_undo(client: TestClient) -> None:
 def test_settling_shows_all_answers(tmp_path: Path) -> None:
     run, output = write_run(tmp_path / "run.jsonl"), tmp_path / "labels.jsonl"
     for name, label in (("ana", 1), ("ben", 0)):
-        one = open_session(run, output, annotator=name)
-        for maxim in (Maxim.QUALITY, Maxim.MANNER):
-            one.answer(one.queue[0].place, maxim, label if maxim is Maxim.QUALITY else 1)
-        one.log.close()
+        answer(run, output, [(0, Maxim.QUALITY, label), (0, Maxim.MANNER, 1)], name)
     session = open_session(run, output, annotator="cem")
     client = TestClient(create_app(session, TOKEN), base_url=f"{HOST}/{TOKEN}/")
     queue = client.get("queue?settle=true").json()
@@ -110,10 +105,8 @@ def test_settling_shows_all_answers(tmp_path: Path) -> None:
     assert "others" not in hidden  # an annotator does not see them
     shown = client.get("turn", params={"debate": debate, "turn": turn, "settle": True}).json()
     assert shown["differ"] == ["quality"]
-    assert {one["name"]: one["answers"]["quality"] for one in shown["others"]} == {
-        "ana": 1,
-        "ben": 0,
-    }
+    others = {one["name"]: one["answers"]["quality"] for one in shown["others"]}
+    assert others == {"ana": 1, "ben": 0}
     body = {"debate": debate, "turn": turn, "maxim": "quality", "label": 1, "settle": True}
     assert client.post("answer", json=body).json()["state"]["unsettled"] == 0
 

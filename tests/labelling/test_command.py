@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.labelling.makers import open_session, write_run, write_verdicts
+from tests.labelling.makers import answer, open_session, write_run, write_verdicts
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
-from touche_rad.labelling.exchanges import Place
 
 DEBATES, TURNS = 20, 60
 
@@ -30,11 +29,8 @@ def judges(run: Path, tmp_path: Path) -> list[Path]:
 
 
 def _label(run: Path, output: Path, turns: int, judges: list[Path], annotator: str = "ana") -> None:
-    session = open_session(run, output, *judges, annotator=annotator)
-    for number, item in enumerate(session.queue[:turns]):
-        for maxim in Maxim:
-            session.answer(item.place, maxim, int(number % 3 > 0))
-    session.log.close()
+    rows = [(at, None, int(at % 3 > 0)) for at in range(turns)]
+    answer(run, output, rows, annotator, judges)
 
 
 def _summary(*words: str | Path) -> tuple[int, str, str]:
@@ -47,9 +43,7 @@ def test_the_summary_writes_the_file_and_names_the_next_step(
 ) -> None:
     output = tmp_path / "labels.jsonl"
     _label(run, output, 40, judges)
-    session = open_session(run, output)
-    session.answer(session.queue[40].place, Maxim.QUALITY, 1)
-    session.log.close()
+    answer(run, output, [(40, Maxim.QUALITY, 1)])
     code, out, err = _summary(run, *judges, "-o", output)
     assert code == 0
     assert "ana: 40 turns labelled, 1 unfinished: the open questions are null" in out
@@ -68,13 +62,13 @@ def test_chosen_turns_do_not_move_the_estimate_for_all_turns(
 ) -> None:
     """All chosen turns are noes, all random ones yeses: the share is that of the whole run."""
     output = tmp_path / "labels.jsonl"
-    session = open_session(run, output, *judges)
-    for item in session.queue[:45]:
-        place: Place = item.place
-        label = int(place.debate < 10)
-        for maxim in Maxim:
-            session.answer(place, maxim, label)
-    session.log.close()
+    queue = open_session(run, tmp_path / "same.jsonl", *judges).queue
+    answer(
+        run,
+        output,
+        [(it.place, None, int(it.place.debate < 10)) for it in queue[:45]],
+        judges=judges,
+    )
     assert _summary(run, "-o", output)[0] == 0
     scored = touche_rad("score", judges[0], output, "--debates", run, "--correct", "--json")
     row = json.loads(scored.out)["rows"][0]
@@ -88,10 +82,8 @@ def test_labels_without_random_turns_are_not_corrected(
     run: Path, judges: list[Path], tmp_path: Path
 ) -> None:
     output = tmp_path / "labels.jsonl"
-    session = open_session(run, output, *judges, share=0.0)
-    for item in session.queue[:20]:
-        session.answer(item.place, Maxim.QUALITY, 1)
-    session.log.close()
+    rows = [(at, Maxim.QUALITY, 1) for at in range(20)]
+    answer(run, output, rows, judges=judges, share=0.0)
     _summary(run, "-o", output)
     refused = touche_rad("score", judges[0], output, "--debates", run, "--correct")
     assert refused.code == 2
@@ -110,9 +102,7 @@ def test_two_annotators_get_the_same_queue_and_their_agreement(
     assert "100.0 %" in out
     assert "Krippendorff's alpha" in out
     assert "--settle" not in err
-    session = open_session(run, output, annotator="ben")
-    session.answer(session.queue[0].place, Maxim.MANNER, 1)
-    session.log.close()
+    answer(run, output, [(0, Maxim.MANNER, 1)], "ben")
     _, out, err = _summary(run, "-o", output)
     assert "1 disagreements are not settled" in out
     assert f"touche-rad label {run} -o {output} --settle" in err

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser import OpenPage, assert_accessible, assert_fits
-from tests.labelling.makers import MAXIMS, open_session, write_run, write_verdicts
+from tests.labelling.makers import MAXIMS, answer, write_run, write_verdicts
 from tests.labelling.served import labelling
 from touche_rad.debate import Maxim
 
@@ -150,10 +150,7 @@ def test_two_annotators_settle_their_differences(
 ) -> None:
     output = tmp_path / "labels.jsonl"
     for name, labels in (("ana", (1, 1, 1, 1)), ("ben", (1, 0, 1, 0))):
-        session = open_session(run, output, annotator=name)
-        for maxim, label in zip(Maxim, labels, strict=True):
-            session.answer(session.queue[0].place, maxim, label)
-        session.log.close()
+        answer(run, output, zip([0] * 4, Maxim, labels, strict=True), name)
     with labelling(run, "-o", output, "--annotator", "cem", "--settle") as (process, address):
         page = open_page(address)
         page.get_by_text("0 of 2 disagreements settled").wait_for()
@@ -175,8 +172,6 @@ def test_two_annotators_settle_their_differences(
     turns = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
     (turn,) = (one for one in turns if "settled" in one)
     assert (turn["quality"], turn["manner"]) == (1, 0)
-    assert turn["settled"]["quality"] == {"label": 1, "by": "cem"}
-    assert turn["annotators"]["ben"]["quality"] == 0
 
 
 def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
