@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 from urllib.parse import quote
 
 from touche_rad.contests.score_report import (
@@ -154,7 +155,7 @@ def contest_board(report: ContestReport) -> Board:
             continue
         best = max(constants, key=lambda row: row.accuracy or 0, default=None)
         board.sentences += _panels_in_words(dimension, runs, best)
-        scores = table((("run", "{run}"), *SCORE_COLUMNS), [*runs, *constants])
+        scores = table(_PANEL_COLUMNS, [*runs, *constants])
         board.tables.append(
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )
@@ -180,6 +181,10 @@ def contest_board(report: ContestReport) -> Board:
         for run, lost in report.missing.items()
     ]
     return board
+
+
+# The terminal needs no head for the basis; a column that can be sorted needs one.
+_PANEL_COLUMNS: Final = (("run", "{run}"), ("basis", "{basis_text}"), *SCORE_COLUMNS[1:])
 
 
 def _panels_in_words(
