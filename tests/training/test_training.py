@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.terminal import touche_rad
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
 from touche_rad.debaters.inspiredebate.training.model import load_model, load_tokenizer
 from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe
@@ -45,22 +46,10 @@ def killed(
     method: str, source: Path, out: Path, tiny: Path, settings: dict[str, Any], at: int
 ) -> None:
     """Train in a process of its own that dies after a step, beyond its first checkpoint."""
-    said = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    command = [
-        sys.executable,
-        "-m",
-        "tests.training.dying",
-        str(at),
-        "train",
-        method,
-        str(source),
-        "-o",
-        str(out),
-        "--base",
-        str(tiny),
-        "-q",
-        *said,
-    ]
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    files = (source, "-o", out, "--base", tiny, "-q", *words)
+    dying = [sys.executable, "-m", "tests.training.dying", str(at), "train", method]
+    command = [*dying, *map(str, files)]
     here = Path(__file__).parents[2]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -104,23 +93,6 @@ def test_the_card_tells_data_by_digest_settings_and_what_was_measured(fine_tuned
     assert "{{" not in card
 
 
-def test_the_printed_lines_name_the_adapter_and_the_merged_model(
-    fine_tuned: Folder, tiny: Path
-) -> None:
-    serve = report(fine_tuned)["serve"]
-    adapter = fine_tuned.adapter
-    for part in (
-        f"-m vllm:{adapter} ",
-        f"vllm.model={tiny} ",
-        "vllm.enable-lora=true",
-        "vllm.max-lora-rank=16",
-        f"vllm.lora-modules={adapter}={adapter} ",
-    ):
-        assert part in serve["adapter"]
-    assert f"-m vllm:{fine_tuned.merged} " in serve["merged"]
-    assert "-d inspiredebate" in serve["merged"]
-
-
 def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tiny: Path) -> None:
     chat = [
         {"role": "user", "content": "No trams!"},
@@ -143,30 +115,6 @@ def test_a_model_is_not_merged_into_a_file(fine_tuned: Folder, tmp_path: Path) -
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match=r"notes\.txt is a file"):
         trainer("merge")(fine_tuned.root, tmp_path / "notes.txt")
-
-
-def test_the_debater_plays_with_the_merged_model(fine_tuned: Folder) -> None:
-    """In this process; a tiny model says nothing, and the answer is whole all the same."""
-    import anyio
-
-    from tests.debaters.world import BothSides, debate
-    from touche_rad.models import Model
-    from touche_rad.models.model import Settings, open_backend
-    from touche_rad.plugins import Services, find
-
-    async def play() -> Any:
-        backend = open_backend(f"hf:{fine_tuned.merged}")
-        model = Model(backend, settings=Settings(max_tokens=16), deadline=60)
-        made: Any = find("debater", "inspiredebate").make(Services(BothSides(), model=model))
-        try:
-            return await made.answer(debate("The penny is worthless.")), model.usage.total.calls
-        finally:
-            await model.close()
-
-    response, calls = anyio.run(play)
-    assert response.content
-    assert response.arguments
-    assert calls >= 2
 
 
 def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folder) -> None:
@@ -200,21 +148,16 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     fine_tuned: Folder, tmp_path: Path
 ) -> None:
     """Eq. 5: both ratios are 1 where training begins, so the first loss is log 2, also after SFT."""
-    from click.testing import CliRunner
-
-    from touche_rad.cli.train import train_command
-
     source, out = preferences(tmp_path / "pairs.jsonl"), tmp_path / "dpo"
-    args = [source, "--from", fine_tuned.root, "-o", out, "--beta", "1", "--rate", "2e-3"]
-    done = CliRunner().invoke(
-        train_command,
-        ["dpo", *map(str, args), "--batch", "8", "--epochs", "2", "--held-out", "0"],
+    done = touche_rad(
+        *("train", "dpo", source, "--from", fine_tuned.root, "-o", out, "--beta", "1"),
+        *("--rate", "2e-3", "--batch", "8", "--epochs", "2", "--held-out", "0"),
     )
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
     assert told["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)
     assert told["recipe"]["base"] == report(fine_tuned)["recipe"]["base"]
-    assert told["serve"]["adapter"] in done.stderr, "the line to play with stands at the end"
+    assert told["serve"]["adapter"] in done.err, "the line to play with stands at the end"
     before, after = weights(fine_tuned), weights(Folder(out))
     assert before.keys() == after.keys(), "one adapter on the same base, and no reference beside it"
     assert any((before[name] != after[name]).any() for name in before)
@@ -222,14 +165,10 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
 
 
 def test_a_finished_training_is_merged_later(fine_tuned: Folder, tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from touche_rad.cli.train import train_command
-
     out = tmp_path / "whole"
-    done = CliRunner().invoke(train_command, ["merge", str(fine_tuned.root), "-o", str(out)])
-    assert done.exit_code == 0, done.output
-    assert f"-m vllm:{out} " in json.loads(done.stdout)["serve"]["merged"]
+    done = touche_rad("train", "merge", fine_tuned.root, "-o", out)
+    assert done.code == 0, done.err
+    assert f"-m vllm:{out} " in json.loads(done.out)["serve"]["merged"]
     model = "model.safetensors"
     assert (out / model).read_bytes() == (fine_tuned.merged / model).read_bytes()
 
