@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.citing import cited
-from touche_rad.debaters.rdebater.logic import predicates
+from touche_rad.debaters.rdebater.reading import predicates
 from touche_rad.debaters.rdebater.retrieval import (
     Record,
     by_words,

@@ -15,8 +15,11 @@ import pytest
 
 from tests.terminal import touche_rad
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
-from touche_rad.debaters.inspiredebate.training.model import load_model, load_tokenizer
-from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe
+from touche_rad.debaters.inspiredebate.training.model import (
+    AdapterRecipe,
+    load_model,
+    load_tokenizer,
+)
 from touche_rad.errors import InputError, UserError
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import Folder

@@ -3,40 +3,98 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import anyio
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.calls import report_without_model
+from touche_rad.calls import Calls, current_context, report_without_model
 from touche_rad.debate import Argument, Debate, Response, with_path
-from touche_rad.debaters.composed.guard import (
-    GUARD,
-    SURE,
-    ByModel,
-    ByNli,
-    GuardName,
-)
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
-from touche_rad.evidence.guard import (
-    Checked,
-    Entails,
-    Found,
-    Guard,
-    describe_unsupported,
-    read,
-)
+from touche_rad.errors import UserError
+from touche_rad.evidence.guard import Checked, Entails, Found, Guard, describe_unsupported, read
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
-from touche_rad.models.output import Paragraph
+from touche_rad.models.output import Line, Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Services
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
+
+GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]
+GUARD: Final = "what supports a sentence: quotation, or also entailment by nli:MODEL or model"
+SURE: Final = "minimum probability of entailment, for guard=nli:MODEL"
+
+
+class ByNli:
+    """An NLI model; the premise is one cited argument, or all together."""
+
+    def __init__(self, model: str, sure: float) -> None:
+        """Load the model, a folder or OWNER/NAME of the hub."""
+        from retrieval.stance.nli import Nli
+
+        self._nli = Nli(model, called="guard model")
+        if self._nli.rows.entailment is None:
+            raise UserError(f"guard model {model!r} has no class for entailment; use another model")
+        self._sure = sure
+        self._call = Calls()
+
+    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+        """Classify every sentence with every premise before the deadline of the turn."""
+        end = current_context().deadline
+        with anyio.fail_after(None if end is None else end - time.monotonic()):
+            return await self._call(self._all, list(said), list(arguments))
+
+    def _all(self, said: list[str], arguments: list[str]) -> list[bool]:
+        premises = [*arguments, " ".join(arguments)] if len(arguments) > 1 else arguments
+        whole = [one for one in said if self._nli.reads_whole(one)]
+        read = self._nli.read([(premise, one) for one in whole for premise in premises])
+        likely = {
+            one: float(read[at * len(premises) : (at + 1) * len(premises), 0].max())
+            for at, one in enumerate(whole)
+        }
+        return [likely.get(one, 0.0) >= self._sure for one in said]
+
+
+class ByModel:
+    """A language model: one call for all sentences of an answer."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+        """Ask for all sentences at once."""
+        messages = Prompt.load(__package__, "entailed").messages(
+            arguments=list(arguments), sentences=list(said)
+        )
+        answer = await self._model.ask(messages, _checks(len(said)), step="guard.entailed")
+        return [one.entailed == "yes" for one in answer.checks]
+
+
+class Check(BaseModel):
+    """What a sentence claims beyond the arguments, and whether they prove it."""
+
+    missing: Line = ""
+    entailed: Literal["yes", "no"]
+
+
+class Entailments(BaseModel):
+    """One check for each sentence."""
+
+    checks: list[Check]
+
+
+@lru_cache(64)
+def _checks(count: int) -> type[Entailments]:
+    each = (list[Check], Field(min_length=count, max_length=count))
+    return create_model("Entailments", __base__=Entailments, checks=each)
+
 
 log = logging.getLogger("touche_rad")
 

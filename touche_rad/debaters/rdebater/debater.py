@@ -11,12 +11,22 @@ import anyio
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.rdebater.annotations import SchemeAnnotations
 from touche_rad.debaters.rdebater.citing import cited, distortions, supported
-from touche_rad.debaters.rdebater.logic import Logic, ask_logic
 from touche_rad.debaters.rdebater.options import RdebaterOptions
-from touche_rad.debaters.rdebater.reading import ask_keywords, plain_keywords, read_at_once
-from touche_rad.debaters.rdebater.retrieval import Recall, Record, retrieved, with_priors
+from touche_rad.debaters.rdebater.reading import (
+    Logic,
+    ask_keywords,
+    ask_logic,
+    plain_keywords,
+    read_at_once,
+)
+from touche_rad.debaters.rdebater.retrieval import (
+    Recall,
+    Record,
+    SchemeAnnotations,
+    retrieved,
+    with_priors,
+)
 from touche_rad.debaters.rdebater.revision import (
     Attempt,
     MergedAgents,

@@ -25,11 +25,11 @@ from touche_rad.debaters.inspiredebate.training.samples import (
     TrainingSample,
     digest,
     held_out,
+    is_trace,
     messages_at,
     read_records,
     write_records,
 )
-from touche_rad.debaters.inspiredebate.training.traces import is_trace
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
 from touche_rad.runs.judging import NO_VERDICT

@@ -25,18 +25,16 @@ from touche_rad.debaters.inspiredebate.conversation import (
 from touche_rad.debaters.inspiredebate.evidence import of_argument
 from touche_rad.debaters.inspiredebate.speech import refused
 from touche_rad.debaters.inspiredebate.training.samples import (
+    TracedAnswers,
     TrainingData,
     TrainingSample,
     answer_of,
     digest,
     held_out,
+    is_trace,
     json_records,
     messages_at,
     read_records,
-)
-from touche_rad.debaters.inspiredebate.training.traces import (
-    TracedAnswers,
-    is_trace,
     trace_of,
     traced,
 )

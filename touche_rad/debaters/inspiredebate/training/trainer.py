@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 
 from touche_rad.debaters.inspiredebate.conversation import Wording
 from touche_rad.debaters.inspiredebate.training.model import (
+    AdapterRecipe,
     check_installed,
     check_places,
     load_model,
@@ -27,14 +28,13 @@ from touche_rad.debaters.inspiredebate.training.model import (
     serve_commands,
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
-from touche_rad.debaters.inspiredebate.training.recipe import AdapterRecipe
 from touche_rad.debaters.inspiredebate.training.recorded import ReasoningSource, read_answers
 from touche_rad.debaters.inspiredebate.training.samples import (
     TrainingData,
     read_records,
+    trace_of,
     write_records,
 )
-from touche_rad.debaters.inspiredebate.training.traces import trace_of
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.training.card import versions, write_card
