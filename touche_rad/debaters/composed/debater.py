@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import anyio
@@ -73,7 +72,9 @@ class ByModel:
         messages = Prompt.load(__package__, "entailed").messages(
             arguments=list(arguments), sentences=list(said)
         )
-        answer = await self._model.ask(messages, _checks(len(said)), step="guard.entailed")
+        checks: Any = (list[Check], Field(min_length=len(said), max_length=len(said)))
+        schema = create_model("Entailments", __base__=Entailments, checks=checks)
+        answer = await self._model.ask(messages, schema, step="guard.entailed")
         return [one.entailed == "yes" for one in answer.checks]
 
 
@@ -88,12 +89,6 @@ class Entailments(BaseModel):
     """One check for each sentence."""
 
     checks: list[Check]
-
-
-@lru_cache(64)
-def _checks(count: int) -> type[Entailments]:
-    each = (list[Check], Field(min_length=count, max_length=count))
-    return create_model("Entailments", __base__=Entailments, checks=each)
 
 
 log = logging.getLogger("touche_rad")

@@ -62,10 +62,7 @@ def arguments_for(
 
 
 def supports_side(argument: Argument, debate: Debate, topic: str) -> bool:
-    """Whether the fields of an argument show that it is on our side of a debate.
-
-    The fields are compared with the topic and the opponent's last message. Unknown is False.
-    """
+    """Whether the fields of an argument show that it is on our side; unknown is False."""
     for_topic = stance(argument, topic)
     for_us = for_topic if debate.side == "pro" else -for_topic
     against_message = 0.0
@@ -105,8 +102,7 @@ def cited(
 ) -> tuple[Argument, ...]:
     """Return the arguments that a text uses, in the order of their use.
 
-    A sentence uses the arguments that it quotes (exactly, or without case and punctuation), or the
-    most similar one if it is similar enough.
+    A sentence uses the arguments that it quotes, or the most similar one if it is similar enough.
     """
     arguments = [one.argument for one in evidence if one.argument is not None]
     used: dict[str, Argument] = {}
@@ -144,10 +140,9 @@ def _most_similar(
 
 
 def similarity(sentence: str, text: str) -> float:
-    """Return the similarity of a sentence and a text, 0 to 1.
+    """Return the share of a sentence's content words that a text has, or the share of letters.
 
-    The maximum of the share of its content words that the text has, and the similarity of their
-    letters. 0 for a sentence with fewer than two content words.
+    The larger one counts; a sentence with fewer than two content words is similar to nothing.
     """
     own = content_words(sentence)
     if len(own) < 2:

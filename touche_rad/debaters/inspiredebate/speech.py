@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -42,14 +41,10 @@ async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
         side=debate.side,
         opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
     )
-    answer = await model.ask(messages, _terms(most), step="inspiredebate.keywords")
+    terms: Any = (list[Line], Field(json_schema_extra={"minItems": 1, "maxItems": most}))
+    schema = create_model("Terms", __base__=Terms, terms=terms)
+    answer = await model.ask(messages, schema, step="inspiredebate.keywords")
     return in_bounds(answer.terms, most)
-
-
-@lru_cache(64)
-def _terms(most: int) -> type[Terms]:
-    bound = Field(json_schema_extra={"minItems": 1, "maxItems": most})
-    return create_model("Terms", __base__=Terms, terms=(list[Line], bound))
 
 
 def in_bounds(terms: list[str], most: int) -> list[str]:
@@ -74,12 +69,8 @@ class Speech(BaseModel):
     argument: Paragraph = Field(min_length=1)
 
 
-@lru_cache(64)
 def speech_schema(words: int, most_cited: int | None, shown: int) -> type[BaseModel]:
-    """Return the schema of a speech, without `evidence` if `most_cited` is None.
-
-    The limit in letters leaves room for all words.
-    """
+    """Return the schema of a speech, without `evidence` if `most_cited` is None."""
     argument: Any = Field(min_length=1, json_schema_extra={"maxLength": max_letters(words)})
     fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
     if most_cited is not None:
@@ -129,7 +120,7 @@ class Draft:
 
     @property
     def argument(self) -> str:
-        """The argument."""
+        """The argument of the speech."""
         return clean(self.speech.argument)
 
     @property
@@ -158,19 +149,14 @@ async def write_speech(
     shown: int,
     new_attempts: int,
 ) -> Draft:
-    """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported.
-
-    Raises:
-        Refused: The last answer is a refusal.
-        ModelError: There is no valid answer.
-    """
+    """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported."""
     shorten = without_oldest(messages)
     schema = speech_schema(words, most_cited, shown)
     tokens = 700 + 2 * words
     answer = await model.ask(
         messages, schema, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens
     )
-    best = draft = await check(_speech_of(answer))
+    best = draft = await check(Speech.model_validate(answer.model_dump()))
     history = list(messages)
     for _ in range(new_attempts):
         if draft.problem is None:
@@ -180,26 +166,20 @@ async def write_speech(
             answer = await model.ask(history, schema, step="inspiredebate.again", max_tokens=tokens)
         except ModelError:
             break
-        draft = await check(_speech_of(answer))
+        draft = await check(Speech.model_validate(answer.model_dump()))
         best = max(draft, best, key=lambda one: one.quality)
     if best.problem == "refused":
         raise Refused(f"{model.name} refuses to argue: {best.argument[:80]!r}")
     return best
 
 
-def _speech_of(answer: BaseModel) -> Speech:
-    return Speech.model_validate(answer.model_dump())
-
-
 def _ask_again(draft: Draft) -> Message:
-    known = (*draft.cited, Argument(id="", text=draft.message))
+    sources = (*draft.cited, Argument(id="", text=draft.message))
+    unsupported = draft.checked.goes if draft.checked else ()
     (message,) = Prompt.load(__package__, "again").messages(
         problem=draft.problem,
         count=count_words(draft.argument),
         words=draft.words,
-        unsupported=[
-            (one, describe_unsupported(one, known))
-            for one in (draft.checked.goes if draft.checked else ())
-        ],
+        unsupported=[(one, describe_unsupported(one, sources)) for one in unsupported],
     )
     return message

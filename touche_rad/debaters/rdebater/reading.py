@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, create_model
@@ -83,11 +82,7 @@ def flaws(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
-    """Take the three steps of the paper: one call per utterance, then two calls over all.
-
-    Raises:
-        ModelError: A step failed.
-    """
+    """Take the three steps of the paper: one call per utterance, then two calls over all."""
     lines: list[str] = []
     for text in opponent_texts(debate):
         allowance.take(keep=keep)
@@ -112,9 +107,9 @@ async def f_pred(model: Model, text: str) -> list[str]:
     return answer.predicates[:MOST_PREDICATES]
 
 
-async def f_infer(model: Model, predicates: Sequence[str]) -> str:
+async def f_infer(model: Model, union: Sequence[str]) -> str:
     """Return the reasoning chain over all predicates."""
-    messages = Prompt.load(__package__, "chain").messages(predicates=predicates)
+    messages = Prompt.load(__package__, "chain").messages(predicates=union)
     return clean((await model.ask(messages, Chain, step="rdebater.chain")).chain)
 
 
@@ -136,7 +131,6 @@ class Keywords(BaseModel):
 K = TypeVar("K", bound=BaseModel)
 
 
-@lru_cache(64)
 def _limited(schema: type[K], most: int) -> type[K]:
     """Return a schema with a limit on the number of keywords."""
     bound: Any = (list[Keyword], Field(json_schema_extra={"maxItems": most}))

@@ -22,11 +22,7 @@ class Allowance:
         self.left = calls
 
     def take(self, calls: int = 1, *, keep: int = 0) -> None:
-        """Take calls from the budget before they are made.
-
-        Raises:
-            OverBudget: Not enough calls remain; none was taken.
-        """
+        """Take calls from the budget before they are made; `keep` must remain for later steps."""
         if self.left - calls < keep:
             raise OverBudget(f"the turn's {self.calls} calls are spent")
         self.left -= calls

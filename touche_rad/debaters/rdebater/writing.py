@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, Field, create_model
@@ -84,7 +83,6 @@ def max_letters(words: int) -> int:
     return max(600, 10 * words)
 
 
-@lru_cache(64)
 def speech(schema: type[BaseModel], words: int, cited: int = 0, shown: int = 0) -> type[Any]:
     """Return a schema with limits for its `utterance` and, with `cited`, for its `numbers`."""
     information = schema.model_fields["utterance"]

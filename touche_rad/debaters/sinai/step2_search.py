@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Final, Literal
 
@@ -36,7 +35,6 @@ class Query(BaseModel):
     justification: Line = ""
 
 
-@lru_cache(64)
 def searches(most: int) -> type[BaseModel]:
     """Return the schema of the answer: SEARCH_1 is required, the others are optional."""
     fields: dict[str, Any] = {"SEARCH_1": (Query, ...)}
@@ -83,20 +81,15 @@ async def ask_queries(
     return in_order(answer)
 
 
-@lru_cache(64)
-def _outline(most: int) -> type[Any]:
-    return create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
-
-
 async def outline(
     model: Model, debate: Debate, most: int, *, turned: bool
 ) -> tuple[Plan, list[Query]]:
     """Ask for the plan and the queries in one call."""
-    answer = await ask_about(
+    answer: Any = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "outline"),
-        _outline(most),
+        create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...)),
         step="sinai.outline",
         parameters=parameters(),
         most=most,

@@ -1,14 +1,10 @@
-"""Step 3: select three arguments of each query. Step 4: select three of all.
-
-`select_at_once` takes both steps in one call. `matched` finds the arguments that a model quotes.
-"""
+"""Step 3: select arguments of each query. Step 4: select arguments of all. Or both in one call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Final, TypeVar
 
@@ -100,7 +96,6 @@ COPYING: Final = 2_048
 M = TypeVar("M", bound=BaseModel)
 
 
-@lru_cache(64)
 def limited(schema: type[M], kind: Any = list[Page], **most: int) -> type[M]:
     """Return a schema whose list has at most this many items."""
     fields: dict[str, Any] = {
@@ -166,7 +161,6 @@ async def select_of_all(
     return list(selected.values())
 
 
-@lru_cache(64)
 def _choice(most: int) -> type[BaseModel]:
     """Return the schema of step 4: three keys per argument; only the first text is required."""
     fields: dict[str, Any] = {}
@@ -214,14 +208,6 @@ class Numbers(BaseModel):
     selected: list[Numbered]
 
 
-@lru_cache(64)
-def _numbers(count: int, most: int) -> type[Numbers]:
-    """Return the schema of the answer about a number of arguments."""
-    limits: Any = {"json_schema_extra": {"minimum": 1, "maximum": count}}
-    numbered = create_model("Numbered", __base__=Numbered, number=(int, Field(**limits)))
-    return limited(Numbers, list[numbered], selected=most)
-
-
 async def select_at_once(
     model: Model, debate: Debate, plan: Plan, retrieved: Sequence[Retrieved], most: int
 ) -> list[Selected]:
@@ -231,11 +217,13 @@ async def select_at_once(
     """
     shortlists = [Shortlist(one, one.all) for one in retrieved]
     searches, listed = _numbered(retrieved)
+    number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)}))
+    numbered = create_model("Numbered", __base__=Numbered, number=number)
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "at_once"),
-        _numbers(len(listed), most),
+        limited(Numbers, list[numbered], selected=most),
         step="sinai.selection",
         most=most,
         count=len(listed),

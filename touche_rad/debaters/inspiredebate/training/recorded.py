@@ -124,7 +124,7 @@ class Reader:
     def sample(self, debate: Debate, turn: int, source: str) -> TrainingSample | None:
         """Return the sample of a turn; None if there is none, and count why."""
         response = debate.turns[turn].response
-        shown, content = split_blocks(clean(response.content)) if response is not None else ("", "")
+        reasoning, content = split_blocks(clean(response.content)) if response else ("", "")
         if response is None or not content:
             self.left_out["no response"] += 1
             return None
@@ -142,8 +142,8 @@ class Reader:
         }
         if traced is not None:
             return replace(traced, **origin)
-        given = response.extra.get(REASONING)
-        reasoning = shown or (clean(given) if isinstance(given, str) else "")
+        beside = response.extra.get(REASONING)
+        reasoning = reasoning or (clean(beside) if isinstance(beside, str) else "")
         by: ReasoningSource = "given" if reasoning else self.reasoning
         if by == "cited":
             cited = (clean(f"{one.supports} {one.text}") for one in response.arguments)
@@ -281,11 +281,11 @@ def read_answers(
             f"no usable answers ({reasons or 'the files contain none'}); answers without "
             "reasoning need --reasoning cited, or --reasoning teacher with -m"
         )
-    topics = {_topic(one) for one in samples}
+    topics = {one.topic or one.prompt[0].content for one in samples}
 
     def group(one: TrainingSample) -> str:
         """Group by topic; if all samples have the same topic, by debate."""
-        return _topic(one) if len(topics) > 1 else one.debate
+        return (one.topic or one.prompt[0].content) if len(topics) > 1 else one.debate
 
     training, out = held_out(samples, group, share, seed)
     counts = {
@@ -298,10 +298,6 @@ def read_answers(
     return TrainingData([one.record() for one in training], [one.record() for one in out], counts)
 
 
-def _topic(one: TrainingSample) -> str:
-    return one.topic or one.prompt[0].content
-
-
 def _is_data(first: Mapping[str, Any]) -> bool:
     """Whether a record is a chat with a system message, which files of debates do not have."""
     messages = first.get("messages")
@@ -311,19 +307,18 @@ def _is_data(first: Mapping[str, Any]) -> bool:
 
 def _training_data(path: Path) -> Iterator[TrainingSample]:
     for number, record in read_records(path):
-        messages = messages_at(record.get("messages"), path, number, "messages")
-        if messages[-1].role != "assistant" or len(messages) < 2:
-            raise InputError(
-                path, "the last message must be the assistant's", line=number, field="messages"
-            )
+        *prompt, last = messages_at(record.get("messages"), path, number, "messages")
+        if last.role != "assistant" or not prompt:
+            expected = "the last message must be the assistant's"
+            raise InputError(path, expected, line=number, field="messages")
         yield TrainingSample(
-            messages[:-1],
-            messages[-1].content,
+            tuple(prompt),
+            last.content,
             str(record.get("debate", number)),
             int(record.get("turn") or 0),
             str(record.get("side", "con")),
             path.name,
             str(record.get("reasoning", "given")),
-            digest(one.content for one in messages[:-1]),
+            digest(one.content for one in prompt),
             str(record.get("topic", "")),
         )

@@ -35,18 +35,17 @@ def held_out(
 
     With at least two groups and a share above 0, each part has at least one group.
     """
-    groups = sorted({group(one) for one in items}, key=lambda name: _place(name, seed))
+
+    def place(name: str) -> str:
+        return hashlib.sha256(f"{seed}\n{name}".encode()).hexdigest()
+
+    groups = sorted({group(one) for one in items}, key=place)
     count = round(share * len(groups))
     if share > 0 and len(groups) > 1:
         count = min(max(count, 1), len(groups) - 1)
     out = set(groups[:count]) if share > 0 else set()
-    return [one for one in items if group(one) not in out], [
-        one for one in items if group(one) in out
-    ]
-
-
-def _place(name: str, seed: int) -> str:
-    return hashlib.sha256(f"{seed}\n{name}".encode()).hexdigest()
+    training = [one for one in items if group(one) not in out]
+    return training, [one for one in items if group(one) in out]
 
 
 @dataclass(frozen=True)
@@ -111,10 +110,7 @@ def spoken(answer: str) -> str:
 
 
 def answer_of(reasoning: str, argument: str, evidence: Iterable[int] | None = None) -> str:
-    """Return an answer in the format that the debater asks for.
-
-    With the wording `close`, the answer also contains the numbers of the evidence used.
-    """
+    """Return an answer in the format that the debater asks for; only `close` names evidence."""
     numbers = {} if evidence is None else {"evidence": list(evidence)}
     return json.dumps({"reasoning": reasoning, **numbers, "argument": argument}, ensure_ascii=False)
 
@@ -136,11 +132,7 @@ def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
 
 
 def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the records of training data with their line numbers.
-
-    Raises:
-        UserError: A newer version wrote the file.
-    """
+    """Yield the records of training data with their line numbers; refuse newer formats."""
     for number, record in json_records(path):
         refuse_newer(path, record, FORMAT)
         yield number, record

@@ -1,8 +1,5 @@
 """The trainers `sft` and `dpo`: TRL trains an adapter on recorded answers or on preferences.
 
-TRL evaluates, logs, saves checkpoints and resumes. This file gives it the data and the settings,
-names what must be equal to resume, and writes the report and the model card.
-
 `sft` is Eq. 4 of the paper: the loss is of the answer only, given its prompt. `dpo` is Eq. 5: the
 reference is the model before training, which is the SFT adapter, or the base model.
 """

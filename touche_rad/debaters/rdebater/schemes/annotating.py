@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -68,7 +68,7 @@ def _few(reason: str) -> str:
 
 
 def _levels(labels: BaseModel) -> dict[Dimension, Level]:
-    return {one: Level.of(getattr(labels, one.name.lower())) for one in Dimension}
+    return {one: Level[getattr(labels, one.name.lower()).upper()] for one in Dimension}
 
 
 _dimension_fields: dict[str, Any] = {
@@ -82,7 +82,6 @@ Scores: type[BaseModel] = create_model("Scores", reason=(Line, ""), **_dimension
 """The labels of one scheme."""
 
 
-@lru_cache(128)
 def scoring(found: tuple[Scheme, ...]) -> type[BaseModel]:
     """Return the schema of the scoring agent's answer, with all schemes that were found."""
     fields: dict[str, Any] = {one.name.lower(): (Scores, Field(alias=one.value)) for one in found}
@@ -134,7 +133,6 @@ class Together(BaseModel):
     arguments: Sequence[Numbered]
 
 
-@lru_cache(128)
 def together(count: int, most: int) -> type[Together]:
     """Return the schema of an answer on this number of arguments."""
     used: Any = (list[Used], Field(default=[], json_schema_extra={"maxItems": most}))

@@ -52,11 +52,6 @@ class Level(IntEnum):
         """The level as prompts name it."""
         return self.name.lower()
 
-    @classmethod
-    def of(cls, word: str) -> Level:
-        """Return the level that a word names."""
-        return cls[word.upper()]
-
 
 class Mark(BaseModel):
     """How one scheme is used in a text."""
