@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Debate
 from touche_rad.models import Model, Prompt, drop_oldest
@@ -41,3 +41,16 @@ def cited_before(debate: Debate) -> frozenset[str]:
     """Return the ids of the arguments that the debater cited in earlier turns."""
     responses = (turn.response for turn in debate.turns if turn.response is not None)
     return frozenset(argument.id for one in responses for argument in one.arguments)
+
+
+def max_letters(words: int) -> int:
+    """Return the limit of a text in letters, with room for all of its words."""
+    return max(600, 10 * words)
+
+
+def limited(schema: type[M], kind: Any, **most: int) -> type[M]:
+    """Return a schema whose lists of this kind have at most so many items."""
+    fields: dict[str, Any] = {
+        name: (kind, Field(json_schema_extra={"maxItems": limit})) for name, limit in most.items()
+    }
+    return create_model(schema.__name__, __base__=schema, **fields)

@@ -7,7 +7,6 @@ from touche_rad.errors import WorkError
 from touche_rad.plugins import ExplainedCandidate, Feature, Options, Services
 
 _EXPLAINED = 100
-"""Hits that `explain` returns."""
 _PHRASE = "attacks a claim with the words of your message"
 
 

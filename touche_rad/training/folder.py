@@ -41,25 +41,21 @@ class Folder:
         self.report = root / "report.json"
 
     def start_or_resume(self, identity: Mapping[str, Any], *, restart: bool = False) -> bool:
-        """Start a training, or resume the one in this folder; return whether it is resumed.
+        """Start a training, or resume the one in this folder if its identity is equal.
 
         A training without data has produced nothing: it is started again with any settings.
 
-        Args:
-            identity: Everything that must be equal to resume.
-            restart: Start this training again instead of resuming it.
-
-        Raises:
-            UserError: The folder contains another training.
+        Returns:
+            Whether it is resumed.
         """
-        given = json.loads(json.dumps({"format": FORMAT, **identity}))
+        whole = json.loads(json.dumps({"format": FORMAT, **identity}))
         made = (self.data, self.report, self.checkpoints, self.adapter)
         if self.identity.is_file() and any(one.exists() for one in made):
-            self._compare(given, restart=restart)
+            self._compare(whole, restart=restart)
             if not restart:
                 return True
         self._clear()
-        _write(self.identity, given)
+        _write(self.identity, whole)
         return False
 
     def replace(self) -> None:
@@ -121,6 +117,13 @@ class Folder:
             report["recipe"]["base"]
         except (ValueError, KeyError, TypeError):
             raise UserError(f"{self.report} is damaged: start again with --restart") from None
+        return report
+
+    def need_report(self) -> dict[str, Any]:
+        """Return the report of a finished training; raise UserError if there is none."""
+        report = self.finished()
+        if report is None:
+            raise UserError(f"{self.root} contains no finished training")
         return report
 
     def finish(self, report: Mapping[str, Any]) -> None:

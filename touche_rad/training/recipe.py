@@ -51,9 +51,9 @@ class Recipe(BaseModel):
 
 def validate_recipe(kind: type[M], options: Mapping[str, Any]) -> M:
     """Build a recipe from command line options; an error names the wrong option."""
-    given = {name: options[name] for name in kind.model_fields if options.get(name) is not None}
+    values = {name: options[name] for name in kind.model_fields if options.get(name) is not None}
     try:
-        return kind(**given)
+        return kind(**values)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).replace("_", "-")

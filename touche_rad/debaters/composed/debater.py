@@ -15,7 +15,7 @@ from touche_rad.calls import Calls, current_context, report_without_model
 from touche_rad.debate import Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
-from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
+from touche_rad.debaters.grounded.ranking import MOST_READ, STANCE, StanceName
 from touche_rad.errors import UserError
 from touche_rad.evidence.guard import Checked, Entails, Found, Guard, describe_unsupported, read
 from touche_rad.evidence.words import lexicon, read_passage
@@ -130,7 +130,7 @@ class Composed:
         cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
         max_words: int = Field(60, ge=5, le=1_000, description="maximum words of a response")
         stance: StanceName = Field("words", description=STANCE)
-        judged: int = Field(24, ge=1, le=1_000, description=JUDGED)
+        judged: int = Field(24, ge=1, le=1_000, description=MOST_READ)
         guard: GuardName = Field("quotation", description=GUARD)
         sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
 

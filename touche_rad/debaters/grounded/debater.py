@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.calls import report_without_model
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
 from touche_rad.debaters.asking import ask_about
-from touche_rad.debaters.grounded.polarity import KNOWN, content
+from touche_rad.debaters.grounded.polarity import CLEAR, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     PHRASES,
@@ -36,7 +36,6 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import count_words, cut_to_words
 
 MAX_LETTERS: Final = 1_500
-"""Longer utterances are cut in a prompt."""
 
 Frame = Literal["disagree", "contrary", "differently", "unconvinced", "not so", "none"]
 FRAMES: Final[dict[Frame, str]] = {
@@ -58,7 +57,6 @@ class Quotable:
     argument: Argument
     quoted: str
     path: tuple[str, ...] = ()
-    """How the argument was reached."""
     opposed: bool = False
     """Whether it is known that the argument opposes the user."""
 
@@ -130,10 +128,10 @@ class Grounded:
 
         It sees the best quotations and, if it can use none of them, once more the next ones.
         """
-        shown = self.options.shown
+        count = self.options.shown
         try:
-            for start in range(0, min(len(quotables), _PROMPTS * shown), shown):
-                some = quotables[start : start + shown]
+            for start in range(0, min(len(quotables), _PROMPTS * count), count):
+                some = quotables[start : start + count]
                 choice = await _choose(model, debate, some)
                 if choice.number:
                     return self.quote(debate, some[choice.number - 1], FRAMES[choice.frame])
@@ -226,7 +224,7 @@ class Grounded:
         """Whether the stance model, or the words of the claims, oppose an argument to the user."""
         if self._stance is not None:
             return one.features.get(AGAINST, 0.0) >= _OPPOSED
-        return one.features.get(SIDE, 0.0) >= KNOWN
+        return one.features.get(SIDE, 0.0) >= CLEAR
 
     @property
     def _room(self) -> int:

@@ -20,7 +20,7 @@ from touche_rad.debate import Argument
 from touche_rad.evidence.words import lexicon, read_passage, stem
 from touche_rad.text import sentences
 
-KNOWN: Final = 0.5
+CLEAR: Final = 0.5
 """Votes from which a side counts as known. Below, arguments of the demo were right by chance."""
 
 _LONGEST: Final = 25
@@ -69,13 +69,13 @@ def content(text: str) -> frozenset[str]:
 
     Words of debating itself, such as "believe", are left out, and so are negations.
     """
-    known = lexicon()
+    lists = lexicon()
     return frozenset(
         token.stem
         for token in read_passage(text).tokens
         if token.matters
-        and token.word not in known.negators
-        and known.sense(token.stem) not in known.generic
+        and token.word not in lists.negators
+        and lists.sense(token.stem) not in lists.generic
     )
 
 

@@ -74,7 +74,6 @@ class Ranked:
     """Score in each search, divided by the score of its best hit."""
     features: Mapping[str, float] = field(default_factory=dict)
     path: tuple[str, ...] = ()
-    """How the argument was reached."""
 
     @property
     def score(self) -> float:
@@ -175,7 +174,7 @@ def _likeness(
 
 StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+|trained:.+)$")]
 STANCE: Final = "how the side of an argument is found: words, nli:MODEL or trained:DIR"
-JUDGED: Final = "candidates that the stance model reads"
+MOST_READ: Final = "candidates that the stance model reads"
 
 
 class StanceRanking:
@@ -190,14 +189,14 @@ class StanceRanking:
 
     def rank(self, ranked: Sequence[Ranked], queries: Queries) -> list[Ranked]:
         """Rank again with the stance model; if it fails, keep the ranking."""
-        judged, rest = ranked[: self._most], ranked[self._most :]
+        best, rest = ranked[: self._most], ranked[self._most :]
         try:
-            stances = self._backend.stances([(queries.message, one.argument) for one in judged])
+            stances = self._backend.stances([(queries.message, one.argument) for one in best])
         except Exception as error:
             log.warning("grounded ranks without %s: %s", self._name, error)
             return list(ranked)
-        known = [
+        again = [
             replace(one, features={**one.features, AGAINST: _AGAINST_WEIGHT * stance.against})
-            for one, stance in zip(judged, stances, strict=True)
+            for one, stance in zip(best, stances, strict=True)
         ]
-        return ordered([*known, *rest])
+        return ordered([*again, *rest])

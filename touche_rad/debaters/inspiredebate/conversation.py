@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from touche_rad.debate import Debate, Response
+from touche_rad.debaters.asking import max_letters
 from touche_rad.debaters.inspiredebate.evidence import Evidence
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
@@ -25,11 +26,6 @@ MAX_LETTERS: Final = 8_000
 """Maximum letters of an utterance; the longest speech has as many."""
 _MAX_REASONING: Final = 240
 """Maximum letters of the reasoning and of each cited argument in an earlier answer."""
-
-
-def max_letters(words: int) -> int:
-    """Return the limit of an argument in letters, with room for all of its words."""
-    return max(600, 10 * words)
 
 
 def topic_of(debate: Debate) -> str:

@@ -122,7 +122,7 @@ class InspireDebate:
                 partial(self._check, evidence=evidence, message=clean(debate.last.utterance)),
                 words=options.max_words,
                 most_cited=options.cited if names_evidence else None,
-                shown=len(evidence),
+                pieces=len(evidence),
                 new_attempts=options.new_attempts,
             )
         except ModelError as error:

@@ -23,7 +23,6 @@ log = logging.getLogger("touche_rad")
 
 Field = Literal["text", "attacks", "supports", "all"]
 MAX_TEXT: Final = 1_200
-"""Maximum letters of a piece of evidence."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,6 @@ async def pages_for(web: WebSearch, queries: Sequence[str], k: int) -> list[Evid
 
 
 _MIN_WORDS: Final = 4
-"""Minimum words of a quotation."""
 
 
 def cited(

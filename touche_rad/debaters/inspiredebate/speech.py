@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.asking import max_letters
 from touche_rad.debaters.inspiredebate.conversation import (
-    max_letters,
     topic_of,
     without_oldest,
 )
@@ -23,7 +23,6 @@ from touche_rad.text import clean, content_words, count_words
 from touche_rad.users.contest_views import opens
 
 TERM_WORDS: Final = 4
-"""Maximum words of a search term."""
 
 
 class Terms(BaseModel):
@@ -65,17 +64,16 @@ class Speech(BaseModel):
 
     reasoning: Page = Field(min_length=1)
     evidence: list[int] = Field(default_factory=list)
-    """The numbers of the evidence that the argument uses."""
     argument: Paragraph = Field(min_length=1)
 
 
-def speech_schema(words: int, most_cited: int | None, shown: int) -> type[BaseModel]:
+def speech_schema(words: int, most_cited: int | None, pieces: int) -> type[BaseModel]:
     """Return the schema of a speech, without `evidence` if `most_cited` is None."""
     argument: Any = Field(min_length=1, json_schema_extra={"maxLength": max_letters(words)})
     fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
     if most_cited is not None:
         numbers: Any = Field(default_factory=list, json_schema_extra={"maxItems": most_cited})
-        fields["evidence"] = (numbers_to(shown), numbers)
+        fields["evidence"] = (numbers_to(pieces), numbers)
     return create_model("Speech", **fields, argument=(str, argument))
 
 
@@ -110,13 +108,11 @@ class Draft:
 
     speech: Speech
     words: int
-    """Maximum words of the argument."""
     cited: tuple[Argument, ...] = ()
     """The arguments that it uses, as far as they are known."""
     checked: Checked | None = None
     """The supported and unsupported sentences; None if they were not checked."""
     message: str = ""
-    """The opponent's last message."""
 
     @property
     def argument(self) -> str:
@@ -146,12 +142,12 @@ async def write_speech(
     *,
     words: int,
     most_cited: int | None,
-    shown: int,
+    pieces: int,
     new_attempts: int,
 ) -> Draft:
     """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported."""
     shorten = without_oldest(messages)
-    schema = speech_schema(words, most_cited, shown)
+    schema = speech_schema(words, most_cited, pieces)
     tokens = 700 + 2 * words
     answer = await model.ask(
         messages, schema, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens

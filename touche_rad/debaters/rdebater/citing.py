@@ -21,17 +21,16 @@ _FEWEST: Final = 2
 
 
 def cited(
-    content: str, named: Sequence[Argument], shown: Sequence[Argument], most: int
+    content: str, named: Sequence[Argument], candidates: Sequence[Argument], most: int
 ) -> tuple[Argument, ...]:
     """Return at most `most` arguments that a response uses, in the order of their use.
 
-    If it uses none of those that the model named, all that were shown to the model are tried with a
-    higher threshold.
+    If it uses none of those that the model named, all candidates are tried with a higher threshold.
     """
     used = [one for one in named if _share(content, one) >= NAMED]
     if not used:
-        shares = {one.id: _share(content, one) for one in shown}
-        used = [one for one in shown if shares[one.id] >= UNNAMED]
+        shares = {one.id: _share(content, one) for one in candidates}
+        used = [one for one in candidates if shares[one.id] >= UNNAMED]
         used = sorted(used, key=lambda one: -shares[one.id])[:most]
     words = content_words(content)
     return tuple(sorted(used, key=lambda one: _first(words, one, used))[:most])

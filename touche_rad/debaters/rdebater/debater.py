@@ -231,7 +231,7 @@ def trace_of(
 ) -> dict[str, Any]:
     """Return the intermediate results as JSON."""
     return {
-        "calls": allowance.spent,
+        "calls": allowance.calls - allowance.left,
         "accepted": bool(revised and revised.accepted),
         "stop": revised.stop if revised else "quotation",
         "predicates": list(logic.predicates),

@@ -70,10 +70,10 @@ class RdebaterOptions(Options):
 
     @field_validator("fields")
     @classmethod
-    def _known_fields(cls, given: str) -> str:
-        if {one.strip() for one in given.split(",")} - set(FIELDS):
+    def _known_fields(cls, value: str) -> str:
+        if {one.strip() for one in value.split(",")} - set(FIELDS):
             raise ValueError(f"expected some of {','.join(FIELDS)}")
-        return given
+        return value
 
     @property
     def searched(self) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
-from touche_rad.debaters.asking import ask_about
+from touche_rad.debaters.asking import ask_about, limited
 from touche_rad.debaters.rdebater.turn import Allowance, neutral_values, opponent_texts
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Page, Paragraph
@@ -128,15 +128,6 @@ class Keywords(BaseModel):
     keywords: list[Keyword]
 
 
-K = TypeVar("K", bound=BaseModel)
-
-
-def _limited(schema: type[K], most: int) -> type[K]:
-    """Return a schema with a limit on the number of keywords."""
-    bound: Any = (list[Keyword], Field(json_schema_extra={"maxItems": most}))
-    return create_model(schema.__name__, __base__=schema, keywords=bound)
-
-
 def different(keywords: Iterable[str], most: int) -> tuple[str, ...]:
     """Return the keywords without empty, repeated and additional ones."""
     by_words: dict[str, str] = {}
@@ -158,7 +149,7 @@ async def ask_keywords(model: Model, debate: Debate, most: int) -> tuple[str, ..
         debate,
         model,
         Prompt.load(__package__, "keywords"),
-        _limited(Keywords, most),
+        limited(Keywords, list[Keyword], keywords=most),
         step="rdebater.keywords",
         most=most,
         **neutral_values(debate),
@@ -182,7 +173,7 @@ async def read_at_once(model: Model, debate: Debate, most: int) -> tuple[Logic, 
         debate,
         model,
         Prompt.load(__package__, "reading"),
-        _limited(Reading, most),
+        limited(Reading, list[Keyword], keywords=most),
         step="rdebater.reading",
         most=most,
         **values,

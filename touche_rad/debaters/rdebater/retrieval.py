@@ -67,8 +67,8 @@ class Recall:
 
 def rule_match(text: str, keywords: Sequence[str]) -> bool:
     """Whether a text contains any keyword literally; a phrase must match as a whole."""
-    said = f" {' '.join(words(text))} "
-    return any(f" {' '.join(words(keyword))} " in said for keyword in keywords if words(keyword))
+    spaced = f" {' '.join(words(text))} "
+    return any(f" {' '.join(words(keyword))} " in spaced for keyword in keywords if words(keyword))
 
 
 def coarse(
@@ -129,27 +129,16 @@ def likeness(
     return by_words(history, [str(getattr(one, field)) for one in arguments]), "words"
 
 
-def nearest(index: ArgumentIndex, field: str, history: str, k: int) -> list[Argument]:
-    """Return the arguments nearest to the history, if there are vectors of the field."""
-    meaning = meaning_of(index)
-    if meaning is not None and history.strip():
-        with suppress(ToucheRadError, KeyError):
-            (ids,) = meaning.nearest(field, [history], k)
-            return [one for one in map(index.get, ids) if one is not None]
-    return []
-
-
 def by_words(history: str, texts: Sequence[str]) -> list[float]:
     """Return the cosine of word counts; rare words have more weight."""
     counts = [Counter(content_words(text)) for text in texts]
     often = Counter(word for count in counts for word in count)
     weights = {word: math.log(1 + len(texts) / times) for word, times in often.items()}
-    query = _weighted(Counter(content_words(history)), weights)
-    return [_cosine(query, _weighted(count, weights)) for count in counts]
-
-
-def _weighted(count: Counter[str], weights: Mapping[str, float]) -> dict[str, float]:
-    return {word: times * weights.get(word, 1.0) for word, times in count.items()}
+    query, *vectors = (
+        {word: times * weights.get(word, 1.0) for word, times in count.items()}
+        for count in (Counter(content_words(history)), *counts)
+    )
+    return [_cosine(query, vector) for vector in vectors]
 
 
 def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
@@ -200,9 +189,14 @@ def _field(name: str, debate: Debate) -> str:
 
 def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) -> list[Argument]:
     """Return the nearest arguments by vectors, or results for the last message, or any."""
-    near = nearest(index, _field(options.likeness, debate), history_text(debate), options.coarse)
-    if near:
-        return near
+    history, meaning = history_text(debate), meaning_of(index)
+    if meaning is not None and history.strip():
+        with suppress(ToucheRadError, KeyError):  # there may be no vectors of the field
+            field = _field(options.likeness, debate)
+            (ids,) = meaning.nearest(field, [history], options.coarse)
+            near = [one for one in map(index.get, ids) if one is not None]
+            if near:
+                return near
     query = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
     fields = ("attacks", *options.searched, "text", "supports")
     searched = dict.fromkeys(_field(one, debate) for one in fields)
@@ -240,7 +234,6 @@ def with_priors(recall: Recall, evidence: Sequence[Record], options: RdebaterOpt
 
 
 CACHED: Final = 5_000
-"""Maximum cached calls."""
 
 
 class SchemeAnnotations:

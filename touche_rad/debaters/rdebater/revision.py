@@ -123,9 +123,9 @@ def verdict(
 
 def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
     """Return the quotations that the text contains; a model may quote something else."""
-    said = f" {' '.join(words(text))} "
-    found = [" ".join(words(one)) for one in quotations]
-    return [one for one in dict.fromkeys(found) if one and f" {one} " in said]
+    spaced = f" {' '.join(words(text))} "
+    plain = dict.fromkeys(" ".join(words(one)) for one in quotations)
+    return [one for one in plain if one and f" {one} " in spaced]
 
 
 class SeparateAgents:
@@ -270,10 +270,10 @@ class Revised:
 
         An attempt without a verdict is only the best one if no attempt has a verdict.
         """
-        judged = [one for one in self.attempts if one.verdict is not None]
-        if self.accepted or not judged:
+        with_verdict = [one for one in self.attempts if one.verdict is not None]
+        if self.accepted or not with_verdict:
             return self.attempts[-1]
-        return max(reversed(judged), key=lambda one: one.verdict.met if one.verdict else 0)
+        return max(reversed(with_verdict), key=lambda one: one.verdict.met if one.verdict else 0)
 
 
 async def revise(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revised:

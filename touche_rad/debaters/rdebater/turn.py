@@ -11,7 +11,6 @@ from touche_rad.text import clean
 from touche_rad.users.contest_views import opens, speaks_first
 
 MAX_LETTERS: Final = 4_000
-"""Longer utterances are cut."""
 
 
 class Allowance:
@@ -26,11 +25,6 @@ class Allowance:
         if self.left - calls < keep:
             raise OverBudget(f"the turn's {self.calls} calls are spent")
         self.left -= calls
-
-    @property
-    def spent(self) -> int:
-        """The number of calls taken."""
-        return self.calls - self.left
 
 
 def opponent_texts(debate: Debate) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.asking import ask_about
+from touche_rad.debaters.asking import ask_about, max_letters
 from touche_rad.debaters.rdebater.options import RdebaterOptions
 from touche_rad.debaters.rdebater.retrieval import Record
 from touche_rad.debaters.rdebater.schemes import Annotation, Scheme
@@ -78,12 +78,7 @@ class Draft(BaseModel):
     utterance: str = Field(min_length=1)
 
 
-def max_letters(words: int) -> int:
-    """Return the limit of an utterance in letters, with room for all of its words."""
-    return max(600, 10 * words)
-
-
-def speech(schema: type[BaseModel], words: int, cited: int = 0, shown: int = 0) -> type[Any]:
+def speech(schema: type[BaseModel], words: int, cited: int = 0, count: int = 0) -> type[Any]:
     """Return a schema with limits for its `utterance` and, with `cited`, for its `numbers`."""
     information = schema.model_fields["utterance"]
     bounded: Any = Field(
@@ -94,7 +89,7 @@ def speech(schema: type[BaseModel], words: int, cited: int = 0, shown: int = 0) 
     fields: dict[str, Any] = {"utterance": (str, bounded)}
     if cited:
         limit: Any = Field(default=[], json_schema_extra={"maxItems": cited})
-        fields = {"numbers": (numbers_to(shown), limit), **fields}
+        fields = {"numbers": (numbers_to(count), limit), **fields}
     return create_model(schema.__name__, __base__=schema, **fields)
 
 

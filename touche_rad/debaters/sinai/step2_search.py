@@ -102,9 +102,7 @@ Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
 Chain = Literal["attackers", "supporters"]
 STRATEGIES: tuple[Strategy, ...] = ("TEXT", "ATTACK", "SUPPORT")
 PER_STRATEGY: Final = 2
-"""Arguments of each strategy."""
 PER_LINK: Final = 1
-"""Arguments taken for each chained argument."""
 FIELDS: Final[Mapping[Strategy, str]] = {"TEXT": "text", "ATTACK": "attacks", "SUPPORT": "supports"}
 PATHS: Final[Mapping[Strategy, str]] = {
     "TEXT": "says the like of",
@@ -121,7 +119,6 @@ class SearchOptions:
     turned: bool = True
     """Whether a SUPPORT query finds attacks on the supports of the opponent's idea."""
     excluded: frozenset[str] = frozenset()
-    """Ids of arguments that were cited before."""
     spare: int = 0
     """Additional hits per search, to replace excluded, repeated and unclear arguments.
 

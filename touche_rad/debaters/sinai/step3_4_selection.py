@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.asking import ask_about
+from touche_rad.debaters.asking import ask_about, limited
 from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step2_search import Retrieved, text_key
 from touche_rad.models import Model, Prompt
@@ -93,16 +93,6 @@ class Selected:
 COPYING: Final = 2_048
 """Token limit of an answer that copies the texts of arguments."""
 
-M = TypeVar("M", bound=BaseModel)
-
-
-def limited(schema: type[M], kind: Any = list[Page], **most: int) -> type[M]:
-    """Return a schema whose list has at most this many items."""
-    fields: dict[str, Any] = {
-        name: (kind, Field(json_schema_extra={"maxItems": limit})) for name, limit in most.items()
-    }
-    return create_model(schema.__name__, __base__=schema, **fields)
-
 
 class Best(BaseModel):
     """The answer of step 3."""
@@ -119,7 +109,7 @@ async def select_for_query(
         debate,
         model,
         Prompt.load(__package__, "shortlist"),
-        limited(Best, arguments=most),
+        limited(Best, list[Page], arguments=most),
         step="sinai.shortlist",
         max_tokens=COPYING,
         most=most,

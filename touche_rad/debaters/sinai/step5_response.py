@@ -8,8 +8,9 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.asking import limited
 from touche_rad.debaters.sinai.step1_plan import Plan
-from touche_rad.debaters.sinai.step3_4_selection import COPYING, Selected, limited, matched, used
+from touche_rad.debaters.sinai.step3_4_selection import COPYING, Selected, matched, used
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Line, Page, Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
@@ -56,7 +57,7 @@ async def write_response(
         "plan": plan,
         "selected": selected,
     }
-    schema = limited(Written, arguments=len(selected)) if selected else Uncited
+    schema = limited(Written, list[Page], arguments=len(selected)) if selected else Uncited
     shorten = drop_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))
     written = await model.ask(

@@ -52,10 +52,10 @@ class AdapterRecipe(BaseModel):
 
     @field_validator("base", "adapter")
     @classmethod
-    def _absolute(cls, given: str) -> str:
+    def _absolute(cls, value: str) -> str:
         """Make the path of a folder absolute, so that a training can be resumed from anywhere."""
-        place = Path(given).expanduser()
-        return str(place.absolute()) if given and place.is_dir() else given
+        place = Path(value).expanduser()
+        return str(place.absolute()) if value and place.is_dir() else value
 
     def layers(self) -> str | list[str]:
         """Return the layers in the format of PEFT."""
@@ -142,9 +142,7 @@ def merge_training(root: Path, out: Path | None = None) -> Mapping[str, Any]:
     """Merge the adapter of a finished training, and return the command that serves the model."""
     check_installed()
     folder = Folder(root)
-    report = folder.finished()
-    if report is None:
-        raise UserError(f"{root} contains no finished training")
+    report = folder.need_report()
     recipe = AdapterRecipe.model_validate(report["recipe"])
     check_places(recipe)
     merged = merge(recipe, folder.adapter, out or folder.merged)

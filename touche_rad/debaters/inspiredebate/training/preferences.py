@@ -44,7 +44,6 @@ class Scored:
     sample: TrainingSample
     scores: Scores
     motion: str
-    """A digest of the topic."""
     contest: str
     """The run of the debate that it is from."""
 
@@ -82,8 +81,8 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
             sample = reader.sample(debate, at, path.name)
             if sample is not None:
                 scores = {
-                    maxim.value: None if given.rationale.startswith(NO_VERDICT) else given.score
-                    for maxim, given in verdicts.items()
+                    maxim.value: None if verdict.rationale.startswith(NO_VERDICT) else verdict.score
+                    for maxim, verdict in verdicts.items()
                 }
                 yield Scored(sample, scores, motion, f"{path.name}#{number}")
 
@@ -105,6 +104,7 @@ def _of_outcomes(
 Pairing = Literal["context", "prompt", "debate", "sides"]
 By = Literal["total", "each"]
 _ROUNDING: Final = 1e-9
+# Names of the dimensions in the tables of the paper.
 PAPERS: Final[Mapping[str, str]] = {
     "EA": "emotional_appeal",
     "AC": "argument_clarity",
@@ -114,7 +114,6 @@ PAPERS: Final[Mapping[str, str]] = {
     "FA": "fact_authenticity",
     "LV": "logical_validity",
 }
-"""Abbreviations of InspireScore's dimensions in the paper."""
 _MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
 """Scores that panels compute from other dimensions; they would count these twice."""
 

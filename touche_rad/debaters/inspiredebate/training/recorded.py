@@ -59,7 +59,7 @@ class Hindsight(BaseModel):
 
 async def ask_teacher(model: Model, sample: TrainingSample) -> str:
     """Ask a teacher for the reasoning of a sample's argument."""
-    debate = sample.asked
+    debate = sample.before
     assert debate is not None
     messages = Prompt.load(__package__, "hindsight").messages(
         motion=sample.topic or topic_of(debate),
@@ -131,14 +131,16 @@ class Reader:
         if refused(content):
             self.left_out["a refusal"] += 1
             return None
-        asked = debate.before_response(turn)
-        traced = self.answers.find(content, asked.last.utterance)
+        before = debate.before_response(turn)
+        traced = self.answers.find(content, before.last.utterance)
         origin: dict[str, Any] = {
             "debate": debate.key,
             "turn": turn,
             "side": debate.side,
             "source": source,
-            "history": _history(asked),
+            # Without our own earlier answers: judged runs of recorded debates contain each run's
+            # own answers, while every run answered the recorded ones.
+            "history": digest(turn.utterance for turn in before.turns),
         }
         if traced is not None:
             return replace(traced, **origin)
@@ -154,9 +156,9 @@ class Reader:
         evidence = [of_argument(one) for one in response.arguments]
         # The prompt must not teach the model to exceed its limit.
         words = max(self.words, ceil(count_words(content) / 10) * 10)
-        prompt = conversation(asked, evidence, words=words, wording=self.wording)
+        prompt = conversation(before, evidence, words=words, wording=self.wording)
         sample = TrainingSample(
-            prompt, content, reasoning=by, asked=asked, evidence=response.arguments, **origin
+            prompt, content, reasoning=by, before=before, evidence=response.arguments, **origin
         )
         return self._with_reasoning(sample, reasoning) if reasoning else sample
 
@@ -188,7 +190,7 @@ class Reader:
         wanting = {
             at: one
             for at, one in complete.items()
-            if one.reasoning == "teacher" and one.asked is not None
+            if one.reasoning == "teacher" and one.before is not None
         }
         if not wanting:
             return complete
@@ -209,15 +211,6 @@ class Reader:
             else:
                 complete[at] = self._with_reasoning(samples[at], reasoning)
         return complete
-
-
-def _history(asked: Debate) -> str:
-    """Return a digest of the opponent's messages.
-
-    Our own earlier answers are not included: judged runs of recorded debates contain each run's own
-    answers, while every run answered the recorded ones.
-    """
-    return digest(turn.utterance for turn in asked.turns)
 
 
 def first_record(path: Path) -> Mapping[str, Any]:
@@ -272,8 +265,8 @@ def read_answers(
     learn_traces(reader, sources)
     by_text: dict[tuple[Any, str], TrainingSample] = {}
     for one in (one for path in sources for one in recorded(reader, path)):
-        known = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
-        by_text[one.prompt, one.answer] = known if known and known.topic else one
+        earlier = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
+        by_text[one.prompt, one.answer] = earlier if earlier and earlier.topic else one
     samples = list(reader.add_reasoning(list(by_text.values()), teacher, report).values())
     if not samples:
         reasons = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())

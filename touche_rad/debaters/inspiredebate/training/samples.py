@@ -11,7 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate
@@ -74,7 +76,7 @@ class TrainingSample:
     """A digest of the opponent's messages so far; samples with the same digest answer the same."""
     topic: str = ""
     """The motion, if the debate is a contest."""
-    asked: Debate | None = field(default=None, repr=False, compare=False)
+    before: Debate | None = field(default=None, repr=False, compare=False)
     """The debate up to the opponent's last message, for a teacher."""
     evidence: tuple[Argument, ...] = field(default=(), repr=False, compare=False)
     """The arguments that the answer cites, for a teacher."""
@@ -152,16 +154,14 @@ def json_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, ...]:
     """Parse chat messages; raise InputError if they are invalid."""
-    messages = []
-    for one in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
-        role = one.get("role") if isinstance(one, Mapping) else None
-        content = one.get("content") if isinstance(one, Mapping) else None
-        if role not in ("system", "user", "assistant") or not isinstance(content, str):
-            raise InputError(path, "expected messages with role and content", line=line, field=name)
-        messages.append(Message(role, content))
-    if not messages:
-        raise InputError(path, "expected a list of messages", line=line, field=name)
-    return tuple(messages)
+    try:
+        return _CHAT.validate_python(value)
+    except ValidationError:
+        expected = "expected messages with role and content"
+        raise InputError(path, expected, line=line, field=name) from None
+
+
+_CHAT: Final = TypeAdapter(Annotated[tuple[Message, ...], Field(min_length=1)])
 
 
 _KEY_LETTERS: Final = 40
@@ -180,11 +180,11 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingS
     prompts: dict[tuple[str, int, str], tuple[Message, ...]] = {}
     answers: dict[tuple[str, int, str], Speech] = {}
     for row in rows:
-        asked = row.get("asked")
-        if row.get("step") not in STEPS or row.get("fault") or not isinstance(asked, Mapping):
+        request = row.get("asked")
+        if row.get("step") not in STEPS or row.get("fault") or not isinstance(request, Mapping):
             continue
         messages = tuple(
-            Message(one["role"], str(one["content"])) for one in asked.get("messages", ())
+            Message(one["role"], str(one["content"])) for one in request.get("messages", ())
         )
         system = messages[0].content if messages else ""
         place = (str(row.get("debate", "")), int(row.get("turn") or 0), system)

@@ -91,11 +91,9 @@ def train_dpo(
     """Train an adapter on preference pairs."""
     _check_files(sources)
     if begins is not None:
-        begun = Folder(begins).finished()
-        if begun is None:
-            raise UserError(f"{begins} contains no finished training")
-        base, adapter = str(begun["recipe"]["base"]), str(Folder(begins).adapter)
-        recipe = {**recipe, "base": base, "adapter": adapter}
+        folder = Folder(begins)
+        base = str(folder.need_report()["recipe"]["base"])
+        recipe = {**recipe, "base": base, "adapter": str(folder.adapter)}
     settings = validate_recipe(AdapterRecipe, recipe)
 
     def build() -> TrainingData:

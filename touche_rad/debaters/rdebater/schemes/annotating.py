@@ -82,9 +82,9 @@ Scores: type[BaseModel] = create_model("Scores", reason=(Line, ""), **_dimension
 """The labels of one scheme."""
 
 
-def scoring(found: tuple[Scheme, ...]) -> type[BaseModel]:
-    """Return the schema of the scoring agent's answer, with all schemes that were found."""
-    fields: dict[str, Any] = {one.name.lower(): (Scores, Field(alias=one.value)) for one in found}
+def scoring(used: tuple[Scheme, ...]) -> type[BaseModel]:
+    """Return the schema of the scoring agent's answer, with all schemes that were used."""
+    fields: dict[str, Any] = {one.name.lower(): (Scores, Field(alias=one.value)) for one in used}
     return create_model("Scoring", **fields)
 
 
@@ -144,9 +144,7 @@ def together(count: int, most: int) -> type[Together]:
 
 
 SCHEMES: Final = "schemes"
-"""The name of the annotations."""
 MAX_LETTERS: Final = 4_000
-"""Longer texts are cut in prompts."""
 MAX_SCHEMES: Final = 3
 """Maximum schemes per argument if several arguments are annotated in one call."""
 _TOKENS_PER_TEXT: Final = 400
@@ -200,11 +198,7 @@ class SchemeAnnotator:
     async def annotate_all(
         self, texts: Sequence[str], report: Callable[[int], None]
     ) -> list[dict[str, Any] | None]:
-        """Annotate texts, several calls at the same time.
-
-        Raises:
-            WorkError: The model cannot be reached, or has no valid answer for any text.
-        """
+        """Annotate texts; WorkError if the model fails, or has no valid answer for any text."""
         step = self.per_call
         parts = [texts[start : start + step] for start in range(0, len(texts), step)]
         answers = await self.model.ask_all(

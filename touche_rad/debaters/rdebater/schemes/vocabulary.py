@@ -96,12 +96,12 @@ def collapsed(levels: Iterable[Level], by: Aggregation = "mean") -> Level:
     The paper has one label per scheme in its text and four in its prompt. The mean (or median) is
     rounded to the nearest label, a half is rounded down. A dimension without label does not count.
     """
-    given = [int(level) for level in levels if level is not Level.NONE]
-    if not given:
+    numbers = [int(level) for level in levels if level is not Level.NONE]
+    if not numbers:
         return Level.NONE
     if by == "min":
-        return Level(min(given))
-    middle = median(given) if by == "median" else sum(given) / len(given)
+        return Level(min(numbers))
+    middle = median(numbers) if by == "median" else sum(numbers) / len(numbers)
     whole = int(middle)
     return Level(whole + (middle - whole > 0.5))
 
