@@ -28,7 +28,6 @@ from touche_rad.text import clean, content_words, count_words, cut_to_words, sen
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]
 GUARD: Final = "what supports a sentence: quotation, or also entailment by nli:MODEL or model"
-SURE: Final = "minimum probability of entailment, for guard=nli:MODEL"
 
 
 class ByNli:
@@ -132,7 +131,9 @@ class Composed:
         stance: StanceName = Field("words", description=STANCE)
         judged: int = Field(24, ge=1, le=1_000, description=MOST_READ)
         guard: GuardName = Field("quotation", description=GUARD)
-        sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
+        sure: float = Field(
+            0.9, ge=0.5, le=1, description="minimum probability of entailment, for guard=nli:MODEL"
+        )
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options

@@ -29,9 +29,7 @@ from touche_rad.debaters.rdebater.retrieval import (
 )
 from touche_rad.debaters.rdebater.revision import (
     Attempt,
-    MergedAgents,
     Revised,
-    SeparateAgents,
     revise,
 )
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
@@ -163,10 +161,7 @@ class Rdebater:
             return None
         if not self.options.optimization_module:
             return Revised((Attempt(first),), "unasked")
-        gate_class = MergedAgents if self.options.agents == "merged" else SeparateAgents
-        gate = gate_class(self.model, brief, allowance)
-        rules = partial(self._violations, brief)
-        return await revise(first, gate, rules, self.options.max_revisions)
+        return await revise(first, self.model, brief, allowance, partial(self._violations, brief))
 
     def _violations(self, brief: Brief, candidate: Candidate) -> list[str]:
         """Return the violations of the task's rules."""

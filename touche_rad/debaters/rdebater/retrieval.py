@@ -34,9 +34,6 @@ from touche_rad.plugins import ArgumentIndex, annotations_of, meaning_of
 from touche_rad.text import clean, content_words, words
 from touche_rad.users.contest_views import opens
 
-Stored = Callable[[Sequence[str]], list[Annotation | None]]
-"""Returns the stored annotations of arguments by their ids."""
-
 
 @dataclass(frozen=True)
 class Record:
@@ -152,7 +149,7 @@ MAX_QUERY_LETTERS = 2_000
 
 def retrieved(
     index: ArgumentIndex,
-    stored: Stored,
+    stored: Callable[[Sequence[str]], list[Annotation | None]],
     debate: Debate,
     keywords: Sequence[str],
     options: RdebaterOptions,

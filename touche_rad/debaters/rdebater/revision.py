@@ -143,7 +143,16 @@ class SeparateAgents:
     ) -> tuple[Summary | None, Verdict]:
         """Call the Debate Summarization Agent, then the Judgement Agent."""
         if self._summary is None or self._brief.options.summarise == "each":
-            self._summary = await self._summarise(candidate)
+            self._allowance.take()
+            self._summary = await ask_about(
+                self._brief.debate,
+                self._model,
+                Prompt.load(__package__, "summary"),
+                Summary,
+                step="rdebater.summary",
+                **self._neutral,
+                candidate=candidate.text,
+            )
         self._allowance.take()
         messages = Prompt.load(__package__, "judgement").messages(
             **self._neutral,
@@ -153,18 +162,6 @@ class SeparateAgents:
         )
         judgement = await self._model.ask(messages, Judgement, step="rdebater.judgement")
         return self._summary, verdict(judgement, violations, bool(self._brief.schemes))
-
-    async def _summarise(self, candidate: Candidate) -> Summary:
-        self._allowance.take()
-        return await ask_about(
-            self._brief.debate,
-            self._model,
-            Prompt.load(__package__, "summary"),
-            Summary,
-            step="rdebater.summary",
-            **self._neutral,
-            candidate=candidate.text,
-        )
 
     async def modify(self, candidate: Candidate, verdict: Verdict) -> Candidate:
         """Call the Text Modification Agent with the utterance and the feedback."""
@@ -238,7 +235,6 @@ class MergedAgents:
         return self._next
 
 
-Gate = SeparateAgents | MergedAgents
 Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"]
 Rules = Callable[[Candidate], Sequence[str]]
 
@@ -276,10 +272,14 @@ class Revised:
         return max(reversed(with_verdict), key=lambda one: one.verdict.met if one.verdict else 0)
 
 
-async def revise(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revised:
+async def revise(
+    first: Candidate, model: Model, brief: Brief, allowance: Allowance, rules: Rules
+) -> Revised:
     """Judge the first candidate and revise it."""
+    agents = MergedAgents if brief.options.agents == "merged" else SeparateAgents
+    gate: SeparateAgents | MergedAgents = agents(model, brief, allowance)
     attempts: list[Attempt] = []
-    candidate = first
+    candidate, most = first, brief.options.max_revisions
     try:
         for revision in range(most + 1):
             final = revision == most

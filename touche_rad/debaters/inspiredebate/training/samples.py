@@ -19,7 +19,7 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.inspiredebate.speech import Speech, refused
 from touche_rad.errors import InputError, refuse_newer
-from touche_rad.files.records import numbered_lines
+from touche_rad.files.records import FieldError, at_line, numbered_lines, parse, require_object
 from touche_rad.files.traces import TRACE, answer_text
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
@@ -144,12 +144,9 @@ def json_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the objects of any JSONL file with their line numbers."""
     for number, line in numbered_lines(path):
         try:
-            value = json.loads(line)
-        except ValueError as error:
-            raise InputError(path, f"not valid JSON: {error}", line=number) from None
-        if not isinstance(value, dict):
-            raise InputError(path, "expected a JSON object", line=number)
-        yield number, value
+            yield number, require_object(parse(line), "")
+        except FieldError as miss:
+            raise at_line(path, number, miss) from None
 
 
 def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, ...]:

@@ -1,8 +1,4 @@
-"""Argumentation schemes: the kinds of reasoning that a text uses, and how well it uses them.
-
-The seven schemes, four dimensions and levels are those of R-Debater. `SchemeAnnotator` annotates
-the arguments of an index with them (`touche-rad index --annotate schemes`).
-"""
+"""R-Debater's argumentation schemes: kinds of reasoning in a text, and how well it uses them."""
 
 from touche_rad.debaters.rdebater.schemes.annotating import SCHEMES, SchemeAnnotator
 from touche_rad.debaters.rdebater.schemes.vocabulary import (
