@@ -7,7 +7,6 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from tests.debaters.world import (
     ARGUMENTS,
@@ -24,7 +23,7 @@ from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import STANCES
 from touche_rad.debaters.grounded.ranking import rank, read
 from touche_rad.errors import UserError, WorkError
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import Services
 from touche_rad.text import count_words, sentences
 
 INDEX = BothSides()
@@ -170,14 +169,6 @@ def test_explain_shows_what_adds_to_the_score() -> None:
     assert json.loads(json.dumps(record, allow_nan=False)) == record
 
 
-def test_options_are_typed() -> None:
-    with pytest.raises(ValidationError):
-        Grounded.Options(max_words=0)
-    plugin = find("debater", "grounded")
-    assert plugin.needs == ("index",)
-    assert plugin.purpose.startswith("Quotes the argument")
-
-
 spoken = st.lists(
     st.one_of(
         st.text(max_size=200),
@@ -217,13 +208,3 @@ def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:
     texts = [one.quoted for one in twice.quotables(debate(PENNY_IS_WORTHLESS))]
     assert ARGUMENTS[0].text in texts
     assert len(texts) == len(set(texts))
-
-
-@pytest.mark.parametrize("most", [1, 2])
-def test_fewer_quotations_are_the_first_of_all(most: int) -> None:
-    debater = made()
-    asked = debate(PENNY_IS_WORTHLESS)
-    every = debater.quotables(asked)
-    assert len(every) > most
-    assert debater.quotables(asked, most) == every[:most]
-    assert debater.answer(asked) == debater.quote_best(asked, every)

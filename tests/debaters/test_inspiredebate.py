@@ -363,10 +363,8 @@ def test_a_long_argument_is_asked_for_again_once_and_then_cut(server: Scripted) 
 @pytest.mark.parametrize("failing", ["Terms", "Speech", "Terms Speech"])
 @pytest.mark.parametrize("how", [RuntimeError(), "I cannot do that.", {}])
 def test_whatever_call_fails_the_answer_is_valid_and_cites(
-    server: Scripted, failing: str, how: Any, monkeypatch: pytest.MonkeyPatch
+    server: Scripted, failing: str, how: Any
 ) -> None:
-    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, {**PAPER, **dict.fromkeys(failing.split(), how)})
     response = answer(server)
     assert 0 < count_words(response.content) <= 60
@@ -420,29 +418,20 @@ def test_quotations_are_cited_in_the_order_of_the_text(order: list[Argument]) ->
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "refusal"),
     [
-        REFUSAL,
-        "I can’t argue for that.",
-        "I'm sorry, but I can't help with that.",
-        "As an AI, I hold no views.",
-        "Sorry, I won't write this.",
-        "I am unable to take a side.",
+        (REFUSAL, True),
+        ("I can’t argue for that.", True),
+        ("I'm sorry, but I can't help with that.", True),
+        ("As an AI, I hold no views.", True),
+        ("Sorry, I won't write this.", True),
+        ("I am unable to take a side.", True),
+        ("I cannot agree: coins matter.", False),
+        ("Nobody can provide an argument for rounding up.", False),
+        ("I'm sorry, but coins fill tins.", False),
+        ("I cannot support abolishing the penny.", False),
+        ("Charities help; I won't let you forget them.", False),
     ],
 )
-def test_refusals_are_seen(text: str) -> None:
-    assert refused(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I cannot agree: coins matter.",
-        "Nobody can provide an argument for rounding up.",
-        "I'm sorry, but coins fill tins.",
-        "I cannot support abolishing the penny.",
-        "Charities help; I won't let you forget them.",
-    ],
-)
-def test_arguments_are_no_refusals(text: str) -> None:
-    assert not refused(text)
+def test_refusals_are_told_from_arguments(text: str, refusal: bool) -> None:
+    assert refused(text) is refusal

@@ -292,13 +292,6 @@ def test_a_correction_that_could_not_be_judged_is_not_sent(server: Scripted) -> 
     assert answer(server).content == UTTERANCE
 
 
-def test_no_correction_is_asked_for_if_no_call_is_left_to_judge_it(server: Scripted) -> None:
-    lean(server, calls="4")
-    (told,) = prompts(server, "Assessment")
-    assert "Text Modification Agent" not in told
-    assert "- utterance:" not in told
-
-
 @pytest.mark.parametrize("calls", range(6))
 def test_the_budget_is_hard_and_leaves_calls_for_the_draft_and_its_judgement(
     server: Scripted, calls: int
@@ -628,38 +621,22 @@ def test_the_paper_does_not_judge_by_the_tasks_rules_but_the_answer_keeps_to_the
 # The ablations
 
 
-def test_without_the_optimization_module_the_draft_is_said(server: Scripted) -> None:
-    assert paper(server, optimization_module="no")["stop"] == "unasked"
-    assert sorted(called(server)) == sorted([*BEGINNING, "Draft"])
-    server.asked.clear()
-    lean(server, optimization_module="no")
-    assert called(server) == ["Reading", "Together", "Draft"]
-
-
-def test_without_logic_and_summarization_there_are_no_flaws(server: Scripted) -> None:
-    paper(server)
-    (full,) = prompts(server, "Draft")
-    server.asked.clear()
-    paper(server, logic_summarization="no")
-    assert called(server) == ["Keywords", "Draft", "Summary", "Judgement"]
-    (told,) = prompts(server, "Draft")
-    flaws = "Flaws of the opponent's reasoning:\n- FLAW-1\n- FLAW-2\n\n"
-    about = next(line for line in full.splitlines(keepends=True) if "a listed flaw" in line)
-    assert told == full.replace(flaws, "").replace(about, ""), "nothing else changes"
-    server.asked.clear()
-    lean(server, logic_summarization="no")
-    assert called(server) == ["Keywords", "Together", "Draft", "Check"]
-
-
-def test_without_argumentation_schemes_all_evidence_stands_unlabelled(server: Scripted) -> None:
-    with_them = lean(server)
-    server.asked.clear()
-    without = lean(server, argumentation_schemes="no")
-    assert called(server) == ["Reading", "Draft", "Check"]
-    assert without["evidence_priors"] == [one["id"] for one in with_them["evidence"]]
-    assert without["scheme_priors"] == []
-    assert "Argumentation" not in prompts(server, "Draft")[0]
-    assert "scheme_compliance" not in without["attempts"][0]["criteria"]
+@pytest.mark.parametrize(
+    ("module", "calls"),
+    [
+        ("optimization_module", ["Reading", "Together", "Draft"]),
+        ("logic_summarization", ["Keywords", "Together", "Draft", "Check"]),
+        ("argumentation_schemes", ["Reading", "Draft", "Check"]),
+    ],
+)
+def test_an_ablation_of_lean_leaves_out_the_calls_of_its_module(
+    server: Scripted, module: str, calls: list[str]
+) -> None:
+    trace = lean(server, **{module: "no"})
+    assert called(server) == calls
+    if module == "argumentation_schemes":
+        assert trace["evidence_priors"] == [one["id"] for one in trace["evidence"]]
+        assert "scheme_compliance" not in trace["attempts"][0]["criteria"]
 
 
 def test_the_baselines_ask_once(server: Scripted) -> None:
@@ -863,11 +840,7 @@ FAILURES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", FAILURES)
-def test_whatever_step_fails_the_answer_is_valid_and_cites(
-    server: Scripted, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
+def test_whatever_step_fails_the_answer_is_valid_and_cites(server: Scripted, kind: str) -> None:
     answering(server, LEAN | FAILURES[kind])
     response = answer(server)
     assert 0 < count_words(response.content) <= 60
@@ -879,11 +852,7 @@ def test_whatever_step_fails_the_answer_is_valid_and_cites(
 @pytest.mark.parametrize(
     "step", ["Predicates", "Chain", "Flaws", "Keywords", "Summary", "Judgement"]
 )
-def test_a_step_of_the_paper_that_fails_leaves_the_others(
-    server: Scripted, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
+def test_a_step_of_the_paper_that_fails_leaves_the_others(server: Scripted, step: str) -> None:
     answering(server, PAPER | {step: RuntimeError()})
     response = answer(server, profile="paper", annotate="never", trace="yes")
     found = response.extra["rdebater"]

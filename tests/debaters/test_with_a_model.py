@@ -151,22 +151,6 @@ def test_what_only_adds_facts_without_an_argument_is_replaced_by_a_quotation(
     assert response.content.endswith(response.arguments[0].text)
 
 
-def test_the_repair_names_the_words_that_the_arguments_do_not_have(server: Scripted) -> None:
-    said = "Charities collect the penny that nobody misses to build hospitals in Texas."
-    writing(server, said)
-    answer(server, "composed")
-    assert f'"{said}": drop "build hospitals in texas".' in prompts(server, "Written")[1]
-
-
-def test_the_repair_also_says_that_an_argument_became_its_contrary(server: Scripted) -> None:
-    said = f"{CHARITY.replace('collect', 'never collect')[:-1]}, and a Texas hospital helps."
-    writing(server, said)
-    answer(server, "composed")
-    repair = prompts(server, "Written")[1]
-    assert "drop " in repair
-    assert "changes an argument: says the opposite at 'collect'" in repair
-
-
 INVENTED = "Studies show that 87 percent of shops would close at once."
 
 
