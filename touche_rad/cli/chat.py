@@ -114,9 +114,7 @@ class Chat:
         index = debater.opens_index(options)
         self._services = prepare.open_services(options, *plugins, index=index)
         self._debater = debater
-        self._answerer = prepare.make_answerer(
-            debater, self._services, max_words=options.max_words, deadline=options.deadline
-        )
+        self._answerer = prepare.make_answerer(debater, self._services, options)
         # It logs no failures: the notices of its answers name them.
         self._answerer.failures = FailureLog(shows=False)
         self._debate = Debate()

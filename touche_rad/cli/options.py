@@ -367,6 +367,7 @@ class Common:
     wait: float | None = None
     trace: bool = True
     seed: int = 0
+    max_words: int = 60
     deadline: float | None = None
     workers: int | None = None
     engine: Literal["local", "ray"] = "local"

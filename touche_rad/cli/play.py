@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -22,7 +22,7 @@ from touche_rad.text import printable
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
     from touche_rad.plugins import Plugin, Services
-    from touche_rad.runs.answering import Answer, Answerer
+    from touche_rad.runs.answering import Answer
     from touche_rad.runs.work import Work
 
 ROUNDS: Final = 3
@@ -81,7 +81,7 @@ def respond_command(options: RespondOptions) -> int:
     def work(services: Services) -> Work[Any]:
         return respond.work(
             places.source,
-            _answerer(options, debater, services),
+            prepare.make_answerer(debater, services, options),
             identity=_identity(options, debater, services, debater.plugin),
             last_only=options.last_only,
             shape=options.shape,
@@ -96,14 +96,6 @@ def respond_command(options: RespondOptions) -> int:
         debater.method,
         work,
         index=debater.opens_index(options),
-    )
-
-
-def _answerer(
-    options: RespondOptions | SimulateOptions, debater: prepare.Selected, services: Services
-) -> Answerer:
-    return prepare.make_answerer(
-        debater, services, max_words=options.max_words, deadline=options.deadline
     )
 
 
@@ -135,7 +127,7 @@ def _respond_on_screen(options: RespondOptions) -> int:
         index=debater.opens_index(options),
         or_demo=utterance is not None,
     )
-    answerer, model = _answerer(options, debater, services), services.model
+    answerer, model = prepare.make_answerer(debater, services, options), services.model
     debate = Debate().with_utterance(utterance or "")
     if options.explain:
         work = print_explanations(
@@ -263,7 +255,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
         )
         return simulate.work(
             places.source,
-            _answerer(options, debater, services),
+            prepare.make_answerer(debater, services, options),
             speaker,
             identity=_identity(options, debater, services, *plugins) | user.identity,
             turns=turns,
@@ -301,7 +293,7 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     plugins = [one.plugin for one in several]
 
     def work(services: Services) -> Work[Any]:
-        players = make_entrants(several, services, max_words=words, deadline=deadline)
+        players = make_entrants(replace(options, max_words=words), several, services)
         stage = two_sides.Stage(players, options.rounds or ROUNDS, services.index)
         identity = identity_of(services, *plugins, deadline=deadline, words=words)
         return two_sides.work(places.source, stage, identity=identity)

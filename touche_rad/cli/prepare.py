@@ -327,18 +327,13 @@ def count_calls(model: Model | None) -> Callable[[], str]:
     return describe
 
 
-def make_answerer(
-    debater: Selected, services: Services, *, max_words: int, deadline: float | None
-) -> Answerer:
+def make_answerer(debater: Selected, services: Services, options: Common) -> Answerer:
     """Make a debater with its fallbacks."""
     from touche_rad.runs.answering import Answerer, make_chain
 
-    return Answerer(
-        make_chain(debater.name, debater.options, services),
-        services.index,
-        max_words=max_words,
-        deadline=deadline,
-    )
+    chain = make_chain(debater.name, debater.options, services)
+    words, deadline = options.max_words, options.deadline
+    return Answerer(chain, services.index, max_words=words, deadline=deadline)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -180,12 +180,7 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
             "--processes works only without a model, whose limits and cache belong to one process: "
             "leave out --processes or the model"
         )
-    make = partial(
-        prepare.make_answerer,
-        services=services,
-        max_words=options.max_words,
-        deadline=options.deadline,
-    )
+    make = partial(prepare.make_answerer, services=services, options=options)
     answerer, made = make(debater), judge.make(services)
     answerer.within = _CLIENT_SECONDS
     # The page's further plugins are made when it first uses them.

@@ -83,11 +83,9 @@ class TournamentOptions(opt.ModelOptions):
 
 
 def make_entrants(
+    options: opt.Common,
     debaters: Sequence[Selected],
     services: Services,
-    *,
-    max_words: int,
-    deadline: float | None,
     limit: Callable[[Model, str], Model] = lambda model, name: model,
 ) -> tuple[Entrant, ...]:
     """Make debaters that play against each other; `limit` returns the model that one uses."""
@@ -97,8 +95,8 @@ def make_entrants(
     for one in debaters:
         model = services.model
         own = replace(services, model=limit(model, one.tag)) if model else services
-        longer = replace(one, options=_with_max_words(one.plugin, one.options, max_words))
-        answerer = prepare.make_answerer(longer, own, max_words=max_words, deadline=deadline)
+        settings = _with_max_words(one.plugin, one.options, options.max_words)
+        answerer = prepare.make_answerer(replace(one, options=settings), own, options)
         entrants.append(Entrant(one.tag, answerer))
     return tuple(entrants)
 
@@ -241,7 +239,7 @@ def tournament_command(options: TournamentOptions) -> int:
     services = prepare.open_services(unlimited, *plugins, out=folder.contests, index=index)
     deadline = options.deadline
     entrants = make_entrants(
-        debaters, services, max_words=words, deadline=deadline, limit=budgets.model_of
+        replace(options, max_words=words), debaters, services, limit=budgets.model_of
     )
     identity = identity_of(services, *plugins, deadline=deadline, words=words)
     # The panel is made before the debates, so that its errors come early.
