@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.terminal import Ended
 from tests.terminal import touche_rad_process as touche_rad
 from touche_rad import cli
 from touche_rad.demo import demo_file
@@ -87,31 +88,16 @@ def test_metadata_contains_the_git_state_and_no_names_or_paths(tmp_path: Path) -
     secrets = {"OPENAI_API_KEY": "sk-of-mine", "HF_TOKEN": "hf-of-mine", "USER": "jane-doe"}
     plugin = place / "mine.py"
     plugin.write_text(PLUGIN)
-    ended = touche_rad(
-        "--plugin",
-        plugin,
-        "simulate",
-        CLAIMS,
-        "-i",
-        "demo",
-        "-d",
-        "mine",
-        "--metadata",
-        "-o",
-        "run.jsonl",
-        "-O",
+    options = (
         f"file={place}/weights.json",
-        "-O",
         "api_key=sk-option",
-        "-O",
         "max_tokens=5",
-        "-O",
         "where=https://jane:pw@host.example/v1",
-        "-O",
         "note=see ~/notes and C:\\Users\\jane",
-        cwd=place,
-        env=secrets,
     )
+    words = f"--plugin {plugin} simulate {CLAIMS} -i demo -d mine --metadata -o run.jsonl".split()
+    values = [word for option in options for word in ("-O", option)]
+    ended = touche_rad(*words, *values, cwd=place, env=secrets)
     assert ended.code == 0, ended.err
     text = (place / "run.jsonl.ir-metadata.yml").read_text()
     told = yaml.safe_load(text)
@@ -123,18 +109,8 @@ def test_metadata_contains_the_git_state_and_no_names_or_paths(tmp_path: Path) -
         "where": "URL",
         "note": "see notes and jane",
     }
-    private = (
-        "jane-doe",
-        "janes-branch",
-        "hunter2",
-        "of-mine",
-        "sk-option",
-        "example",
-        str(tmp_path),
-        "/tmp",
-        "/home",
-        str(Path.home()),
-    )
+    private = "jane-doe janes-branch hunter2 of-mine sk-option example /tmp /home".split()
+    private += [str(tmp_path), str(Path.home())]
     assert [one for one in private if one in text] == []
 
 
@@ -157,8 +133,13 @@ class Mine:
 """
 
 
+def simulate(out: Path, *more: str, **env: str) -> Ended:
+    words = f"simulate {CLAIMS} -i demo --turns 1 -o {out}"
+    return touche_rad(*words.split(), *more, env=env)
+
+
 def test_it_is_off_by_default_and_on_in_the_output_folder_of_tira(tmp_path: Path) -> None:
-    assert touche_rad("simulate", CLAIMS, "-i", "demo", "-o", tmp_path / "run.jsonl").code == 0
+    assert simulate(tmp_path / "run.jsonl").code == 0
     assert not list(tmp_path.glob("*.yml"))
     out = tmp_path / "output"
     out.mkdir()
@@ -198,15 +179,11 @@ def test_a_failing_tracker_does_not_stop_the_run(
     tmp_path: Path, module: str, text: str, told: str
 ) -> None:
     good, out = tmp_path / "good.jsonl", tmp_path / "run.jsonl"
-    assert touche_rad("simulate", CLAIMS, "-i", "demo", "-o", good, "--turns", "1").code == 0
-    env = stub(tmp_path / "stub", module, text)
-    ended = touche_rad(
-        "simulate", CLAIMS, "-i", "demo", "-o", out, "--turns", "1", "--metadata", env=env
-    )
+    assert simulate(good).code == 0
+    ended = simulate(out, "--metadata", **stub(tmp_path / "stub", module, text))
     assert ended.code == 0, ended.err
-    assert f"note: no ir_metadata was written: {told}" in ended.err or (
-        "note: no ir_metadata was written" in ended.err and told in ended.err
-    )
+    assert "note: no ir_metadata was written: " in ended.err
+    assert told in ended.err
     assert out.read_bytes() == good.read_bytes()
     assert not list(tmp_path.glob("*.yml"))
 
@@ -215,41 +192,23 @@ def test_a_tracker_that_hangs_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(metadata, "_PATIENCE", 0.3)
-    for name, value in stub(
-        tmp_path / "stub", "tirex_tracker", "import time; time.sleep(99)"
-    ).items():
-        monkeypatch.setenv(name, value)
+    path = stub(tmp_path / "stub", "tirex_tracker", "import time; time.sleep(99)")["PYTHONPATH"]
+    monkeypatch.setenv("PYTHONPATH", path)
     out = tmp_path / "run.jsonl"
-    assert (
-        cli.run(
-            ["simulate", str(CLAIMS), "-i", "demo", "-o", str(out), "--turns", "1", "--metadata"]
-        )
-        == 0
-    )
+    assert cli.run(f"simulate {CLAIMS} -i demo -o {out} --turns 1 --metadata".split()) == 0
     assert "no ir_metadata was written" in capfd.readouterr().err
     assert out.exists()
 
 
 def test_a_run_that_fails_or_is_killed_leaves_no_tracker_behind(tmp_path: Path) -> None:
-    (tmp_path / "bad.tsv").write_text("TOPIC_DESCRIPTION\tUSER\n")
-    failed = touche_rad(
-        "simulate", tmp_path / "bad.tsv", "-i", "demo", "-o", tmp_path / "a.jsonl", "--metadata"
-    )
-    assert failed.code == 2
-    assert not list(tmp_path.glob("*.yml"))
-    many = tmp_path / "many.tsv"
+    bad, many, out = (tmp_path / name for name in ("bad.tsv", "many.tsv", "b.jsonl"))
     head, *claims = CLAIMS.read_text().splitlines()
+    bad.write_text(f"{head}\n")
     many.write_text("\n".join([head, *claims * 200]) + "\n")
-    words = [
-        "simulate",
-        str(many),
-        "-i",
-        "demo",
-        "-o",
-        str(tmp_path / "b.jsonl"),
-        "--metadata",
-        "--quiet",
-    ]
+    words = f"-i demo -o {out} --metadata --quiet".split()
+    assert touche_rad("simulate", bad, *words).code == 2
+    assert not list(tmp_path.glob("*.yml"))
+    words = ["simulate", str(many), *words]
     running = subprocess.Popen([sys.executable, "-m", "touche_rad", *words])
     part = tmp_path / "b.jsonl.part"
     while running.poll() is None and not (part.is_file() and part.stat().st_size > 5_000):
