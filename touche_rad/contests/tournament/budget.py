@@ -6,9 +6,8 @@ nor on an interrupted run.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from touche_rad.calls import CallContext, current_context
 from touche_rad.contests.two_sides import Game
@@ -25,33 +24,28 @@ class PerDebate(Usage):
     """A debater's usage; `max_calls` and `max_tokens` are limits per debate."""
 
     whole: Usage = field(default_factory=Usage)
-    debates: dict[str, Cost] = field(default_factory=dict)
-    _begun: dict[str, int] = field(default_factory=dict, repr=False)
-    _tokens: dict[str, int] = field(default_factory=dict, repr=False)
-    _mine: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    """The usage of the run."""
+    debates: dict[str, Usage] = field(default_factory=dict)
+
+    def _of(self, debate: str) -> Usage:
+        return self.debates.setdefault(debate, Usage(self.max_calls, self.max_tokens))
 
     def reserve(self) -> None:
         """Count a call against the budgets of the debate and the run.
 
         Cache hits count too, so that a repeated run gives the same debates.
         """
-        debate = current_context().debate
-        with self._mine:
-            known = self.debates.get(debate, Cost()).from_cache
-            begun = self._begun.get(debate, 0)
-            if self.max_calls is not None and begun + known >= self.max_calls:
+        with self._lock:
+            one = self._of(current_context().debate)
+            calls = one.total.calls + one.total.from_cache
+            if self.max_calls is not None and calls >= self.max_calls:
                 raise OverBudget(f"the budget of {self.max_calls} calls per debate is used up")
-            if self.max_tokens is not None and self._tokens.get(debate, 0) >= self.max_tokens:
-                raise OverBudget(f"the budget of {self.max_tokens} tokens per debate is used up")
-            self._begun[debate] = begun + 1
+            one.reserve()
         self.whole.reserve()
 
     def spend(self, cost: Cost) -> None:
         """Add the tokens of a reply."""
-        debate = current_context().debate
-        with self._mine:
-            used = cost.prompt_tokens + cost.completion_tokens
-            self._tokens[debate] = self._tokens.get(debate, 0) + used
+        self._of(current_context().debate).spend(cost)
         self.whole.spend(cost)
 
     def count_fault(self, error: ModelError) -> None:
@@ -60,9 +54,7 @@ class PerDebate(Usage):
 
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Record a call here and for the run."""
-        super().note(context, step, cost)
-        with self._mine:
-            self.debates.setdefault(context.debate, Cost()).add(cost)
+        self._of(context.debate).note(replace(context, observe=None), step, cost)
         self.whole.note(context, step, cost)
 
 
@@ -83,9 +75,9 @@ class Budgets:
         """Return the costs of a debate as counts that `costs_in` reads."""
         counts: dict[str, int] = {}
         for name in (game.pro, game.con):
-            cost = self._of[name].debates.get(game.id) if name in self._of else None
-            for what in COST_FIELDS if cost is not None else ():
-                counts[f"{what} of {name}"] = getattr(cost, what)
+            usage = self._of[name].debates.get(game.id) if name in self._of else None
+            if usage is not None and usage.steps:  # it made a call
+                counts |= {f"{what} of {name}": getattr(usage.total, what) for what in COST_FIELDS}
         return counts
 
 
