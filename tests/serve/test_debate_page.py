@@ -178,10 +178,16 @@ def url(app: FastAPI) -> Iterator[str]:
         yield address
 
 
-def _send(page: Any, text: str, turn: int) -> None:
-    page.keyboard.press("/")
+def _type(page: Any, text: str = ZOOS) -> None:
+    """Type a message and send it."""
+    page.locator("#say").focus()
     page.keyboard.type(text)
     page.keyboard.press("Enter")
+
+
+def _send(page: Any, text: str, turn: int) -> None:
+    """Send a message, and wait until its answer is judged."""
+    _type(page, text)
     page.locator(f"#t{turn} .verdict-list").last.wait_for()
     page.locator("#send").wait_for()
 
@@ -191,13 +197,16 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     open_page: OpenPage, url: str, tmp_path: Path
 ) -> None:
     page = open_page(url)
-    _send_typed(page, ZOOS, 0)
+    page.keyboard.type(ZOOS)  # the text field has the focus
+    page.keyboard.press("Enter")
+    page.locator("#t0 .verdict-list").wait_for()
     page.keyboard.press("Escape")
-    _send(page, "Animals suffer in small cages.", 1)
+    page.keyboard.press("/")
+    page.keyboard.type("Animals suffer in small cages.")
+    page.keyboard.press("Enter")
+    page.locator("#t1 .verdict-list").wait_for()
     page.locator("#second").select_option("verbatim")
-    page.locator("body").press("Escape")
-    page.locator("#say").focus()
-    _send_typed(page, "Breeding does not save species.", 2)
+    _send(page, "Breeding does not save species.", 2)
     assert page.locator("#t2 .answer").count() == 2
     assert page.locator("#t2 .verdict-list").count() == 2
     page.locator("#t2 .sentence.supported").first.focus()
@@ -208,7 +217,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     # A branch from turn 1.
     page.locator("#second").select_option("")
     page.locator("#t0").get_by_role("button", name="Continue from here").click()
-    _send_typed(page, "Children learn nothing there.", 3)
+    _send(page, "Children learn nothing there.", 3)
     assert page.locator(".turn").count() == 2
     assert "branch 2 of 2" in page.locator("#t3").inner_text()
     # The address reopens it, with the other branch.
@@ -232,21 +241,13 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     assert checked.code == 0, checked
 
 
-def _send_typed(page: Any, text: str, turn: int) -> None:
-    page.keyboard.type(text)
-    page.keyboard.press("Enter")
-    page.locator(f"#t{turn} .verdict-list").last.wait_for()
-    page.locator("#send").wait_for()
-
-
 @pytest.mark.services
 def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     page = open_page(url, phone=True, dark=True)
     page.locator("#first").select_option("hostile")
     page.locator("#second").select_option("failing")
     page.get_by_label("hostile").check()
-    page.locator("#say").focus()
-    _send_typed(page, HOSTILE.replace("\x1b", ""), 0)
+    _send(page, HOSTILE.replace("\x1b", ""), 0)
     again = open_page(page.url, phone=True)
     again.locator("#t0 .verdict-list").last.wait_for()
     for one in (page, again):
@@ -264,9 +265,7 @@ def test_typed_text_survives_a_stop_and_a_dead_server(open_page: OpenPage, app: 
     with serving(app) as (address, server):
         page = open_page(address)
         page.locator("#first").select_option("slow")
-        page.locator("#say").focus()
-        page.keyboard.type(ZOOS)
-        page.keyboard.press("Enter")
+        _type(page)
         page.locator("#t0 .running").wait_for()
         page.locator("#stop").click()
         page.get_by_text("Stopped.").wait_for()
@@ -304,8 +303,7 @@ def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
     written = scripted.content('{"numbers": [1], "response": "x"}')
     with _with_a_model(written) as address:
         page = open_page(address)
-        page.locator("#say").focus()
-        _send_typed(page, ZOOS, 0)
+        _send(page, ZOOS, 0)
         spent = page.locator("#t0 .answer .head").first.inner_text()
         assert re.search(r" s, \d+ tokens", spent)
         page.get_by_text("How it was found").click()
@@ -320,9 +318,7 @@ def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
 def test_a_page_says_who_answered_instead(open_page: OpenPage, answer: scripted.Answer) -> None:
     with _with_a_model(answer) as address:
         page = open_page(address)
-        page.locator("#say").focus()
-        page.keyboard.type(ZOOS)
-        page.keyboard.press("Enter")
+        _type(page)
         page.locator("#t0 .verdict-list").wait_for()
         head = page.locator("#t0 .answer")
         assert "this answer is from composed without its model" in head.inner_text()
@@ -341,9 +337,7 @@ def test_a_page_says_what_it_waits_for_while_the_user_types_on(open_page: OpenPa
 
     with _with_a_model(held, deadline=60) as address:
         page = open_page(address)
-        page.locator("#say").focus()
-        page.keyboard.type(ZOOS)
-        page.keyboard.press("Enter")
+        _type(page)
         page.get_by_text("waiting for the model: composed.writing").wait_for()
         page.locator("#say").fill("I type on meanwhile.")
         assert page.locator("#stop").is_visible()

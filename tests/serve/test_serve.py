@@ -166,14 +166,6 @@ def test_if_the_debater_fails_a_valid_answer_is_sent() -> None:
     assert response.json() == {"content": NOTHING_FOUND, "arguments": []}
 
 
-def test_each_maxim_has_its_own_number(demo: TestClient) -> None:
-    for maxim in Maxim:
-        response = demo.post(f"/{maxim}", json=_question(userTurnIndex=0))
-        assert response.status_code == 200
-        assert_valid_score(response.json())
-        assert response.json()["score"] is not None
-
-
 @pytest.mark.parametrize("index", [{}, {"userTurnIndex": None}])
 def test_a_whole_debate_is_not_evaluated(index: dict[str, Any]) -> None:
     scripted = Scripted()
