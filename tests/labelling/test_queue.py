@@ -8,7 +8,7 @@ import pytest
 
 from tests.labelling.makers import TURNS, write_run, write_verdicts
 from touche_rad.errors import InputError
-from touche_rad.labelling.exchanges import JudgeVerdicts, Place, read_exchanges, read_verdicts
+from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
 from touche_rad.labelling.queue import Item, Selection, make_queue, samples
 
 DEBATES = 20
@@ -48,7 +48,7 @@ def test_the_random_order_depends_on_the_seed_only(tmp_path: Path) -> None:
 
 def test_without_verdicts_all_turns_are_random(tmp_path: Path) -> None:
     exchanges = read_exchanges(write_run(tmp_path / "run.jsonl"))
-    queue = make_queue(exchanges, [], random_share=0.3, seed=0)
+    queue = make_queue(exchanges, {}, random_share=0.3, seed=0)
     assert {item.sample for item in queue} == {Selection.RANDOM}
 
 
@@ -70,8 +70,8 @@ def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl", 3)
     path = write_verdicts(tmp_path / "a.jsonl", run, [number / 10 for number in range(9)])
     path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
-    judge: JudgeVerdicts = read_verdicts([path], read_exchanges(run))[0]
-    scores = {place: {one.score for one in of.values()} for place, of in judge.verdicts.items()}
+    (verdicts,) = read_verdicts([path], read_exchanges(run)).values()
+    scores = {place: {one.score for one in of.values()} for place, of in verdicts.items()}
     assert scores == {Place(n // 3, n % 3): {n / 10} for n in range(9)}
 
 

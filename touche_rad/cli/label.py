@@ -113,7 +113,7 @@ def _check_output(output: Path, log: Path, *, replace: bool) -> None:
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
 
 
-def _open(options: LabelOptions, exchanges: Exchanges, judges: Sequence[JudgeVerdicts]) -> Log:
+def _open(options: LabelOptions, exchanges: Exchanges, judges: JudgeVerdicts) -> Log:
     """Open the log, or begin it with a queue."""
     from touche_rad.labelling.log import Log
     from touche_rad.labelling.queue import make_queue

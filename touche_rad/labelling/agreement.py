@@ -42,24 +42,17 @@ _ALPHAS: Columns = (
 
 def agreement(study: Study) -> Agreement:
     """Return the agreement of the annotators of a study."""
-    return Agreement(
-        pairs=tuple(
-            _pair(study, first, second, maxim)
-            for first, second in combinations(study.annotators, 2)
-            for maxim in Maxim
-        ),
-        alphas=tuple(_alpha(study, maxim) for maxim in Maxim if len(study.annotators) > 1),
-    )
-
-
-def _pair(study: Study, first: str, second: str, maxim: Maxim) -> PairAgreement:
-    votes = (study.votes(place, maxim) for place in study.answers[first])
-    both = [(bool(of[first]), bool(of[second])) for of in votes if first in of and second in of]
-    return pair_agreement(first, second, maxim, both)
-
-
-def _alpha(study: Study, maxim: Maxim) -> AlphaRow:
     places = {place for of_one in study.answers.values() for place in of_one}
-    units = [list(study.votes(place, maxim).values()) for place in places]
-    units = [unit for unit in units if len(unit) > 1]
-    return AlphaRow(maxim=maxim, turns=len(units), alpha=alpha(units))
+    votes = {maxim: [study.votes(place, maxim) for place in places] for maxim in Maxim}
+    pairs, alphas = [], []
+    for first, second in combinations(study.annotators, 2):
+        for maxim, units in votes.items():
+            both = [
+                (bool(one[first]), bool(one[second])) for one in units if {first, second} <= {*one}
+            ]
+            pairs.append(pair_agreement(first, second, maxim, both))
+    if len(study.annotators) > 1:
+        for maxim, units in votes.items():
+            several = [list(one.values()) for one in units if len(one) > 1]
+            alphas.append(AlphaRow(maxim=maxim, turns=len(several), alpha=alpha(several)))
+    return Agreement(pairs=tuple(pairs), alphas=tuple(alphas))

@@ -61,25 +61,19 @@ def read_exchanges(path: Path) -> Exchanges:
     return Exchanges(path, debates, views)
 
 
-@dataclass(frozen=True)
-class JudgeVerdicts:
-    """The verdicts of one judge."""
-
-    name: str
-    verdicts: Mapping[Place, Verdicts]
+JudgeVerdicts = Mapping[str, Mapping[Place, Verdicts]]
+"""The verdicts of each judge on the turns of a run."""
 
 
-def read_verdicts(paths: Sequence[Path], exchanges: Exchanges) -> list[JudgeVerdicts]:
+def read_verdicts(paths: Sequence[Path], exchanges: Exchanges) -> JudgeVerdicts:
     """Read evaluations of a run's debates; they are matched by id and text.
 
     Raises:
         InputError: A line evaluates another debate.
     """
     reference = Reference.of_debates(exchanges.path, exchanges.debates)
-    return [
-        JudgeVerdicts(name, _verdicts(path, exchanges, reference))
-        for name, path in zip(names(paths), paths, strict=True)
-    ]
+    named = zip(names(paths), paths, strict=True)
+    return {name: _verdicts(path, exchanges, reference) for name, path in named}
 
 
 def _verdicts(path: Path, exchanges: Exchanges, reference: Reference) -> dict[Place, Verdicts]:

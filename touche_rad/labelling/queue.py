@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
 def make_queue(
     exchanges: Exchanges,
-    judges: Sequence[JudgeVerdicts],
+    judges: JudgeVerdicts,
     *,
     random_share: float,
     seed: int,
@@ -78,7 +78,7 @@ def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place,
     }
 
 
-def _ranked(places: Sequence[Place], judges: Sequence[JudgeVerdicts]) -> list[Place]:
+def _ranked(places: Sequence[Place], judges: JudgeVerdicts) -> list[Place]:
     """Return the turns that judges scored; the most disputed, or least certain, first."""
     keys: dict[Place, tuple[float, float]] = {}
     for place in places:
@@ -92,8 +92,8 @@ def _ranked(places: Sequence[Place], judges: Sequence[JudgeVerdicts]) -> list[Pl
     return sorted(keys, key=keys.__getitem__)
 
 
-def _scores(place: Place, maxim: Maxim, judges: Sequence[JudgeVerdicts]) -> list[float]:
-    verdicts = (judge.verdicts.get(place, {}).get(maxim) for judge in judges)
+def _scores(place: Place, maxim: Maxim, judges: JudgeVerdicts) -> list[float]:
+    verdicts = (of_judge.get(place, {}).get(maxim) for of_judge in judges.values())
     return [one.score for one in verdicts if one is not None and one.score is not None]
 
 

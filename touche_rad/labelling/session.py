@@ -59,7 +59,7 @@ class Session:
         queue: Sequence[Item],
         annotator: str,
         output: Path,
-        judges: Sequence[JudgeVerdicts] = (),
+        judges: JudgeVerdicts,
         others: Sequence[Path] = (),
     ) -> None:
         """Read the answers so far."""

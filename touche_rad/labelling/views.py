@@ -76,7 +76,7 @@ def _labels(answers: Answers) -> dict[str, Answer]:
 def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
     return [
         {
-            "judge": judge.name,
+            "judge": name,
             "verdicts": [
                 {
                     "maxim": maxim.value,
@@ -84,11 +84,11 @@ def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
                     "yes": one.yes,
                     "rationale": one.rationale,
                 }
-                for maxim, one in judge.verdicts[place].items()
+                for maxim, one in verdicts[place].items()
             ],
         }
-        for judge in session.judges
-        if judge.verdicts.get(place)
+        for name, verdicts in session.judges.items()
+        if verdicts.get(place)
     ]
 
 
