@@ -23,7 +23,13 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
         cells = line.split("\t")
         if header is None:
             header = [cell.strip() for cell in cells]
-            _check_header(path, number, header)
+            for column in (CLAIM, USER):
+                if column not in header:
+                    columns = f"{CLAIM} and {USER}, got {', '.join(header[:6])}"
+                    wrong = f"expected the columns {columns}"
+                    raise InputError(path, wrong, line=number, field=column)
+            if len(set(header)) != len(header):
+                raise InputError(path, "expected each column once", line=number)
             continue
         if len(cells) != len(header):
             wrong = f"expected {len(header)} columns, got {len(cells)}"
@@ -35,16 +41,6 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
         raise InputError(path, f"is empty: expected a header with {CLAIM} and {USER}")
     if not count and not bad.count:
         raise InputError(path, "expected at least one claim below the header")
-
-
-def _check_header(path: Place, number: int, header: list[str]) -> None:
-    for column in (CLAIM, USER):
-        if column not in header:
-            shown = ", ".join(header[:6])
-            expected = f"expected the columns {CLAIM} and {USER}, got {shown}"
-            raise InputError(path, expected, line=number, field=column)
-    if len(set(header)) != len(header):
-        raise InputError(path, "expected each column once", line=number)
 
 
 def _claim(row: Row, count: int) -> Debate:

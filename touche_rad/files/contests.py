@@ -11,8 +11,8 @@ from touche_rad.files.records import (
     FieldError,
     Line,
     dump,
+    field_error,
     require_field,
-    require_list,
     require_object,
     require_text,
 )
@@ -50,15 +50,7 @@ def _record_of(line: Line) -> dict[str, Any]:
 
 def contest_from(line: Line) -> Contest:
     """Read a contest."""
-    record = _record_of(line)
-    for key in ("motion", "sides", "speeches"):
-        require_field(record, key)
-    require_object(record["sides"], "sides")
-    for number, speech in enumerate(require_list(record["speeches"], "speeches")):
-        one = require_object(speech, f"speeches.{number}")
-        for key in ("speaker", "text"):
-            require_text(*require_field(one, key, f"speeches.{number}"))
-    return validate_record(Contest, record)
+    return validate_record(Contest, _record_of(line))
 
 
 def judgement_line(judgement: Judgement) -> str:
@@ -77,17 +69,14 @@ def judgement_line(judgement: Judgement) -> str:
 def judgement_from(line: Line) -> Judgement:
     """Read a panel's verdict."""
     record = _record_of(line)
-    outcome = require_object(*require_field(record, "outcome"))
-    swapped = record.get("swapped")
-    other = None
-    if swapped is not None:
-        other = validate_record(Outcome, require_object(swapped, "swapped"), "swapped.")
-    return Judgement(
-        require_text(*require_field(record, "id")),
-        str(record.get("judge", "")),
-        validate_record(Outcome, outcome, "outcome."),
-        other,
-    )
+    name = require_text(*require_field(record, "id"))
+    swapped = None if record.get("swapped") is None else _outcome(record, "swapped")
+    return Judgement(name, str(record.get("judge", "")), _outcome(record, "outcome"), swapped)
+
+
+def _outcome(record: dict[str, Any], key: str) -> Outcome:
+    outcome = require_object(*require_field(record, key))
+    return validate_record(Outcome, outcome, f"{key}.")
 
 
 def validate_record(kind: type[B], record: dict[str, Any], before: str = "") -> B:
@@ -95,6 +84,4 @@ def validate_record(kind: type[B], record: dict[str, Any], before: str = "") -> 
     try:
         return kind.model_validate(record)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise FieldError(before + place, first["msg"].removeprefix("Value error, ")) from None
+        raise field_error(error, before) from None

@@ -19,6 +19,8 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 
+from pydantic import ValidationError
+
 from touche_rad.errors import InputError, UserError
 from touche_rad.text import load_json
 
@@ -148,6 +150,18 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 
 
+def field_error(error: ValidationError, before: str = "") -> FieldError:
+    """Return the first error of a record, with the field's name after `before`."""
+    first = error.errors()[0]
+    kind, message = first["type"], first["msg"].removeprefix("Value error, ")
+    if kind == "missing":
+        message = "missing"
+    elif kind in ("string_type", "tuple_type"):
+        expected = "text" if kind == "string_type" else "a list"
+        message = f"expected {expected}, got {short_repr(first['input'])}"
+    return FieldError(before + ".".join(map(str, first["loc"])), message)
+
+
 def require_object(value: Any, field: str) -> JsonObject:
     """Return the value if it is an object."""
     if not isinstance(value, dict):
@@ -239,13 +253,8 @@ def read_whole(path: Place) -> str:
     Raises:
         InputError: It cannot be read, or is no UTF-8.
     """
-    try:
-        with _opened(path) as file:
-            return file.read().decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(path, f"expected UTF-8 text: {error.reason}") from None
+    lines = (f"{line}\n" for _, line in numbered_lines(path, verbatim=True))
+    return "".join(lines).removeprefix("\ufeff")
 
 
 def _opened(path: Place) -> IO[bytes]:

@@ -25,12 +25,12 @@ from touche_rad.files.records import (
     JsonObject,
     Line,
     dump,
+    field_error,
     optional_text,
     require_field,
     require_list,
     require_object,
     require_text,
-    short_repr,
 )
 
 ANNOTATED, SIMULATIONS = "annotated", "simulations"
@@ -132,9 +132,7 @@ def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argume
         null_texts = [key for key in nulls if key in _TEXTS]
         argument = _WithNulls.model_validate(drop_keys(record, null_texts))
     except ValidationError as error:
-        first = error.errors()[0]
-        inner = ".".join(str(step) for step in first["loc"])
-        raise FieldError(f"{place}.{inner}" if place else inner, _expected(first)) from None
+        raise field_error(error, f"{place}." if place else "") from None
     argument._nulls = nulls
     return argument
 
@@ -150,13 +148,6 @@ def _lenient_argument(value: Any) -> JsonObject:
 def _is_list_of_texts(value: Any) -> bool:
     is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
     return value is None or is_list
-
-
-def _expected(error: Any) -> str:
-    if error["type"] == "missing":
-        return "missing"
-    wanted = {"string_type": "text", "tuple_type": "a list"}.get(error["type"], error["msg"])
-    return f"expected {wanted}, got {short_repr(error['input'])}"
 
 
 def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tuple[Argument, ...]:

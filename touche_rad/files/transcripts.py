@@ -54,13 +54,10 @@ _LONGEST_META: Final = 15
 
 def argumentative(text: str) -> str:
     """Return what is left of an utterance without notes of the scene and mere courtesies."""
-    said = sentences(clean(_NOTE.sub(" ", text)))
-    return " ".join(one for one in said if not _is_meta(one))
-
-
-def _is_meta(sentence: str) -> bool:
-    return (
-        count_words(sentence) <= _LONGEST_META and _META.match(sentence.lstrip("“\"'")) is not None
+    return " ".join(
+        sentence
+        for sentence in sentences(clean(_NOTE.sub(" ", text)))
+        if count_words(sentence) > _LONGEST_META or not _META.match(sentence.lstrip("“\"'"))
     )
 
 
@@ -83,10 +80,10 @@ def utterances(contest: Contest, name: str) -> Iterator[Argument]:
 
 def read_utterances(path: Path, bad: files.BadLines | None = None) -> Iterator[Argument]:
     """Yield the utterances of a file of debates or contests, or of a transcript (.txt)."""
-    named: set[str] = set()
+    names = {""}
     for number, contest in enumerate(_read(path, bad), 1):
-        name = contest.id if contest.id and contest.id not in named else f"{path.stem}-{number}"
-        named.add(name)
+        name = contest.id if contest.id not in names else f"{path.stem}-{number}"
+        names.add(name)
         yield from utterances(contest, name)
 
 
@@ -111,29 +108,26 @@ def read_transcript(path: Path) -> Iterator[Contest]:
     for motion, body in zip(parts[::2], parts[1::2], strict=True):
         speeches = tuple(_speeches(body))
         if speeches:
-            sides = {one.speaker: _SIDES[_side(one.speaker)] for one in speeches}
+            speakers = [one.speaker for one in speeches]
+            sides = {who: _SIDES[re.split(r"[ -]?\d", who.lower())[0].strip()] for who in speakers}
             yield Contest(motion=motion.strip(), sides=sides, speeches=speeches)
 
 
 def _speeches(body: str) -> Iterator[Speech]:
     """Yield the speeches of both sides, each with the lines that follow its beginning."""
-    formal, speaker, said = True, "", list[str]()
+    formal, speaker, lines = True, "", list[str]()
     for line in body.splitlines():
         staged, spoken = _STAGE.match(line), _SPEAKER.match(line)
         if not staged and not spoken:
-            said.append(line)
+            lines.append(line)
             continue
         if speaker:
-            yield Speech(speaker=speaker, text="\n".join(said))
-        speaker, said = "", []
+            yield Speech(speaker=speaker, text="\n".join(lines))
+        speaker, lines = "", []
         if staged:
             formal = not _INFORMAL.search(staged[1])
         elif spoken and formal and not _INFORMAL.search(spoken["stage"] or ""):
             speaker = spoken["who"] if spoken["side"].lower() in _SIDES else ""
-            said = [spoken["text"]]
+            lines = [spoken["text"]]
     if speaker:
-        yield Speech(speaker=speaker, text="\n".join(said))
-
-
-def _side(speaker: str) -> str:
-    return re.split(r"[ -]?\d", speaker.lower())[0].strip()
+        yield Speech(speaker=speaker, text="\n".join(lines))
