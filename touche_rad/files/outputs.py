@@ -30,9 +30,7 @@ _PLUGINS: Final = ("debater", "judge", "debaters")
 def check_output(path: Place | None, *, replace: bool) -> None:
     """Raise an error if a file or a folder holds something and must not be replaced.
 
-    Args:
-        path: The output; None and the standard output are always free, and so are pipes.
-        replace: Whether the user allows to replace it.
+    None and the standard output are always free, and so are pipes.
     """
     if replace or path is None or str(path) in STANDARD_OUTPUT:
         return

@@ -71,13 +71,10 @@ def write_debate(
 
 
 def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any:
-    """Return a value as we write it now, with what the file has and we do not read.
+    """Return a value as we write it now, with what the file (`old`) has and we do not read.
 
-    Args:
-        old: The value in the file.
-        before: How we would write what was read from it.
-        now: How we write it now.
-        whole: Keys whose values are replaced as a whole if anything in them has changed.
+    `before` is how we would write what was read from `old`. Values of the keys `whole` are replaced
+    as a whole if anything in them has changed.
     """
     if before == now:
         return old
@@ -275,11 +272,8 @@ def parse_simulation(
 ) -> Debate:
     """Parse a record with the key `simulation`.
 
-    Args:
-        record: The record.
-        lenient: Accept missing texts, and null, numbers and booleans as texts; ignore other
-            fields of a wrong type.
-        last_turn: Parse no turn after this one (default: all).
+    With `lenient`, missing texts, null, numbers and booleans are texts, and other fields of a wrong
+    type are ignored. No turn after `last_turn` is parsed.
 
     Raises:
         FieldError: A field is missing or has a wrong type.

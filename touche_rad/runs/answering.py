@@ -227,11 +227,6 @@ def guard(
 ) -> tuple[Response, tuple[str, ...]]:
     """Return a valid answer, with a note `KIND: DETAILS` on each change of its content.
 
-    Args:
-        response: The answer of a debater.
-        index: The index that must contain every cited argument; None checks no citation.
-        max_words: Word limit, cut at sentence ends; 0 = no limit.
-
     Raises:
         Refused: The answer is empty, or not a response.
     """

@@ -30,7 +30,6 @@ from touche_rad.calls import (
     current_context,
     name_of,
 )
-from touche_rad.contest import Contest
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.plugins import Judge, JudgesAll
@@ -76,17 +75,9 @@ class NoVerdict(InvalidResult):
 
 
 async def call_judge(
-    plugin: object,
-    method: Callable[[Any], Any],
-    item: Debate | Contest,
-    deadline: float | None,
-    **context: Any,
+    plugin: object, method: Callable[[Any], Any], item: Any, deadline: float | None, **context: Any
 ) -> Any:
-    """Call a judge or a panel, with the context of its model calls.
-
-    Raises:
-        CallTimeout: The time limit is reached.
-    """
+    """Call a judge or a panel within its time limit, with the context of its model calls."""
     with call_context(plugin=name_of(plugin), **context):
         return await CALLS(method, item, seconds=deadline)
 
@@ -103,15 +94,8 @@ def fallbacks_of(
 ) -> tuple[Fallback, ...]:
     """Report the fallback of a judge or a panel, if there is one.
 
-    Args:
-        kind: `judge` or `panel`.
-        plugin: The judge or the panel.
-        failure: Why `by` gave verdicts instead; None if the plugin gave all of them, perhaps
-            without its model.
-        use: Its model calls, which also count for the plugin that called it.
-        by: The fallback of the plugin.
-        count: The number of its verdicts that are fallbacks.
-        turn: The turn, counted from 1; 0 for a whole debate.
+    `failure` is why `by` gave verdicts instead; without it the plugin gave all of them, perhaps
+    without its model. Its model calls also count for the plugin that called it.
     """
     outer = current_context().model_use
     if outer is not None:

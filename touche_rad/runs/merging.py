@@ -40,12 +40,8 @@ def merge_parts(
 ) -> Merged:
     """Write the output of a whole run, its status, trace and tracebacks.
 
-    Args:
-        parts: All parts of the run in order; `check_parts` returns them so.
-        out: The output.
-        replace: Whether the output of another run may be replaced.
-        cache: The folder of the cache that gets the answers of the parts' caches.
-        progress: Called with (done, total).
+    The parts are in order, as `check_parts` returns them. `cache` is the folder of the cache that
+    gets the answers of the parts' caches.
 
     Raises:
         UserError: The output exists already.

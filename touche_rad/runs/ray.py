@@ -54,11 +54,8 @@ class RayEngine:
     ) -> None:
         """Prepare; nothing is started.
 
-        Args:
-            task: What a task needs besides its block.
-            trace: The driver's file for the traces of all tasks, if there is one.
-            tasks: The number of tasks at a time; default: two per CPU, one of which waits.
-            report: Called with one line that says which cluster is used.
+        `trace` is the driver's file for the traces of all tasks. By default there are two tasks at
+        a time per CPU, one of which waits. `report` gets a line that names the cluster.
         """
         import ray
 

@@ -28,13 +28,8 @@ def work(
 ) -> Work[Debate]:
     """Return the work of answering the user turns of every debate in a file.
 
-    Args:
-        source: Any file of debates.
-        answerer: The debater with its fallbacks.
-        identity: What determines the output, without these arguments; `debater` names the system.
-        last_only: Answer only the last user turn of each debate.
-        shape: One response a line, or whole debates in the official shape, with each response
-            replaced by ours.
+    `identity` is what determines the output besides these arguments; `debater` in it names the
+    system. The shape is one response a line, or whole debates with each response replaced by ours.
     """
     system = str(identity.get("debater", answerer.name))
 

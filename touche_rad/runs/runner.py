@@ -60,13 +60,7 @@ async def run_work(
     """Process all units that are not in the journal, write the output, and return the status.
 
     The input is read completely before any work begins, so that an invalid line is reported at once
-    and not after hours; then it is streamed.
-
-    Args:
-        work: The work on each unit.
-        out: The output of the run, or of the part.
-        options: Settings that do not change the output.
-        part: The part of the input to process; default: all of it.
+    and not after hours; then it is streamed. With `part`, `out` is the part's output.
 
     Raises:
         UserError: The input or the output is wrong, or the journal is another run's.
@@ -113,13 +107,9 @@ async def run_work(
 def identity_of(
     services: Services, *plugins: Plugin, deadline: float | None, **first: Any
 ) -> dict[str, Any]:
-    """Return everything that decides a run's results; a run with another identity cannot resume.
+    """Return everything that decides a run's results, such as the tag of the main plugin (`first`).
 
-    Args:
-        services: The index, the model and the random seed.
-        plugins: The plugins; the model is part of the identity if one of them uses it.
-        deadline: Time limit of the plugins in seconds.
-        first: What comes first, such as the tag of the main plugin.
+    A run with another identity cannot resume. The model counts only if a plugin uses it.
     """
     identity = {**first, "seed": services.seed, "deadline": deadline}
     if services.index is not None:

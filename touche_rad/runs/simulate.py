@@ -25,14 +25,10 @@ def work(
     identity: Mapping[str, Any],
     turns: int = 5,
 ) -> Work[Debate]:
-    """Return the work of simulating a debate on every claim of a file.
+    """Return the work of simulating a debate on every claim of a file of claims or debates.
 
-    Args:
-        source: Claims, or debates whose claims are taken.
-        answerer: The debater with its fallbacks.
-        user: The simulated user; a Speaker adds a time limit and a fallback.
-        identity: What determines the output, without these arguments; `debater` names the system.
-        turns: User turns per debate.
+    `identity` is what determines the output besides these arguments; `debater` in it names the
+    system. A Speaker is a simulated user with a time limit and a fallback.
     """
     speaker = user if isinstance(user, Speaker) else Speaker(user)
     system = str(identity.get("debater", answerer.name))
