@@ -59,7 +59,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_a_bad_line_is_told_or_skipped(tmp_path: Path, line: str) -> None:
+def test_a_bad_line_is_an_error_or_skipped(tmp_path: Path, line: str) -> None:
     path = tmp_path / "sim.jsonl"
     path.write_text(f"{json.dumps(GOOD)}\n{line}\n{json.dumps(GOOD)}\n", "utf-8")
     with pytest.raises(InputError) as told:
@@ -100,7 +100,7 @@ def test_a_bad_line_is_told_or_skipped(tmp_path: Path, line: str) -> None:
         ("q 0 d 1\nq 0 d", "expected `QUERY 0 DOCUMENT RELEVANCE`, got 3 columns"),
     ],
 )
-def test_each_kind_tells_its_own_faults(tmp_path: Path, text: str, told: str) -> None:
+def test_errors_name_the_field_in_each_kind(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "file"
     path.write_text(text + "\n", "utf-8")
     with pytest.raises(InputError) as error:
@@ -120,7 +120,7 @@ def _read(path: Path, bad: BadLines | None = None) -> int:
     return len(list(read(path, bad)))  # type: ignore[operator]
 
 
-def test_a_gzip_file_cut_in_half_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
+def test_a_truncated_gzip_file_is_read_up_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "sim.jsonl.gz"
     text = "".join(json.dumps({**GOOD, "x": os.urandom(500).hex()}) + "\n" for _ in range(200))
     whole = gzip.compress(text.encode())
@@ -133,26 +133,36 @@ def test_a_gzip_file_cut_in_half_gives_what_stands_before_the_cut(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("content", "error"),
     [
-        (lambda path: path.mkdir(), "expected a file, got a folder"),
-        (lambda path: path.touch(), "is empty"),
-        (lambda path: path.write_text("\n \n"), "is empty"),
-        (lambda path: path.symlink_to("nowhere"), "cannot be read: No such file or directory"),
-        (lambda path: path.write_bytes(bytes(range(256)) * 20), "expected UTF-8 text"),
-        (lambda path: path.write_text("Hello there.\n"), "no known kind"),
-        (lambda path: path.write_text("{}\n{}\n"), "an empty record"),
-        (
-            lambda path: path.write_text('{"simulation": {"topic": {}, "maxTurns": 3}}\n'),
-            "no known kind",
-        ),
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (bytes(range(256)) * 20, "expected UTF-8 text"),
+        (json.dumps(GOOD).encode("utf-16"), "f:1: expected UTF-8 text, got the byte"),
+        (b"Hello there.\n", "f:1: is of no known kind"),
+        (b'{"simulation": {"topic": {}, "maxTurns": 3}}\n', "no known kind"),
+        (b"\n{}\n{}\n", "f:2: an empty record"),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00", "f:1: the gzip file is broken"),
+        (b'{\n  "simulation": {}\n}\n', "f:1: expected JSON: .* one complete record per line"),
+        (b"USER\tTOPIC\nx\ty\n", "f:1: TOPIC_DESCRIPTION: expected the columns"),
+        (b"TOPIC_DESCRIPTION\nx\n", "f:1: USER: expected the columns"),
+        (b"TOPIC_DESCRIPTION\tUSER\n\n", "expected at least one claim below the header"),
     ],
 )
-def test_what_is_no_file_of_ours_is_told(tmp_path: Path, make: Any, told: str) -> None:
-    path = tmp_path / "it"
-    make(path)
-    with pytest.raises(InputError, match=told):
-        list(files.read_debates(path))
+def test_a_file_of_no_kind_is_refused(tmp_path: Path, content: bytes, error: str) -> None:
+    (tmp_path / "f").write_bytes(content)
+    with pytest.raises(InputError, match=error):
+        list(files.read_claims(tmp_path / "f"))
+
+
+def test_a_place_without_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    for place, error in (
+        (tmp_path, "expected a file, got a folder"),
+        (tmp_path / "link", "No such"),
+    ):
+        with pytest.raises(InputError, match=error):
+            list(files.read_debates(place))
 
 
 def test_kinds_do_not_mix(tmp_path: Path) -> None:
@@ -173,7 +183,7 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
         st.binary(max_size=30).map(lambda tail: b"\x1f\x8b\x08\x00" + tail),
     )
 )
-def test_no_bytes_whatever_raise_anything_else(tmp_path: Path, content: bytes) -> None:
+def test_any_bytes_are_read_or_an_input_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "any"
     path.write_bytes(content)
     for bad in (BadLines(), BadLines(skip=True)):
@@ -181,7 +191,7 @@ def test_no_bytes_whatever_raise_anything_else(tmp_path: Path, content: bytes) -
             _read(path, bad)
 
 
-def test_the_terminal_tells_it_in_one_line(tmp_path: Path) -> None:
+def test_the_command_prints_one_line(tmp_path: Path) -> None:
     path = tmp_path / "sim.jsonl"
     path.write_text(f"{json.dumps(GOOD)}\n{_sim(utterance=3)}\n")
     ended = touche_rad("judge", path, "-o", tmp_path / "out.jsonl")

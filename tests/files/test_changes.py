@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,44 +81,48 @@ def changed(**by_place: Any) -> Any:
 SAID = {"utterance": "S2", "response": {"content": "S2", "arguments": []}}
 
 
-def test_another_answer_takes_the_whole_place_of_the_old(tmp_path: Path) -> None:
-    read = one(tmp_path / "f", VALUE)
-    debate = read.view(0).with_response(Response(content="S2")).with_utterance("U2")
-    now = written(debate)["simulation"]["userTurns"]
-    assert now == [
-        {"utterance": "U1", "mood": "calm", "systemResponse": SAID},
-        {"utterance": "U2", "systemResponse": None},
-    ]
+TURNS = VALUE["simulation"]["userTurns"]
+REQUEST = {key: TURNS[0][key] for key in ("utterance", "mood")}
+CHANGES: list[tuple[Callable[[Debate], Debate], dict[str, Any]]] = [
+    (lambda debate: debate.view(0), {"simulation__userTurns": TURNS[:1]}),
+    (lambda debate: debate.before_response(0), {"simulation__userTurns": [REQUEST]}),
+    (
+        lambda debate: debate.view(0).with_response(Response(content="S2")).with_utterance("U2"),
+        {
+            "simulation__userTurns__0__systemResponse": SAID,
+            "simulation__userTurns__1": {"utterance": "U2", "systemResponse": None},
+        },
+    ),
+    (
+        lambda debate: debate.model_copy(update={"claim": "D", "user": "V", "id": "d7"}),
+        {
+            "simulation__configuration__topic__description": "D",
+            "simulation__configuration__user__model": "V",
+            "id": "d7",
+        },
+    ),
+    (
+        lambda debate: debate.model_copy(update={"description": "long"}),
+        {"description": "long"},
+    ),
+]
 
 
-def test_a_view_is_written_as_far_as_it_goes(tmp_path: Path) -> None:
-    read = one(tmp_path / "f", VALUE)
-    turns = VALUE["simulation"]["userTurns"]
-    assert written(read.view(0)) == changed(simulation__userTurns=turns[:1])
-    asked = {key: turns[0][key] for key in ("utterance", "mood")}
-    assert written(read.before_response(0)) == changed(simulation__userTurns=[asked])
-
-
-@pytest.mark.parametrize(
-    ("update", "place"),
-    [
-        ({"claim": "D"}, {"simulation__configuration__topic__description": "D"}),
-        ({"user": "V"}, {"simulation__configuration__user__model": "V"}),
-        ({"id": "d7"}, {"id": "d7"}),
-        ({"description": "long"}, {"description": "long"}),
-    ],
-)
-def test_each_of_the_heads_is_written_where_it_belongs(
-    tmp_path: Path, update: dict[str, str], place: dict[str, Any]
+@pytest.mark.parametrize(("change", "places"), CHANGES)
+def test_only_what_has_changed_is_written_anew(
+    tmp_path: Path, change: Callable[[Debate], Debate], places: dict[str, Any]
 ) -> None:
-    debate = one(tmp_path / "f", VALUE).model_copy(update=update)
-    assert written(debate) == changed(**place)
+    debate = change(one(tmp_path / "f", VALUE))
+    assert written(debate) == changed(**places)
     again = one(tmp_path / "g", written(debate))
-    assert {key: getattr(again, key) for key in update} == update
+    for name in ("claim", "user", "description", "turns"):
+        assert getattr(again, name) == getattr(debate, name)
 
 
 @pytest.mark.parametrize("configuration", [None, {}, {"topic": None, "user": None}, {"user": "u"}])
-def test_a_poor_configuration_takes_a_claim_and_a_user(tmp_path: Path, configuration: Any) -> None:
+def test_a_claim_and_a_user_are_added_to_any_configuration(
+    tmp_path: Path, configuration: Any
+) -> None:
     value = {"simulation": {"configuration": configuration, "userTurns": []}}
     debate = one(tmp_path / "f", value)
     assert written(debate) == value
@@ -126,11 +131,11 @@ def test_a_poor_configuration_takes_a_claim_and_a_user(tmp_path: Path, configura
     assert renewed["simulation"]["configuration"]["user"] == {"model": "V"}
 
 
-def test_the_judged_debate_is_written_without_the_judging(tmp_path: Path) -> None:
+def test_the_judged_debate_is_written_without_its_verdicts(tmp_path: Path) -> None:
     assert written(one(tmp_path / "f", JUDGED)) == VALUE
 
 
-def test_judged_anew_nothing_of_the_old_judging_stays(tmp_path: Path) -> None:
+def test_a_new_judgement_has_nothing_of_the_old_one(tmp_path: Path) -> None:
     debate = one(tmp_path / "f", JUDGED)
     verdicts = {Maxim.QUALITY: Verdict(score=0.25, rationale="bad", extra={"why": "w"})}
     line = json.loads(files.evaluation_line(files.Evaluation(debate, (verdicts,))))
@@ -138,7 +143,7 @@ def test_judged_anew_nothing_of_the_old_judging_stays(tmp_path: Path) -> None:
     assert line == {**VALUE, "userTurnsEvaluations": [{"Quality": quality}]}
 
 
-def test_one_changed_verdict_leaves_the_others_as_they_stood(tmp_path: Path) -> None:
+def test_the_other_verdicts_are_unchanged_if_one_changes(tmp_path: Path) -> None:
     (tmp_path / "f").write_text(json.dumps(JUDGED))
     (read,) = files.read_evaluations(tmp_path / "f")
     assert json.loads(files.evaluation_line(read)) == JUDGED
@@ -154,7 +159,7 @@ def test_one_changed_verdict_leaves_the_others_as_they_stood(tmp_path: Path) -> 
     assert line == {key: JUDGED[key] for key in JUDGED if key != "userTurnsEvaluations"}
 
 
-def test_evaluations_without_a_debate_stay_without_one(tmp_path: Path) -> None:
+def test_evaluations_without_a_debate_are_written_without_one(tmp_path: Path) -> None:
     value = {"userTurnsEvaluations": [{"Quality": {"score": 1}}], "overallEvaluations": None}
     (tmp_path / "f").write_text(json.dumps(value))
     (read,) = files.read_evaluations(tmp_path / "f")
@@ -174,7 +179,7 @@ RESPONSES = record(
 
 @MANY
 @given(value=RESPONSES)
-def test_responses_are_written_as_they_stood(tmp_path: Path, value: Any) -> None:
+def test_responses_are_written_as_they_were_read(tmp_path: Path, value: Any) -> None:
     path = tmp_path / "f"
     path.write_text(json.dumps(value))
     ((whole, (view,)),) = files.read_views(path)

@@ -31,16 +31,15 @@ def set_format(path: Path, key: str = "format", value: object = NEWER) -> Path:
     return write(path, {**json.loads(path.read_text()), key: value})
 
 
+def beside_a_run(place: Path, suffix: str, record: object) -> Path:
+    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
+    write(place / f"run.jsonl{suffix}", record)
+    return run
+
+
 def status(place: Path, index: Path) -> Ended:
-    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
-    write(place / "run.jsonl.status.json", {"format": NEWER, "output": "run.jsonl"})
-    return touche_rad("check", run)
-
-
-def status_of_a_report(place: Path, index: Path) -> Ended:
-    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
-    write(place / "run.jsonl.status.json", {"format": NEWER, "output": "run.jsonl"})
-    return touche_rad("report", run, "-o", place / "report.html")
+    record = {"format": NEWER, "output": "run.jsonl"}
+    return touche_rad("check", beside_a_run(place, ".status.json", record))
 
 
 def journal(place: Path, index: Path) -> Ended:
@@ -49,8 +48,7 @@ def journal(place: Path, index: Path) -> Ended:
 
 
 def trace(place: Path, index: Path) -> Ended:
-    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
-    write(place / "run.jsonl.trace.jsonl", {"format": NEWER, "plugin": "x"})
+    run = beside_a_run(place, ".trace.jsonl", {"format": NEWER, "plugin": "x"})
     return touche_rad("report", run, "-o", place / "report.html")
 
 
@@ -88,7 +86,6 @@ def _first(path: Path) -> object:
 
 READERS: list[Callable[[Path, Path], Ended]] = [
     status,
-    status_of_a_report,
     journal,
     trace,
     tournament,

@@ -88,14 +88,14 @@ def test_what_only_greets_or_counts_the_time_is_no_argument(said: str, left: str
     assert argumentative(said) == left
 
 
-def test_what_is_no_transcript_is_told(tmp_path: Path) -> None:
+def test_another_text_than_a_transcript_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear Sir,\n")
     with pytest.raises(InputError, match="Motion"):
         list(read_transcript(path))
 
 
-def test_an_index_is_made_of_what_was_said(transcript: Path, tmp_path: Path) -> None:
+def test_an_index_is_made_of_utterances(transcript: Path, tmp_path: Path) -> None:
     made = touche_rad("index", transcript, "--utterances", "-o", tmp_path / "ix")
     assert made.code == 0, made.err
     (hit, *_) = open_index(str(tmp_path / "ix")).search("text", "oryx", 3)
@@ -110,7 +110,7 @@ def test_an_index_is_made_of_what_was_said(transcript: Path, tmp_path: Path) -> 
     assert 0.9 * said < len(open_index(str(tmp_path / "demo"))) <= said
 
 
-def test_whole_debates_of_two_sides_are_remembered_too() -> None:
+def test_contests_have_utterances_too() -> None:
     contests = list(files.read_contests(demo_file("contests.jsonl")))
     said = list(read_utterances(demo_file("contests.jsonl")))
     speeches = sum(len(one.speeches) for one in contests)
