@@ -24,7 +24,7 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.runs.answering import Answerer
 from touche_rad.text import count_words
-from touche_rad.users.contest_views import citations, negated, objection, sided_view, task_view
+from touche_rad.users.contest_views import citations, negate, objection, sided_view, task_view
 
 INDEX = SmallIndex()
 ZOOS = Debate(id="z", claim="Zoos should be closed.")
@@ -124,13 +124,13 @@ def test_without_an_index_or_a_fitting_argument_the_contrary_alone_is_to_be_answ
     ],
 )
 def test_the_contrary_is_negated_only_where_that_is_safe(claim: str, opposed: str) -> None:
-    assert negated(claim).startswith(opposed)
-    assert bool(negated(claim)) == bool(opposed)
+    assert negate(claim).startswith(opposed)
+    assert bool(negate(claim)) == bool(opposed)
 
 
 @given(st.text(max_size=60))
 def test_any_text_has_another_text_as_its_contrary(claim: str) -> None:
-    opposed = negated(claim)
+    opposed = negate(claim)
     assert opposed != " ".join(claim.split()) or not opposed
 
 

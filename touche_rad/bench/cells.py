@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from touche_rad.bench.plan import Loaded, PluginEntry, UserEntry
+from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Cell:
     entry: PluginEntry
     """The debater that plays, or the judge."""
 
-    def source(self, loaded: Loaded, results: Path) -> Path:
+    def source(self, plan_file: PlanFile, results: Path) -> Path:
         """Return the path of its input."""
-        return loaded.data.get(self.input) or results / self.input
+        return plan_file.data.get(self.input) or results / self.input
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,22 @@ class VerdictCell(Cell):
     of: DebateCell | None = None
 
 
-def cells_of(loaded: Loaded) -> Iterator[DebateCell | VerdictCell]:
+def cells_of(plan_file: PlanFile) -> Iterator[DebateCell | VerdictCell]:
     """Yield the cells of a plan; each comes after its input."""
-    for seed in loaded.plan.seeds:
-        for user in loaded.users:
-            for debater in loaded.debaters:
+    for seed in plan_file.plan.seeds:
+        for user in plan_file.users:
+            for debater in plan_file.debaters:
                 place = f"debates/seed-{seed}/{user.name}/{debater.name}"
                 debates = DebateCell(f"{place}.jsonl", seed, "claims", debater, user)
                 yield debates
-                for judge in loaded.judges:
+                for judge in plan_file.judges:
                     path = f"{place}.{judge.name}.jsonl"
                     yield VerdictCell(path, seed, debates.path, judge, debates)
-        for judge in loaded.judges if loaded.plan.labels else ():
+        for judge in plan_file.judges if plan_file.plan.labels else ():
             yield VerdictCell(f"labelled/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge)
 
 
-def labelled_runs(loaded: Loaded) -> list[VerdictCell]:
+def labelled_runs(plan_file: PlanFile) -> list[VerdictCell]:
     """Return the cells that judge the labelled debates."""
-    cells = (one for one in cells_of(loaded) if isinstance(one, VerdictCell))
+    cells = (one for one in cells_of(plan_file) if isinstance(one, VerdictCell))
     return [one for one in cells if one.of is None]

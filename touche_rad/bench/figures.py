@@ -17,7 +17,7 @@ import numpy as np
 
 from touche_rad import files
 from touche_rad.bench.cells import DebateCell, VerdictCell, cells_of, labelled_runs
-from touche_rad.bench.plan import Loaded
+from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import FIGURES
 from touche_rad.debate import Maxim
 from touche_rad.errors import WorkError
@@ -97,7 +97,7 @@ class Figures(Printed):
 
 
 @dataclass(frozen=True)
-class Computed:
+class Summary:
     """Figures, and the report of the judges that the page draws."""
 
     figures: Figures
@@ -113,35 +113,35 @@ class Computed:
             stream.write(self.text())
 
 
-def compute(loaded: Loaded, results: Path) -> Computed:
+def compute(plan_file: PlanFile, results: Path) -> Summary:
     """Compute all figures from the files of the results and the labels."""
-    plan = loaded.plan
-    judges = _score_judges(loaded, results)
-    counted = _Counts(loaded, results) if loaded.debaters else None
+    plan = plan_file.plan
+    judges = _score_judges(plan_file, results)
+    counts = _Counts(plan_file, results) if plan_file.debaters else None
     figures = Figures(
         name=plan.name,
-        claims=counted.claims if counted else 0,
+        claims=counts.claims if counts else 0,
         samples=plan.samples,
-        debaters=tuple(counted.debaters()) if counted else (),
-        comparisons=counted.comparisons() if counted else (),
+        debaters=tuple(counts.debaters()) if counts else (),
+        comparisons=counts.comparisons() if counts else (),
         judges=judges.to_json() if judges is not None else None,
     )
-    return Computed(figures, judges)
+    return Summary(figures, judges)
 
 
-def _score_judges(loaded: Loaded, results: Path) -> JudgementReport | None:
-    plan = loaded.plan
+def _score_judges(plan_file: PlanFile, results: Path) -> JudgementReport | None:
+    plan = plan_file.plan
     if not plan.labels:
         return None
-    cells = labelled_runs(loaded)
+    cells = labelled_runs(plan_file)
     report = score_judgements(
         [results / one.path for one in cells],
-        loaded.file("labels"),
+        plan_file.file("labels"),
         baselines=[results / one.path for one in cells if one.entry.name in plan.pages.baselines],
-        policy=Policy(debates=loaded.file("debates")),
+        policy=Policy(debates=plan_file.file("debates")),
         samples=plan.samples,
     )
-    return _without_folders(report, loaded.folder, results)
+    return _without_folders(report, plan_file.folder, results)
 
 
 def _without_folders(report: JudgementReport, *folders: Path) -> JudgementReport:
@@ -161,21 +161,21 @@ def _without_folders(report: JudgementReport, *folders: Path) -> JudgementReport
 
 
 class _Counts:
-    """The verdicts on all debaters, counted."""
+    """The counts of the verdicts on all debaters."""
 
-    def __init__(self, loaded: Loaded, results: Path) -> None:
-        self.plan = loaded.plan
-        self.claims = sum(1 for _ in files.read_claims(loaded.file("claims")))
-        self.names = [one.name for one in loaded.debaters]
-        self.judges = [one.name for one in loaded.judges]
-        self.users = [one.name for one in loaded.users]
+    def __init__(self, plan_file: PlanFile, results: Path) -> None:
+        self.plan = plan_file.plan
+        self.claims = sum(1 for _ in files.read_claims(plan_file.file("claims")))
+        self.names = [one.name for one in plan_file.debaters]
+        self.judges = [one.name for one in plan_file.judges]
+        self.users = [one.name for one in plan_file.users]
         self.words: Counter[str] = Counter()
         self.responses: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
         axes = (self.names, self.users, self.plan.seeds, self.judges, tuple(Maxim))
         self.counts = np.zeros((self.claims, *map(len, axes), 2))
         """Verdicts, and those that are yes, by claim, debater, user, seed, judge and maxim."""
-        for one in cells_of(loaded):
+        for one in cells_of(plan_file):
             path = results / one.path
             if isinstance(one, DebateCell):
                 number = self._add_debates(path, one.entry.name)
@@ -238,7 +238,7 @@ class _Counts:
             measured, own = self.measured[name], self.counts[:, self.names.index(name)]
             low, high = measured[MEAN].interval
             responses = self.responses[name]
-            ranked = own[:, :, :, self.ranking]
+            ranking = own[:, :, :, self.ranking]
             yield DebaterFigures(
                 name=name,
                 rank=rank,
@@ -247,8 +247,8 @@ class _Counts:
                 high=high,
                 maxims={str(maxim): measured[str(maxim)].value for maxim in Maxim},
                 judges=_by(self.judges, own, 3),
-                users=_by(self.users, ranked, 1),
-                seeds=_by([str(one) for one in self.plan.seeds], ranked, 2),
+                users=_by(self.users, ranking, 1),
+                seeds=_by([str(one) for one in self.plan.seeds], ranking, 2),
                 responses=responses,
                 words=self.words[name] / responses if responses else 0.0,
                 fallbacks=self.fallbacks[name],

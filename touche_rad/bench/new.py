@@ -47,18 +47,18 @@ def new_bench(folder: Path, contents: Contents) -> Path:
     if not re.match(NAME, folder.name):
         raise UserError(f"{folder}: expected another name: {NAMES_ARE}")
     folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / PLAN]
+    paths = [folder / PLAN]
     try:
         for key, source in contents.data.items():
             copy = folder / _DATA[key]
             if not copy.exists() or not source.samefile(copy):
-                written.append(copy)
+                paths.append(copy)
                 shutil.copyfile(source, copy)
         with files.atomic_write(folder / PLAN) as stream:
             stream.write(_plan(folder, contents))
         load_plan(folder / PLAN)
     except UserError:
-        for path in written:
+        for path in paths:
             path.unlink(missing_ok=True)
         if not any(folder.iterdir()):
             folder.rmdir()
@@ -68,23 +68,23 @@ def new_bench(folder: Path, contents: Contents) -> Path:
 
 def _plan(folder: Path, contents: Contents) -> str:
     """Return the TOML of a new bench."""
-    lines = ["format = 1", f"name = {_quoted(folder.name)}"]
-    lines += [f"{key} = {_quoted(_DATA[key])}" for key in contents.data]
+    lines = ["format = 1", f"name = {_toml_string(folder.name)}"]
+    lines += [f"{key} = {_toml_string(_DATA[key])}" for key in contents.data]
     if contents.index:
-        lines.append(f"index = {_quoted(_location(folder, contents.index))}")
-        lines.append(f"index_fingerprint = {_quoted(contents.fingerprint)}")
+        lines.append(f"index = {_toml_string(_location(folder, contents.index))}")
+        lines.append(f"index_fingerprint = {_toml_string(contents.fingerprint)}")
     lines += [f"turns = {contents.turns}", "max_words = 60", "seeds = [0]"]
     lines += ["", "[sha256]"]
-    lines += [f"{key} = {_quoted(sha256_of(folder / _DATA[key]))}" for key in contents.data]
+    lines += [f"{key} = {_toml_string(sha256_of(folder / _DATA[key]))}" for key in contents.data]
     groups = {"users": contents.users, "debaters": contents.debaters, "judges": contents.judges}
     names: list[str] = []
     for group, entries in groups.items():
         lines += ["", f"[{group}]"] if entries else []
         for name, entry in zip(_names(entries), entries, strict=True):
             names.append(name)
-            lines.append(f"{name} = {_quoted(entry)}")
+            lines.append(f"{name} = {_toml_string(entry)}")
     baselines = [name for name in contents.baselines if name in names]
-    lines += ["", "[pages]", f"title = {_quoted(folder.name)}"]
+    lines += ["", "[pages]", f"title = {_toml_string(folder.name)}"]
     lines.append(f"baselines = {json.dumps(baselines)}")
     return "\n".join(lines) + "\n"
 
@@ -109,6 +109,6 @@ def _names(entries: Sequence[str]) -> list[str]:
     return names
 
 
-def _quoted(text: str) -> str:
+def _toml_string(text: str) -> str:
     """Return a TOML string: JSON strings are TOML strings, except for DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

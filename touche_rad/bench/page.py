@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad.bench.cells import VerdictCell, cells_of, labelled_runs
-from touche_rad.bench.figures import Computed, Figures
-from touche_rad.bench.plan import Loaded
+from touche_rad.bench.figures import Figures, Summary
+from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import PAGE
 from touche_rad.debate import Maxim
 from touche_rad.plots.svg import Dot
@@ -36,49 +36,51 @@ JUDGES: Final = "judges"
 
 
 def write_pages(
-    loaded: Loaded, results: Path, computed: Computed, into: Path | None = None
+    plan_file: PlanFile, results: Path, summary: Summary, into: Path | None = None
 ) -> Path:
     """Write the pages of a run, and return the first one."""
-    folder, plan = (into or results) / PAGE, loaded.plan
+    folder, plan = (into or results) / PAGE, plan_file.plan
     title = plan.pages.title or plan.name
-    judges = computed.judges
+    judges = summary.judges
     if judges is not None:
         page = write_report(
-            [results / one.path for one in labelled_runs(loaded)],
-            folder / JUDGES if loaded.debaters else folder,
-            labels=loaded.file("labels"),
+            [results / one.path for one in labelled_runs(plan_file)],
+            folder / JUDGES if plan_file.debaters else folder,
+            labels=plan_file.file("labels"),
             boards=[judgement_board(judges)],
-            title=f"{title}: judges" if loaded.debaters else title,
+            title=f"{title}: judges" if plan_file.debaters else title,
             debates=plan.pages.debates,
         ).page
-    if loaded.debaters:
-        cells = (one for one in cells_of(loaded) if isinstance(one, VerdictCell))
+    if plan_file.debaters:
+        cells = (one for one in cells_of(plan_file) if isinstance(one, VerdictCell))
         runs = [results / one.path for one in cells if one.of is not None]
         page = write_report(
             runs,
             folder,
             title=title,
-            boards=list(_boards(loaded, results, computed)),
+            boards=list(_boards(plan_file, results, summary)),
             debates=plan.pages.debates,
         ).page
     return page
 
 
-def _boards(loaded: Loaded, results: Path, computed: Computed) -> Iterator[Board]:
-    yield _debaters(computed.figures, set(loaded.plan.pages.baselines))
-    if computed.judges is not None:
-        board = judgement_board(computed.judges)
+def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Board]:
+    yield _debaters(summary.figures, set(plan_file.plan.pages.baselines))
+    if summary.judges is not None:
+        board = judgement_board(summary.judges)
         board.title = "Judges"
-        board.details = [(title, list(map(_linked, tables))) for title, tables in board.details]
+        board.details = [(title, list(map(_with_links, tables))) for title, tables in board.details]
         board.links = [(f"{JUDGES}/{INDEX}", "Read the labelled debates with all verdicts")]
         yield board
-    cells = [(cell.path.removesuffix(".jsonl"), results / cell.path) for cell in cells_of(loaded)]
-    asked = cost_board([cost for name, path in cells for cost in costs(name, path)])
-    if asked is not None:
-        yield asked
+    cells = [
+        (cell.path.removesuffix(".jsonl"), results / cell.path) for cell in cells_of(plan_file)
+    ]
+    cost = cost_board([cost for name, path in cells for cost in costs(name, path)])
+    if cost is not None:
+        yield cost
 
 
-def _linked(table: BoardTable) -> BoardTable:
+def _with_links(table: BoardTable) -> BoardTable:
     """Let the cells of a table open the judges' page instead of this one."""
     rows = [
         [Link(one, f"{JUDGES}/{INDEX}{one.href}") if isinstance(one, Link) else one for one in row]
@@ -90,8 +92,8 @@ def _linked(table: BoardTable) -> BoardTable:
 def _debaters(figures: Figures, baselines: set[str]) -> Board:
     """Show the debaters with their share of yes, by maxim, judge and user."""
     debaters = figures.debaters
-    ranked = [Standing(one.name, one.yes) for one in debaters]
-    marked = frozenset(one.name for one in debaters if one.name in baselines)
+    standings = [Standing(one.name, one.yes) for one in debaters]
+    unranked = frozenset(one.name for one in debaters if one.name in baselines)
     ignored = [name for name in debaters[0].judges if name in baselines]
     heads = ["debater", "rank", "yes", "95 % interval", *map(str, Maxim), "words", "fallbacks"]
     rows = [
@@ -112,8 +114,8 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
         "Debaters",
         list(
             ranking_in_words(
-                [one for one in ranked if one.name not in marked],
-                [one for one in ranked if one.name in marked],
+                [one for one in standings if one.name not in unranked],
+                [one for one in standings if one.name in unranked],
                 "share of yes",
                 difference,
             )
@@ -122,7 +124,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
         f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “significantly” means "
         "that the interval of the paired difference excludes 0. Judges may be wrong: their scores "
         "on labelled debates show how often.",
-        [BoardTable("Share of yes", heads, rows, marked)],
+        [BoardTable("Share of yes", heads, rows, unranked)],
         [
             dot_plot(
                 "Share of yes", [Dot(one.name, one.yes, one.low, one.high) for one in debaters]
@@ -137,7 +139,11 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
         [
             (
                 f"Share of yes by {kind}",
-                [_table(kind, [(one.name, getattr(one, f"{kind}s")) for one in debaters], marked)],
+                [
+                    _table(
+                        kind, [(one.name, getattr(one, f"{kind}s")) for one in debaters], unranked
+                    )
+                ],
             )
             for kind in ("judge", "user", "seed")
             if kind == "judge" or len(getattr(debaters[0], f"{kind}s")) > 1
@@ -151,14 +157,14 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
 
 
 def _table(
-    kind: str, rows: Sequence[tuple[str, dict[str, float]]], marked: frozenset[str]
+    kind: str, rows: Sequence[tuple[str, dict[str, float]]], unranked: frozenset[str]
 ) -> BoardTable:
     names = list(rows[0][1])
     return BoardTable(
         f"Share of yes by {kind}",
         ["debater", *names],
         [[name, *(number(values[one]) for one in names)] for name, values in rows],
-        marked,
+        unranked,
     )
 
 

@@ -142,7 +142,7 @@ class UserEntry(_NamedPlugin):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class PlanFile:
     """A plan with the place of its file. Every name, option and file in it exists."""
 
     plan: BenchPlan
@@ -229,7 +229,7 @@ def _beside(folder: Path, options: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def load_plan(path: Path) -> Loaded:
+def load_plan(path: Path) -> PlanFile:
     """Read and check a TOML file.
 
     Raises:
@@ -242,16 +242,16 @@ def load_plan(path: Path) -> Loaded:
     return check_plan(content, path)
 
 
-def check_plan(content: Mapping[str, Any], path: Path) -> Loaded:
+def check_plan(content: Mapping[str, Any], path: Path) -> PlanFile:
     """Check the content of a plan: its keys, values, plugins and files."""
     refuse_newer(path, content, FORMAT)
     try:
         plan = BenchPlan.model_validate(content)
     except ValidationError as error:
         raise _wrong(path, error) from None
-    loaded = Loaded(plan, path)
-    _check_parts(loaded)
-    for key, file in loaded.data.items():
+    plan_file = PlanFile(plan, path)
+    _check_parts(plan_file)
+    for key, file in plan_file.data.items():
         if not file.is_file():
             raise InputError(path, f"{getattr(plan, key)} is not a file", field=key)
         digest = sha256_of(file)
@@ -261,13 +261,13 @@ def check_plan(content: Mapping[str, Any], path: Path) -> Loaded:
                 f"{file} has the hash {digest}: restore the file, or write its hash here",
                 field=f"sha256.{key}",
             )
-    assert all(one.plugin.name for one in loaded.entries)  # reads the options of every entry
-    return loaded
+    assert all(one.plugin.name for one in plan_file.entries)  # reads the options of every entry
+    return plan_file
 
 
-def _check_parts(loaded: Loaded) -> None:
+def _check_parts(plan_file: PlanFile) -> None:
     """Check that the parts of a plan fit together."""
-    plan, path = loaded.plan, loaded.path
+    plan, path = plan_file.plan, plan_file.path
     playing = {"claims": plan.claims, "users": plan.users, "debaters": plan.debaters}
     labelled = {"debates": plan.debates, "labels": plan.labels}
     for part in (playing, labelled):

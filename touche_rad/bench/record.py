@@ -23,7 +23,7 @@ from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import redact_data
 
 if TYPE_CHECKING:
-    from touche_rad.bench.plan import Loaded, PluginEntry, UserEntry
+    from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
     from touche_rad.plugins import ArgumentIndex
 
 RECORD: Final = "record.json"
@@ -42,11 +42,11 @@ def is_ours(results: Path) -> bool:
     return (results / RECORD).is_file()
 
 
-def begin_record(results: Path, loaded: Loaded) -> None:
+def begin_record(results: Path, plan_file: PlanFile) -> None:
     """Mark a folder as the results of a plan, so that a killed run can continue there."""
     if not is_ours(results):
         results.mkdir(parents=True, exist_ok=True)
-        _write(results / RECORD, {"format": FORMAT, "state": "begun", "name": loaded.plan.name})
+        _write(results / RECORD, {"format": FORMAT, "state": "begun", "name": plan_file.plan.name})
 
 
 def _write(path: Path, record: Mapping[str, Any]) -> None:
@@ -56,27 +56,27 @@ def _write(path: Path, record: Mapping[str, Any]) -> None:
 
 def write_record(
     results: Path,
-    loaded: Loaded,
+    plan_file: PlanFile,
     index: ArgumentIndex | None,
     statuses: Mapping[str, Mapping[str, Any]],
     pages: Iterable[Path],
 ) -> None:
     """Write the record of a finished run."""
-    computed = [results / FIGURES, *pages]
+    summary = [results / FIGURES, *pages]
     record = {
         "format": FORMAT,
         "state": FINISHED,
-        "name": loaded.plan.name,
-        "plan": loaded.plan.model_dump(mode="json"),
-        "plan_file": os.path.relpath(loaded.path.resolve(), results.resolve()),
+        "name": plan_file.plan.name,
+        "plan": plan_file.plan.model_dump(mode="json"),
+        "plan_file": os.path.relpath(plan_file.path.resolve(), results.resolve()),
         "versions": versions(),
         "index": index.fingerprint if index is not None else None,
-        "inputs": {key: sha256_of(path) for key, path in loaded.data.items()},
-        "entries": entry_records(loaded),
+        "inputs": {key: sha256_of(path) for key, path in plan_file.data.items()},
+        "entries": entry_records(plan_file),
         "models": _models(statuses),
         "usage": _usage(statuses.values()),
         "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
-        "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in computed},
+        "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in summary},
     }
     _write(results / RECORD, redact_data(record))
 
@@ -102,11 +102,11 @@ def versions() -> dict[str, str]:
     return numbers
 
 
-def entry_records(loaded: Loaded) -> dict[str, dict[str, Any]]:
+def entry_records(plan_file: PlanFile) -> dict[str, dict[str, Any]]:
     """Return the plugins of a plan by group and name."""
     return {
         group: {one.name: _entry_record(one) for one in entries}
-        for group, entries in loaded.groups.items()
+        for group, entries in plan_file.groups.items()
     }
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.bench.cells import DebateCell, VerdictCell, cells_of
-from touche_rad.bench.figures import Computed, compute
+from touche_rad.bench.figures import Summary, compute
 from touche_rad.bench.page import page_files, write_pages
-from touche_rad.bench.plan import Loaded, PluginEntry, UserEntry
+from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.bench.record import begin_record, is_ours, write_record
 from touche_rad.demo import is_demo
 from touche_rad.errors import InputError
@@ -44,16 +44,16 @@ class Bench:
     """A plan with the folder of its results."""
 
     def __init__(
-        self, loaded: Loaded, results: Path, index: ArgumentIndex | None, open_model: OpenModel
+        self, plan_file: PlanFile, results: Path, index: ArgumentIndex | None, open_model: OpenModel
     ) -> None:
         """Check the index; nothing is read or written."""
-        self.loaded, self.results, self.index = loaded, results, index
+        self.plan_file, self.results, self.index = plan_file, results, index
         self.open_model = open_model
-        self.cells = list(cells_of(loaded))
-        expected = loaded.plan.index_fingerprint
+        self.cells = list(cells_of(plan_file))
+        expected = plan_file.plan.index_fingerprint
         if expected and index is not None and index.fingerprint != expected:
             raise InputError(
-                loaded.path,
+                plan_file.path,
                 f"expected an index with the fingerprint {expected}, got {index.fingerprint}",
                 field="index",
             )
@@ -70,7 +70,7 @@ class Bench:
         sizes = self._sizes()
         counts = [sizes.get(cell.input, sizes.get("claims", 0)) for cell in self.cells]
         report = options.progress or (lambda done, total: None)
-        begin_record(self.results, self.loaded)
+        begin_record(self.results, self.plan_file)
         done, total = 0, sum(counts)
         for cell, count in zip(self.cells, counts, strict=True):
             await self._run(cell, replace(options, progress=_after(report, done, total)))
@@ -80,7 +80,7 @@ class Bench:
     def _sizes(self) -> dict[str, int]:
         """Count the claims and the labelled debates, so that a wrong line is reported at once."""
         readers = {"claims": files.read_claims, "debates": files.read_debates}
-        data = self.loaded.data
+        data = self.plan_file.data
         counts = {
             key: sum(1 for _ in read(data[key])) for key, read in readers.items() if key in data
         }
@@ -91,7 +91,7 @@ class Bench:
 
     async def _run(self, cell: DebateCell | VerdictCell, options: RunOptions) -> None:
         """Run a cell, unless its output is that of a finished run with the same settings."""
-        out, source = self.results / cell.path, cell.source(self.loaded, self.results)
+        out, source = self.results / cell.path, cell.source(self.plan_file, self.results)
         model = self._model(cell.entry, cell.seed, out)
         if isinstance(cell, DebateCell):
             verb = "simulate"
@@ -126,7 +126,7 @@ class Bench:
         self, cell: VerdictCell, source: Path, model: Model | None
     ) -> tuple[dict[str, Any], Callable[[], Work[Any]]]:
         """Return what decides the verdicts of a cell, and a function that makes its work."""
-        entry, deadline = cell.entry, self.loaded.plan.deadline
+        entry, deadline = cell.entry, self.plan_file.plan.deadline
         index = self.index if "index" in entry.plugin.needs else None
         services = Services(index, cell.seed, model)
         identity = identity_of(services, entry.plugin, deadline=deadline, judge=entry.tag)
@@ -141,7 +141,7 @@ class Bench:
         self, cell: DebateCell, source: Path, model: Model | None, of_user: Model | None
     ) -> tuple[dict[str, Any], Callable[[], Work[Any]]]:
         """Return what decides the debates of a cell, and a function that makes its work."""
-        plan, entry, user = self.loaded.plan, cell.entry, cell.user
+        plan, entry, user = self.plan_file.plan, cell.entry, cell.user
         words, deadline = plan.max_words, plan.deadline
         services = Services(self.index, cell.seed, model)
         identity = identity_of(
@@ -159,14 +159,14 @@ class Bench:
 
         return identity, make_work
 
-    def finish(self) -> Computed:
+    def finish(self) -> Summary:
         """Write the figures, the pages and, last, the record; the cells must be done."""
-        computed = compute(self.loaded, self.results)
-        computed.write(self.results)
-        write_pages(self.loaded, self.results, computed)
+        summary = compute(self.plan_file, self.results)
+        summary.write(self.results)
+        write_pages(self.plan_file, self.results, summary)
         statuses = {cell.path: read_status(self.results / cell.path) for cell in self.cells}
-        write_record(self.results, self.loaded, self.index, statuses, page_files(self.results))
-        return computed
+        write_record(self.results, self.plan_file, self.index, statuses, page_files(self.results))
+        return summary
 
     def warnings(self) -> Iterator[str]:
         """Yield the warnings of all cells, each with its cell."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 from touche_rad.bench.cells import cells_of
 from touche_rad.bench.figures import compute
 from touche_rad.bench.page import page_files, write_pages
-from touche_rad.bench.plan import DATA, Loaded, check_plan, load_plan
+from touche_rad.bench.plan import DATA, PlanFile, check_plan, load_plan
 from touche_rad.bench.record import FIGURES, RECORD, entry_records, read_record, versions
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_json
@@ -34,53 +34,53 @@ class Results:
         """
         self.folder = folder
         self.record = read_record(folder)
-        self.plan_file = Path(os.path.normpath(folder / str(self.record.get("plan_file"))))
+        self.plan_path = Path(os.path.normpath(folder / str(self.record.get("plan_file"))))
 
-    def load(self) -> Loaded:
+    def load(self) -> PlanFile:
         """Check the plan in the record; paths are relative to the file of the plan."""
-        return check_plan(self.record["plan"], self.plan_file)
+        return check_plan(self.record["plan"], self.plan_path)
 
     def differences(self) -> Iterator[str]:
         """Yield what differs from the record, or from what the files give when computed again."""
         yield from self._inputs()
-        loaded = self.load()
+        plan_file = self.load()
         for path, expected in self.record["outputs"].items():
             yield from _hash(self.folder / path, expected)
-        yield from self._plan(loaded)
-        yield from self._computed(loaded)
+        yield from self._plan(plan_file)
+        yield from self._computed(plan_file)
         for path, expected in self.record["files"].items():
             yield from _hash(self.folder / path, expected)
 
     def _inputs(self) -> Iterator[str]:
         for key in DATA:
             if name := self.record["plan"].get(key):
-                yield from _hash(self.plan_file.parent / str(name), self.record["inputs"].get(key))
+                yield from _hash(self.plan_path.parent / str(name), self.record["inputs"].get(key))
 
-    def _plan(self, loaded: Loaded) -> Iterator[str]:
+    def _plan(self, plan_file: PlanFile) -> Iterator[str]:
         """Compare the record with the plan's file, if that is there, and with the cells."""
         place = self.folder / RECORD
         plan = self.record["plan"]
-        if self.plan_file.is_file():
-            now = redact_data(load_plan(self.plan_file).plan.model_dump(mode="json"))
+        if self.plan_path.is_file():
+            now = redact_data(load_plan(self.plan_path).plan.model_dump(mode="json"))
             for key, value, was in compare_json(now, plan):
-                yield f"{self.plan_file}: {key} is {value!r:.80}, the record has {was!r:.80}"
-        cells = {cell.path for cell in cells_of(loaded)}
+                yield f"{self.plan_path}: {key} is {value!r:.80}, the record has {was!r:.80}"
+        cells = {cell.path for cell in cells_of(plan_file)}
         for path in sorted(cells ^ set(self.record["outputs"])):
             yield f"{place}: {path} is not both an output and a part of the plan"
 
-    def _computed(self, loaded: Loaded) -> Iterator[str]:
+    def _computed(self, plan_file: PlanFile) -> Iterator[str]:
         """Compute the figures and the pages again, and compare them."""
         place = self.folder / FIGURES
-        computed = compute(loaded, self.folder)
+        summary = compute(plan_file, self.folder)
         if not place.is_file():
             yield f"{place}: the file is missing"
             return
-        right = json.loads(computed.text())
+        right = json.loads(summary.text())
         for key, value, expected in compare_json(read_json(place), right):
             yield f"{place}: {key} is {_short(value)}, the files give {_short(expected)}"
         with tempfile.TemporaryDirectory() as name:
             fresh = Path(name)
-            write_pages(loaded, self.folder, computed, fresh)
+            write_pages(plan_file, self.folder, summary, fresh)
             pages = {path.relative_to(fresh) for path in page_files(fresh)}
             pages |= {path.relative_to(self.folder) for path in page_files(self.folder)}
             for one in sorted(pages):
@@ -90,11 +90,11 @@ class Results:
                 elif not again.is_file() or there.read_bytes() != again.read_bytes():
                     yield f"{there}: the page differs from the one that the files give"
 
-    def changes(self, loaded: Loaded, index: ArgumentIndex | None) -> Iterator[str]:
+    def changes(self, plan_file: PlanFile, index: ArgumentIndex | None) -> Iterator[str]:
         """Yield what differs before anything is played again: index, plugins and prompts."""
         if index is not None and self.record.get("index") != index.fingerprint:
             yield f"index: its fingerprint was {self.record.get('index')}, now {index.fingerprint}"
-        for key, now, was in compare_json(entry_records(loaded), self.record["entries"]):
+        for key, now, was in compare_json(entry_records(plan_file), self.record["entries"]):
             yield f"{key} was {was!r} and is now {now!r}"
 
     def changed_versions(self) -> list[str]:

@@ -19,8 +19,8 @@ from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
-    from touche_rad.bench.figures import Computed
-    from touche_rad.bench.plan import Loaded
+    from touche_rad.bench.figures import Summary
+    from touche_rad.bench.plan import PlanFile
     from touche_rad.bench.run import Bench
     from touche_rad.models import Model
     from touche_rad.models.endpoint import Backend
@@ -166,13 +166,13 @@ def run(options: RunOptions) -> int:
     path = plan / PLAN if plan.is_dir() else plan
     if plan.is_dir() and not path.is_file():
         raise UserError(f"{plan} has no {PLAN}: make one with: touche-rad bench new {plan}")
-    loaded = replace(load_plan(path), model=options.model or "")
+    plan_file = replace(load_plan(path), model=options.model or "")
     results = output or (plan / _RESULTS if plan.is_dir() else None)
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
-    _check_addresses(loaded, options)
-    bench, computed = _run(loaded, results, options)
-    return _show(bench, computed, options)
+    _check_addresses(plan_file, options)
+    bench, summary = _run(plan_file, results, options)
+    return _show(bench, summary, options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,15 +214,15 @@ def verify(options: VerifyOptions) -> int:
         return 0
     for line in results.changed_versions():
         say(f"note: {line}", quiet=quiet)
-    loaded = replace(results.load(), model=options.model or "")
-    _check_addresses(loaded, options)
-    for difference in results.changes(loaded, open_index(loaded, options)):
+    plan_file = replace(results.load(), model=options.model or "")
+    _check_addresses(plan_file, options)
+    for difference in results.changes(plan_file, open_index(plan_file, options)):
         return _differs(difference)
     with tempfile.TemporaryDirectory() as temporary:
         second = options.output or Path(temporary)
         if second.resolve() == results.folder.resolve():
             raise UserError(f"{second} contains the results to compare: choose another -o")
-        _run(loaded, second, options)
+        _run(plan_file, second, options)
         changed = results.difference_from(Results(second))
     if changed is not None:
         return _differs(changed)
@@ -264,23 +264,23 @@ class _Models:
                 await backend.close()
 
 
-def open_index(loaded: Loaded, options: PlanOptions) -> Any:
+def open_index(plan_file: PlanFile, options: PlanOptions) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
-    needed = loaded.debaters or any("index" in one.plugin.needs for one in loaded.entries)
-    place = options.index or loaded.plan.index
+    needed = plan_file.debaters or any("index" in one.plugin.needs for one in plan_file.entries)
+    place = options.index or plan_file.plan.index
     if not place or not needed:
         return None
     if options.index:
         return prepare.open_index_of(options)
-    beside = Path(os.path.normpath(loaded.folder / place))
+    beside = Path(os.path.normpath(plan_file.folder / place))
     try:
         is_folder = place != DEMO and beside.is_dir()
         return prepare.open_index_of(replace(options, index=str(beside) if is_folder else place))
     except UserError as error:
-        raise InputError(loaded.path, str(error), field="index") from None
+        raise InputError(plan_file.path, str(error), field="index") from None
 
 
-def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Computed]:
+def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Bench, Summary]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     import anyio
 
@@ -291,11 +291,11 @@ def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Co
     from touche_rad.runs.runner import Interrupted
 
     models = _Models(options)
-    loaded.require_models(named=prepare.names_model(opt.Common(model="")))
-    bench = Bench(loaded, results, open_index(loaded, options), models.open)
-    used = [one.model for one in loaded.entries if one.plugin.uses_model]
+    plan_file.require_models(named=prepare.names_model(opt.Common(model="")))
+    bench = Bench(plan_file, results, open_index(plan_file, options), models.open)
+    used = [one.model for one in plan_file.entries if one.plugin.uses_model]
     models.check(used)
-    for user in loaded.users:
+    for user in plan_file.users:
         if user.choice.endpoint is not None:
             check_user(user.choice.endpoint, options, must_answer=True)
 
@@ -325,30 +325,30 @@ def _run(loaded: Loaded, results: Path, options: PlanOptions) -> tuple[Bench, Co
         return bench, bench.finish()
 
 
-def _check_addresses(loaded: Loaded, options: PlanOptions) -> None:
+def _check_addresses(plan_file: PlanFile, options: PlanOptions) -> None:
     """Refuse to send credentials to addresses that only the plan names."""
     from touche_rad.cli.credentials import refuse_stranger
 
     if options.trust:
         return
-    named = [("model", one.model) for one in loaded.entries if one.model != options.model]
+    named = [("model", one.model) for one in plan_file.entries if one.model != options.model]
     if not options.index:
-        named.append(("index", loaded.plan.index))
+        named.append(("index", plan_file.plan.index))
     for setting, value in named:
-        refuse_stranger(setting, value, str(loaded.path), "confirm it with --trust")
+        refuse_stranger(setting, value, str(plan_file.path), "confirm it with --trust")
 
 
-def _show(bench: Bench, computed: Computed, options: RunOptions) -> int:
+def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
     from touche_rad.bench.record import PAGE
     from touche_rad.report.page import INDEX
 
     if options.as_json:
-        click.echo(json.dumps(computed.figures.to_json(), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(summary.figures.to_json(), ensure_ascii=False, indent=2))
     else:
-        shown = [computed.figures.lines(terminal_width())]
-        if computed.judges is not None:
-            ranked = computed.judges.model_copy(update={"comparisons": ()})
+        shown = [summary.figures.lines(terminal_width())]
+        if summary.judges is not None:
+            ranked = summary.judges.model_copy(update={"comparisons": ()})
             shown.append(ranked.lines(terminal_width()))
         click.echo("\n\n".join("\n".join(lines) for lines in shown if lines))
     for line in bench.warnings():

@@ -162,7 +162,7 @@ class ContestReport(Printed):
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
         yield table(SAME_COLUMNS, self.same)
-        yield from _published(self.published)
+        yield from _published_table(self.published)
         yield (
             f"{run}: {len(lost)} of {self.debates} debates have no verdict, the first is {lost[0]}"
             for run, lost in self.missing.items()
@@ -211,7 +211,7 @@ SAME_COLUMNS: Columns = (
 )
 
 
-def published() -> tuple[Published, ...]:
+def published_scores() -> tuple[Published, ...]:
     """Return the scores published in the papers."""
     content = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
     return tuple(
@@ -230,7 +230,7 @@ def published() -> tuple[Published, ...]:
     )
 
 
-def _published(scores: Sequence[Published]) -> Iterator[Part]:
+def _published_table(scores: Sequence[Published]) -> Iterator[Part]:
     if not scores:
         return
     yield ["Published in the papers, on their data with their models (not measured here):"]

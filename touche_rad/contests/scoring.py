@@ -21,7 +21,7 @@ from touche_rad.contests.score_report import (
     ContestRow,
     SameRow,
     means,
-    published,
+    published_scores,
 )
 from touche_rad.contests.side_scores import SCORES, people_scores, side_rows
 from touche_rad.errors import InputError
@@ -172,7 +172,7 @@ def score_contests(
         rows=tuple(rows),
         biases=tuple(bias(name, contests, of_run) for name, of_run in judgements.items()),
         same=tuple(same_winners(contests, judgements)),
-        published=published(),
+        published=published_scores(),
         sides=tuple(
             row for name, of_run in judgements.items() for row in side_rows(name, contests, of_run)
         ),
@@ -335,14 +335,14 @@ class _Scale:
         )
 
     def _interval(
-        self, values: Sequence[float], counted: Sequence[float]
+        self, values: Sequence[float], totals: Sequence[float]
     ) -> tuple[float | None, float | None]:
         """Return the 95 % interval of a mean (bootstrap of debates)."""
-        sums, counts = np.array(values), np.array(counted)
+        sums, counts = np.array(values), np.array(totals)
         if len(values) < 2 or not counts.any():
             return None, None
         means: list[np.ndarray] = []
-        for drawn in weights(len(values), self.samples, self.seed):
-            of = drawn @ counts
-            means.append((drawn @ sums)[of > 0] / of[of > 0])
+        for sample in weights(len(values), self.samples, self.seed):
+            of = sample @ counts
+            means.append((sample @ sums)[of > 0] / of[of > 0])
         return interval(np.concatenate(means))

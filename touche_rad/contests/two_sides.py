@@ -53,11 +53,11 @@ class Game:
 def games(claims: Iterator[Debate], names: Sequence[str]) -> Iterator[Game]:
     """Yield each claim with each ordered pair of debaters."""
     pairs = list(permutations(names, 2)) if len(names) > 1 else [(*names, *names)]
-    known: Counter[str] = Counter()
+    ids: Counter[str] = Counter()
     for number, claim in enumerate(claims, 1):
         key = claim.id or str(number)
-        known[key] += 1
-        key = key if known[key] == 1 else f"{key} ({known[key]})"
+        ids[key] += 1
+        key = key if ids[key] == 1 else f"{key} ({ids[key]})"
         for pro, con in pairs:
             yield Game(f"{key}: {pro} v {con}", claim, pro, con)
 

@@ -45,15 +45,15 @@ def to_debate(request: ChatRequest) -> Debate:
         raise FieldError("messages", "expected the last message to be the user's")
     turns: list[Turn] = []
     for role, group in groupby(messages, key=lambda message: message.role):
-        joined = list(group)
-        text = " ".join(filter(None, (message.content for message in joined)))
+        of_role = list(group)
+        text = " ".join(filter(None, (message.content for message in of_role)))
         if role == "user":
             turns.append(Turn(utterance=text))
             continue
         # The task's client does not send the arguments of earlier answers; others may.
         lists = [
             arguments_of(readable({"arguments": one.arguments}), "messages", lenient=True)
-            for one in joined
+            for one in of_role
             if one.arguments is not None
         ]
         response = Response(content=text, arguments=tuple(chain.from_iterable(lists)))
@@ -160,7 +160,7 @@ async def _warm_up(
             await model.close()
 
 
-async def _parsed(parse: Callable[[Body], Debate], request: Body, raw: Request) -> Debate:
+async def _parse(parse: Callable[[Body], Debate], request: Body, raw: Request) -> Debate:
     """Parse a request; a large one in a thread, so that other requests are answered meanwhile."""
     if int(raw.headers.get("content-length", SMALL)) < SMALL:
         return parse(request)
@@ -171,7 +171,7 @@ def _add_debater(app: FastAPI, answerer: Answerer, count: Callable[[Answer], Non
     @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
     async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
-        answer = await answerer.answer(await _parsed(to_debate, request, raw))
+        answer = await answerer.answer(await _parse(to_debate, request, raw))
         count(answer)
         for note in answer.notes:
             log.info("answered by %s: %s", answer.by, note)
@@ -186,7 +186,7 @@ def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
             """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
             if request.userTurnIndex is None:
                 return Score(score=None, explanation="whole debates are not evaluated")
-            view = await _parsed(to_view, request, raw)
+            view = await _parse(to_view, request, raw)
             verdict = (await judging.judge(view)).verdicts[maxim]
             return Score(score=verdict.score, explanation=verdict.rationale)
 

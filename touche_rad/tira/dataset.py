@@ -76,26 +76,26 @@ def of_claims(
 
 def of_debates(debates: Path, labels: Path, *, first: int | None = None) -> Dataset:
     """Return the dataset of judges: blind debates, and the labels of their responses."""
-    read, truth = list(files.read_debates(debates)), list(files.read_labels(labels))
-    if len(read) != len(truth):
+    all_debates, all_labels = list(files.read_debates(debates)), list(files.read_labels(labels))
+    if len(all_debates) != len(all_labels):
         raise UserError(
-            f"{labels} labels {len(truth)} debates and {debates} has {len(read)}: expected one "
-            "line of labels for each debate, in the same order"
+            f"{labels} labels {len(all_labels)} debates and {debates} has {len(all_debates)}: "
+            "expected one line of labels for each debate, in the same order"
         )
-    for number, (debate, turns) in enumerate(zip(read, truth, strict=True), 1):
+    for number, (debate, turns) in enumerate(zip(all_debates, all_labels, strict=True), 1):
         count = sum(turn.response is not None for turn in debate.turns)
         if count != len(turns):
             raise UserError(
                 f"{labels}, line {number}: {len(turns)} labelled turns, and the debate has "
                 f"{count} responses"
             )
-    read, truth = read[:first], truth[:first]
+    all_debates, all_labels = all_debates[:first], all_labels[:first]
     return Dataset(
         JUDGES,
-        {_SIMULATIONS: "".join(f"{files.simulation_line(_blind(one))}\n" for one in read)},
-        {_LABELS: "".join(f"{files.labels_line(one)}\n" for one in truth)},
-        len(read),
-        f"{len(read)} debates with {sum(map(len, truth))} labelled responses",
+        {_SIMULATIONS: "".join(f"{files.simulation_line(_blind(one))}\n" for one in all_debates)},
+        {_LABELS: "".join(f"{files.labels_line(one)}\n" for one in all_labels)},
+        len(all_debates),
+        f"{len(all_debates)} debates with {sum(map(len, all_labels))} labelled responses",
     )
 
 

@@ -37,6 +37,6 @@ def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
         except InputError:
             continue
     if len(fitting) != 1:
-        found = ", ".join(path.name for path in fitting) or "none"
-        raise UserError(f"{folder}: expected exactly one file with {wanted}, found {found}")
+        names = ", ".join(path.name for path in fitting) or "none"
+        raise UserError(f"{folder}: expected exactly one file with {wanted}, found {names}")
     return fitting[0]

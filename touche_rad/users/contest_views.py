@@ -32,7 +32,7 @@ _HITS = 20
 _MIN_STANCE = 0.3
 
 
-def negated(claim: str) -> str:
+def negate(claim: str) -> str:
     """Return a claim that contradicts a claim.
 
     If the claim is plain and has one modal verb, this verb is negated, or its negation is removed.
@@ -58,7 +58,7 @@ def objection(index: ArgumentIndex | None, claim: str) -> str:
     claim by its own fields, this argument comes first: a debater that searches by words ignores
     `not`, and would otherwise find arguments for the wrong side.
     """
-    opposed = negated(claim)
+    opposed = negate(claim)
     if index is None or not clean(claim):
         return opposed
     arguments: dict[str, Argument] = {}
@@ -102,7 +102,7 @@ def task_view(contest: Contest, speaker: str) -> Debate:
     The speaker who opens answers the objection that the contest contains.
     """
     motion = contest.motion
-    claim = motion if contest.sides[speaker] == "con" else negated(motion)
+    claim = motion if contest.sides[speaker] == "con" else negate(motion)
     opening = (contest.model_extra or {}).get(OPENING)
     return _view(contest, speaker, claim, opening if isinstance(opening, str) else "")
 
@@ -131,9 +131,9 @@ def _response(speech: Speech) -> Response:
 
 def citations(speech: Speech) -> Sequence[Argument]:
     """Return the arguments that a speech cites; invalid ones in a file are left out."""
-    given = (speech.model_extra or {}).get("arguments")
+    values = (speech.model_extra or {}).get("arguments")
     arguments: list[Argument] = []
-    for one in given if isinstance(given, list | tuple) else ():
+    for one in values if isinstance(values, list | tuple) else ():
         try:
             arguments.append(one if isinstance(one, Argument) else Argument.model_validate(one))
         except ValidationError:

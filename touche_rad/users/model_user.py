@@ -102,12 +102,12 @@ class ModelUser:
         values = self._values(debate, evidence)
         messages = list(prompt.messages(**values))
         shorten: Shorten | None = drop_oldest(prompt, "turns", values)
-        for left in reversed(range(1 + self.options.again)):
+        for tries_left in reversed(range(1 + self.options.again)):
             answer = await self.model.ask(messages, Utterance, step="user.speak", shorten=shorten)
-            utterance, problem = self._checked(answer.utterance, debate)
+            utterance, problem = self._check(answer.utterance, debate)
             if not problem:
                 return utterance
-            if left:
+            if tries_left:
                 request = Prompt.load(__package__, "again").messages(
                     problem=problem, words=self.options.max_words
                 )
@@ -150,21 +150,21 @@ class ModelUser:
             return []
         return [_as_line(argument.text) for argument in arguments[:most]]
 
-    def _checked(self, answer: str, debate: Debate) -> tuple[str, str]:
+    def _check(self, answer: str, debate: Debate) -> tuple[str, str]:
         """Return the new sentences of an answer, and its problem or an empty text."""
         bare = _without_quotes(_LABEL.sub("", _without_quotes(clean(answer))))
         if _SPEAKS_AS_PROGRAM.search(bare):
             return "", NO_PERSON
         own = [clean(turn.utterance) for turn in debate.turns]
-        known = {_plain(part) for text in own for part in sentences(text)}
-        new = " ".join(part for part in sentences(bare) if _plain(part) not in known)
+        earlier_sentences = {_plain(part) for text in own for part in sentences(text)}
+        new = " ".join(part for part in sentences(bare) if _plain(part) not in earlier_sentences)
         new = cut_to_words(new, self.options.max_words)
         if not _plain(new):
             return "", REPETITION if bare else EMPTY
         earlier = [*own, *map(clean, debate.system_texts)]
-        said = join_words(words(new))
+        phrase = join_words(words(new))
         for text in earlier:
-            if said in join_words(words(text)) or word_overlap(new, text) >= self.options.alike:
+            if phrase in join_words(words(text)) or word_overlap(new, text) >= self.options.alike:
                 return "", REPETITION
         return new, ""
 

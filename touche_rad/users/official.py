@@ -53,7 +53,7 @@ class OfficialUser:
 
     def __init__(self, url: str, options: Options | None = None) -> None:
         """Check the address; nothing is sent yet."""
-        self.url = _checked(url)
+        self.url = _check_url(url)
         self.options = options or OfficialUser.Options()
         self._given_up = False
 
@@ -83,7 +83,7 @@ class OfficialUser:
 
     async def reply(self, debate: Debate) -> str:
         """Ask what comes next in the conversation."""
-        return await self._ask({"model": self._name(debate), "messages": mirrored(debate)})
+        return await self._ask({"model": self._name(debate), "messages": mirror(debate)})
 
     def _name(self, debate: Debate) -> str:
         return self.options.model or clean(debate.user) or BASE_USER
@@ -92,12 +92,12 @@ class OfficialUser:
         """Ask until there is an answer; after a failed turn, ask once only."""
         content = json.dumps(body).encode("ascii")
         tries = 1 if self._given_up else self.options.tries
-        for left in reversed(range(tries)):
+        for tries_left in reversed(range(tries)):
             try:
                 utterance = await self._request(content)
             except ModelError as error:
-                wait = _wait(tries - 1 - left, error.after)
-                if not error.retryable or not left or wait >= self._seconds_left():
+                wait = _wait(tries - 1 - tries_left, error.after)
+                if not error.retryable or not tries_left or wait >= self._seconds_left():
                     self._given_up = error.retryable
                     raise
                 await anyio.sleep(wait)
@@ -156,7 +156,7 @@ class Slow(Timeout):
     retryable = True
 
 
-def mirrored(debate: Debate) -> list[dict[str, str]]:
+def mirror(debate: Debate) -> list[dict[str, str]]:
     """Return the conversation as the user sees it: its utterances have the role `assistant`."""
     messages: list[dict[str, str]] = []
     for turn in debate.turns:
@@ -166,7 +166,7 @@ def mirrored(debate: Debate) -> list[dict[str, str]]:
     return messages
 
 
-def _checked(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

@@ -90,7 +90,7 @@ class RuleUser:
             return OPENING_ON_NOTHING
         templates = OPENINGS_ON_A_QUESTION if text.endswith("?") else OPENINGS
         template = seeded_random(self.seed, claim, "open").choice(templates)
-        return self._filled(template, claim=_ended(text))
+        return self._fill(template, claim=_with_end(text))
 
     def reply(self, debate: Debate) -> str:
         """Counter with an argument of its side; if there is none, and sometimes, insist or ask."""
@@ -112,12 +112,12 @@ class RuleUser:
     def _replies(self, debate: Debate) -> Iterator[str]:
         yield self._insist(debate)
         yield self._ask(debate)
-        yield from (self._filled(one, claim=_ended(_claim(debate))) for one in INSISTING)
+        yield from (self._fill(one, claim=_with_end(_claim(debate))) for one in INSISTING)
         yield ASKING_ABOUT_ALL
         yield from COUNTERING
         for lead in COUNTERING:
             for one in INSISTING:
-                both = self._filled(f"{lead} {one}", claim=_ended(_claim(debate)))
+                both = self._fill(f"{lead} {one}", claim=_with_end(_claim(debate)))
                 yield cut_to_words(both, self.options.max_words)
 
     def _counter(self, debate: Debate) -> str | None:
@@ -130,17 +130,17 @@ class RuleUser:
         ):
             quote = cut_to_words(clean(argument.text), room)
             if quote and not quote.endswith("…"):
-                return f"{lead} {_ended(quote)}"
+                return f"{lead} {_with_end(quote)}"
         return None
 
     def _insist(self, debate: Debate) -> str:
-        return self._filled(self._next(debate, "insist", INSISTING), claim=_ended(_claim(debate)))
+        return self._fill(self._next(debate, "insist", INSISTING), claim=_with_end(_claim(debate)))
 
     def _ask(self, debate: Debate) -> str:
         answer = next(iter(sentences(_answer(debate))), "")
         if not answer or count_words(answer) > _LONGEST_ECHO:
             return ASKING_ABOUT_ALL
-        return self._filled(self._next(debate, "ask", ASKING), answer=answer.replace('"', "'"))
+        return self._fill(self._next(debate, "ask", ASKING), answer=answer.replace('"', "'"))
 
     def _next(self, debate: Debate, purpose: str, templates: tuple[str, ...]) -> str:
         """Return another template each turn, in a random order."""
@@ -148,7 +148,7 @@ class RuleUser:
         seeded_random(self.seed, debate, purpose).shuffle(order)
         return order[len(debate.turns) % len(order)]
 
-    def _filled(self, template: str, **parts: str) -> str:
+    def _fill(self, template: str, **parts: str) -> str:
         room = self.options.max_words - count_words(template) + len(parts)
         return template.format(**{name: cut_to_words(part, room) for name, part in parts.items()})
 
@@ -163,5 +163,5 @@ def _answer(debate: Debate) -> str:
     return clean(response.content) if response else ""
 
 
-def _ended(text: str) -> str:
+def _with_end(text: str) -> str:
     return text if text.endswith(tuple(".!?…\"'”’)")) else f"{text}."

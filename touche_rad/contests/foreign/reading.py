@@ -60,7 +60,7 @@ def _by_line(text: str) -> Iterator[Record]:
 
 
 def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator[Contest]:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for name, line, record in records:
         try:
             if isinstance(record, FieldError):
@@ -68,9 +68,9 @@ def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator
             if not debateart.is_debate(record):
                 raise FieldError("", f"expected a debate ({FORMS})")
             contest = debateart.contest_of(record, name)
-            if contest.id in seen:
+            if contest.id in ids:
                 raise FieldError("id", f"the debate {short_repr(contest.id)} is not unique")
-            seen.add(contest.id)
+            ids.add(contest.id)
             yield contest
         except FieldError as error:
             where = "" if line else f"number {name}: "

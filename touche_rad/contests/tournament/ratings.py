@@ -90,5 +90,7 @@ def rate(
     observed = as_ratings(strengths(by_claim.sum(axis=0).astype(np.float64), prior))
     if claims < 2 or not samples:
         return [Rating(float(one), None, None) for one in observed]
-    drawn = as_ratings(strengths(resampled_sums(by_claim, samples, seed), prior))
-    return [Rating(float(one), *interval(drawn[:, place])) for place, one in enumerate(observed)]
+    resampled = as_ratings(strengths(resampled_sums(by_claim, samples, seed), prior))
+    return [
+        Rating(float(one), *interval(resampled[:, place])) for place, one in enumerate(observed)
+    ]

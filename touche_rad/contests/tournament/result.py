@@ -120,7 +120,7 @@ def debaters_of(contest: Contest) -> Mapping[str, str]:
 
 
 def result_of(
-    played: Iterable[tuple[Contest, Outcome]],
+    debates: Iterable[tuple[Contest, Outcome]],
     names: Sequence[str],
     costs: Mapping[str, Mapping[str, int]],
     settings: Mapping[str, Any],
@@ -130,7 +130,7 @@ def result_of(
     seed: int,
 ) -> Tournament:
     """Count the wins and rate the debaters."""
-    games = list(played)
+    games = list(debates)
     place = {name: number for number, name in enumerate(names)}
     motions = dict.fromkeys(contest.motion for contest, _ in games)
     claims = {motion: number for number, motion in enumerate(motions)}
