@@ -26,7 +26,7 @@ _STARTS: Final = (
     ("attacks", "attacks your claim", -1),
     ("supports", "supports your claim", 1),
 )
-_SAID: Final = {
+_STEPS: Final = {
     ("text", "text"): "says the same",
     ("text", "attacks"): "attacks that",
     ("text", "supports"): "supports that",
@@ -48,7 +48,7 @@ def links_of(
     stores none (the official one), are searched: arguments whose claims resemble the text.
     """
     stored = isinstance(index, LinkedIndex)
-    found = [index.links(one.id) if isinstance(index, LinkedIndex) else [] for one in arguments]
+    all_links = [index.links(one.id) if isinstance(index, LinkedIndex) else [] for one in arguments]
     if near < NEAR or not stored:
         texts = [argument.text for argument in arguments]
         for field in ("attacks", "supports"):
@@ -56,8 +56,8 @@ def links_of(
                 for hit in hits:
                     likeness = alike(getattr(hit.argument, field), texts[place])
                     if hit.argument.id != arguments[place].id:
-                        found[place].append(Link(hit.argument, "text", field, likeness))
-    return [_nearest(links, near) for links in found]
+                        all_links[place].append(Link(hit.argument, "text", field, likeness))
+    return [_nearest(links, near) for links in all_links]
 
 
 def _nearest(links: Sequence[Link], near: float) -> list[Link]:
@@ -108,12 +108,12 @@ class ChainRetriever(Searcher):
     def search(self, query: str, k: int) -> list[Hit]:
         """Follow the chains; the best chain to an argument gives its score."""
         ends = self._starts(query)
-        found: list[_Reached] = []
+        chains: list[_Reached] = []
         for _ in range(self.options.steps):
             ends = self._extend(ends)
-            found += ends
+            chains += ends
         best: dict[str, _Reached] = {}
-        for one in sorted(found, key=lambda one: -one.score):
+        for one in sorted(chains, key=lambda one: -one.score):
             best.setdefault(one.argument.id, one)
         hits = [
             Hit(argument=one.argument, score=one.score, path=one.path)
@@ -125,8 +125,8 @@ class ChainRetriever(Searcher):
     def _starts(self, query: str) -> list[_Reached]:
         """Search the query; of an argument's two claims only the more similar one counts."""
         return [
-            _Reached(hit.argument, hit.score, sign, (said,), frozenset((hit.argument.id,)))
-            for field, said, sign in _STARTS
+            _Reached(hit.argument, hit.score, sign, (label,), frozenset((hit.argument.id,)))
+            for field, label, sign in _STARTS
             for hit in scaled(self.index.search(field, query, self.options.first))
             if field == "text" or _nearer(hit.argument, query) == field
         ]
@@ -148,6 +148,6 @@ class ChainRetriever(Searcher):
             argument=link.argument,
             score=one.score * link.near * link.weight * self.options.fade,
             sign=one.sign * link.sign,
-            path=(*one.path[:-1], stood, _SAID[link.mine, link.theirs]),
+            path=(*one.path[:-1], stood, _STEPS[link.mine, link.theirs]),
             seen=one.seen | {link.argument.id},
         )

@@ -33,8 +33,8 @@ def best_of(hits: Sequence[Hit]) -> list[Hit]:
     """Keep the best hit of each argument, sorted."""
     best: dict[str, Hit] = {}
     for hit in hits:
-        known = best.get(hit.argument.id)
-        if known is None or hit.score > known.score:
+        earlier = best.get(hit.argument.id)
+        if earlier is None or hit.score > earlier.score:
             best[hit.argument.id] = hit
     return ranked(list(best.values()))
 

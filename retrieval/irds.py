@@ -160,14 +160,14 @@ def _claim_docs(arguments: Iterable[Argument]) -> Iterator[ClaimDoc]:
 
 def _claims(arguments: Iterable[Argument]) -> Iterator[Judged]:
     """Return all claims, and the arguments that attack or support them."""
-    found: dict[str, tuple[str, dict[str, int]]] = {}
+    claims: dict[str, tuple[str, dict[str, int]]] = {}
     for argument in arguments:
         for field, level in (("attacks", AGAINST), ("supports", FOR)):
             claim = getattr(argument, field)
             if claim.strip():
-                _, levels = found.setdefault(claim, (f"{field}-{argument.id}", {}))
+                _, levels = claims.setdefault(claim, (f"{field}-{argument.id}", {}))
                 levels[argument.id] = level
-    return ((qid, claim, levels) for claim, (qid, levels) in found.items())
+    return ((qid, claim, levels) for claim, (qid, levels) in claims.items())
 
 
 def _topics(source: Callable[[], Path], task: Task) -> Iterator[Judged]:
@@ -180,16 +180,16 @@ def register(name: str, source: Callable[[], Path]) -> None:
     docs = _Docs(ArgumentDoc, lambda: map(_doc, _arguments(source())))
     claim_docs = _Docs(ClaimDoc, lambda: _claim_docs(_arguments(source())))
 
-    def add(path: str, shown: _Docs, read: Callable[[], Iterable[Judged]], levels: Any) -> None:
-        _register(path, Dataset(shown, _Queries(read), _Qrels(read, levels)))
+    def add(path: str, documents: _Docs, read: Callable[[], Iterable[Judged]], levels: Any) -> None:
+        _register(path, Dataset(documents, _Queries(read), _Qrels(read, levels)))
 
     levels = {AGAINST: "attacks the claim", FOR: "supports the claim"}
     add(f"touche-rad/{name}", docs, lambda: _claims(_arguments(source())), levels)
     for one in every():
-        shown = claim_docs if one.kind == "stance" else docs
+        documents = claim_docs if one.kind == "stance" else docs
         levels = {1: f"relevant by the fields of the collection ({one.kind})"}
         read = partial(_topics, source, one)
-        add(f"touche-rad/{name}/{one.name}", shown, read, levels)
+        add(f"touche-rad/{name}/{one.name}", documents, read, levels)
 
 
 def _register(name: str, dataset: Any) -> None:

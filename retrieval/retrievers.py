@@ -130,9 +130,9 @@ class ChainedRetriever(_WithChains):
         if meaning is None:
             return []
         ids = meaning.nearest("attacks", [query], self.options.depth)[0]
-        found = arguments_by(self.index, ids)
+        arguments = arguments_by(self.index, ids)
         return [
             Hit(argument=argument, score=1 / rank, rank=rank - 1, path=("near: attacks",))
-            for rank, argument in enumerate(found, 1)
+            for rank, argument in enumerate(arguments, 1)
             if argument is not None
         ]

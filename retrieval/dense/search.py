@@ -47,7 +47,7 @@ loaded = cache(encoder)
 
 
 @lru_cache(REMEMBERED)
-def _asked(name: str, query: str) -> Any:
+def _vector(name: str, query: str) -> Any:
     return loaded(name).queries([query])[0]
 
 
@@ -57,19 +57,19 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
         return np.empty((0, 0), dtype=np.float32)
     if len(queries) > REMEMBERED // 2:
         return loaded(name).queries(queries)
-    return np.stack([_asked(name, query) for query in queries])
+    return np.stack([_vector(name, query) for query in queries])
 
 
 def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
     """Check that the index has vectors; return it with the encoder's name (default: the first)."""
-    known = list(index.encoders) if isinstance(index, DenseIndex) else []
-    if not known:
+    names = list(index.encoders) if isinstance(index, DenseIndex) else []
+    if not names:
         raise UserError(
             "the index has no vectors; add them: touche-rad index SOURCE -o DIR --dense ENCODER"
         )
-    name = name or known[0]
-    if name not in known:
-        raise OptionError(f"the index has no vectors by {name!r}{nearest(name, known)}")
+    name = name or names[0]
+    if name not in names:
+        raise OptionError(f"the index has no vectors by {name!r}{nearest(name, names)}")
     assert isinstance(index, DenseIndex)
     return index, name
 
@@ -134,8 +134,8 @@ class VectorMeaning:
 
     def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
         """Return the ids of the arguments nearest to each text, nearest first."""
-        found = self._index.nearest(self._encoder, field, encoded(self._encoder, texts), k)
-        return [[one for one, _ in hits] for hits in found]
+        results = self._index.nearest(self._encoder, field, encoded(self._encoder, texts), k)
+        return [[one for one, _ in hits] for hits in results]
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
         """Return the cosine of each text with each argument's field."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval.elastic import shape
 from retrieval.elastic.connection import Connection, may_be_id, place
 from retrieval.elastic.shape import DEEPEST
-from retrieval.index.analyser import FIELDS, known
+from retrieval.index.analyser import FIELDS, check_field
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
@@ -211,8 +211,8 @@ class ElasticArguments:
         if k <= 0 or name not in self._properties:
             return [[] for _ in queries]
         k, breadth = min(k, DEEPEST), min(DEEPEST, max(100, 10 * k))
-        found = self._cosines([shape.nearest(name, query, k, breadth) for query in queries])
-        return [sorted(one.items(), key=lambda hit: (-hit[1], hit[0].encode())) for one in found]
+        cosines = self._cosines([shape.nearest(name, query, k, breadth) for query in queries])
+        return [sorted(one.items(), key=lambda hit: (-hit[1], hit[0].encode())) for one in cosines]
 
     def likeness(
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
@@ -255,7 +255,7 @@ class ElasticArguments:
         return {"_source": source, "track_total_hits": False}
 
     def _best(self, field: str, queries: Sequence[str], k: int) -> list[list[Any]]:
-        known(field)
+        check_field(field)
         best: list[list[Any]] = [[] for _ in queries]
         if k <= 0:
             return best

@@ -159,7 +159,7 @@ class Connection:
         index, user = self.where.index, os.environ.get(USER) or "this key"
         unavailable = f"a shard of {index!r} is not available (red): see _cluster/health"
         large = "an argument is larger than the server allows (http.max_content_length)"
-        known: dict[int, tuple[type[ToucheRadError], str]] = {
+        faults: dict[int, tuple[type[ToucheRadError], str]] = {
             401: (UserError, f"wrong user, password or key ({USER}, {PASSWORD}, {KEY})"),
             403: (UserError, f"{user} has no permission to do this"),
             404: (UserError, f"there is no index {index!r}"),
@@ -169,7 +169,7 @@ class Connection:
         if "not connected" in reason:  # 502 while a node has just died
             status = 503
         kind: type[ToucheRadError] = WorkError if status >= 500 or status in _LATER else UserError
-        kind, message = known.get(status, (kind, f"error {status}: {reason}"))
+        kind, message = faults.get(status, (kind, f"error {status}: {reason}"))
         return kind(f"{self.where}: {message}")
 
 

@@ -52,8 +52,8 @@ _PIECE: Final = re.compile(
 def our_query(field: str, text: str) -> dict[str, Any] | None:
     """Return the query for an index of ours, or None if there is no content word."""
     stems = dict.fromkeys(word[:_LONGEST_WORD] for word in analyse(text).split())
-    kept = " ".join(list(stems)[:LONGEST_QUERY])
-    return {"match": {f"words.{field}": {"query": kept}}} if kept else None
+    words = " ".join(list(stems)[:LONGEST_QUERY])
+    return {"match": {f"words.{field}": {"query": words}}} if words else None
 
 
 def official_query(field: str, text: str) -> dict[str, Any] | None:

@@ -19,11 +19,10 @@ FIELDS = ("text", "attacks", "supports", "topic", ALL)
 """`all` contains all parts."""
 
 
-def known(field: str) -> str:
-    """Return a valid field name; an error suggests the nearest one."""
+def check_field(field: str) -> None:
+    """Reject a name that is no field; the error suggests the nearest one."""
     if field not in FIELDS:
         raise OptionError(f"there is no field {field!r}{nearest(field, FIELDS)}")
-    return field
 
 
 def content(argument: Argument, field: str) -> str:

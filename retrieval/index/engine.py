@@ -162,24 +162,24 @@ class Engine:
 
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """Return the `k` best documents of each query; queries are plain words."""
-        found: list[list[Scored]] = []
+        results: list[list[Scored]] = []
         for start in range(0, len(queries), _AT_ONCE):
             with self._lock:
-                found += self._best(queries[start : start + _AT_ONCE], k)
-        return found
+                results += self._best(queries[start : start + _AT_ONCE], k)
+        return results
 
     def _best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
-        found: dict[int, list[Scored]] = {}
+        results: dict[int, list[Scored]] = {}
         depth, left = k + _SLACK, list(range(len(queries)))
         while left:
             deepest = self._deepest([queries[place] for place in left], depth)
             for place, texts in zip(left, deepest, strict=True):
                 first = self._first(texts, k, more=len(texts) == depth)
                 if first is not None:
-                    found[place] = first
-            left = [place for place in left if place not in found]
+                    results[place] = first
+            left = [place for place in left if place not in results]
             depth *= 4
-        return [found[place] for place in range(len(queries))]
+        return [results[place] for place in range(len(queries))]
 
     def _first(self, texts: list[tuple[float, str]], k: int, more: bool) -> list[Scored] | None:
         """Return the `k` best documents; None if `texts` may lack equally good ones."""
@@ -189,8 +189,8 @@ class Engine:
             if more and score == texts[-1][0]:
                 return None
             room = k - len(best)
-            found = [self._documents(int(text), room) for _, text in equal]
-            members = found[0] if len(found) == 1 else sorted(chain(*found))
+            groups = [self._documents(int(text), room) for _, text in equal]
+            members = groups[0] if len(groups) == 1 else sorted(chain(*groups))
             best += [(score, number) for number in members[:room]]
             if len(best) == k:
                 break
@@ -201,8 +201,8 @@ class Engine:
         if self._members is None or self._starts is None:
             return [text]
         start, end = self._starts[text], self._starts[text + 1]
-        found: list[int] = self._members[start : min(end, start + k)].tolist()
-        return found
+        numbers: list[int] = self._members[start : min(end, start + k)].tolist()
+        return numbers
 
     def _deepest(self, queries: Sequence[str], depth: int) -> list[list[tuple[float, str]]]:
         room = len(queries) * depth
@@ -226,14 +226,14 @@ class Engine:
             result_ranks=np.empty(room, dtype=np.int32),
             result_scores=scores,
         )
-        found: list[list[tuple[float, str]]] = [[] for _ in queries]
+        results: list[list[tuple[float, str]]] = [[] for _ in queries]
         exact = scores[:size].astype(float)
         unit = 10.0 ** (np.floor(np.log10(np.maximum(exact, 1e-30))) - (_DIGITS - 1))
         rounded = np.round(exact / unit) * unit
         columns = (query_numbers[:size].tolist(), rounded.tolist(), documents[:size])
         for query, score, document in zip(*columns, strict=True):
-            found[query].append((score, document))
-        return found
+            results[query].append((score, document))
+        return results
 
 
 @contextmanager
@@ -244,14 +244,14 @@ def _alone() -> Iterator[None]:
     are redirected for the whole process while an index is built.
     """
     with _making:
-        kept = os.dup(1), os.dup(2)
+        copies = os.dup(1), os.dup(2)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
             yield
         finally:
-            for stream, copy in zip((1, 2), kept, strict=True):
+            for stream, copy in zip((1, 2), copies, strict=True):
                 os.dup2(copy, stream)
                 os.close(copy)
             os.close(nowhere)

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
+from retrieval.index.analyser import FIELDS, LONGEST_QUERY, check_field, tokens
 from retrieval.index.build import build
 from retrieval.index.engine import Engine
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
@@ -123,7 +123,7 @@ class PisaArguments:
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
-        known(field)
+        check_field(field)
         engine, at, path = self._engines.get(field), self._store.at, (field,)
         words = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
         places = [place for place, query in enumerate(words) if query]
@@ -143,12 +143,12 @@ class PisaArguments:
         if number is None:
             return []
         mine = self._store.at(number)
-        found = []
+        links = []
         for role, theirs, other in self._statements.linked(number):
             argument = self._store.at(other)
             near = alike(getattr(mine, ROLES[role]), getattr(argument, ROLES[theirs]))
-            found.append(Link(argument, ROLES[role], ROLES[theirs], near))
-        return found
+            links.append(Link(argument, ROLES[role], ROLES[theirs], near))
+        return links
 
     @cached_property
     def _statements(self) -> Statements:
@@ -199,8 +199,8 @@ class PisaArguments:
         if self._is_blank(vectors, field):
             return [[] for _ in queries]
         id_at = self._store.id_at
-        found = vectors.nearest(field, queries, k)
-        return [[(id_at(number), score) for score, number in hits] for hits in found]
+        results = vectors.nearest(field, queries, k)
+        return [[(id_at(number), score) for score, number in hits] for hits in results]
 
     def likeness(
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]

@@ -103,7 +103,7 @@ def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
     with too many different bits cannot be similar enough.
     """
     bits = np.array([number.bit_count() for number in range(2**16)], dtype=np.uint8)
-    found = [np.empty((2, 0), dtype=np.int64)]
+    pairs = [np.empty((2, 0), dtype=np.int64)]
     later = np.arange(len(depth))
     for apart in range(1, int(depth.max(initial=0)) + 1):
         later = later[depth[later] >= apart]
@@ -111,8 +111,8 @@ def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
         most = (1 - 2 * NEAR / (1 + NEAR)) * (sizes[later] + sizes[earlier]) + 1e-6
         different = (signatures[later] ^ signatures[earlier]).view(np.uint16).reshape(-1, 4)
         alike = bits[different].sum(axis=1) <= most
-        found.append(np.stack([later[alike], earlier[alike]]))
-    return np.concatenate(found, axis=1)
+        pairs.append(np.stack([later[alike], earlier[alike]]))
+    return np.concatenate(pairs, axis=1)
 
 
 def _are_near(words: Any, sizes: Any, ends: Any, later: Any, earlier: Any) -> Any:

@@ -132,8 +132,8 @@ def distinct(
         if id_ not in lines:
             size = len(_key(id_))
             if not 0 < size <= LONGEST_ID or "\0" in id_:
-                shown = f"{id_!r:.60} of {size} bytes"
-                raise UserError(f"an id must have 1 to {LONGEST_ID} bytes and no NUL, got {shown}")
+                limits = f"1 to {LONGEST_ID} bytes and no NUL"
+                raise UserError(f"an id must have {limits}, got {id_!r:.60} of {size} bytes")
             lines[id_] = hash(line)
             yield argument, line
         elif lines[id_] != hash(line):

@@ -70,14 +70,14 @@ class ModelStance:
         return [stances[place] for place in range(len(pairs))]
 
     async def _ask(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
-        shown = [" ".join(one.text.split())[:_MAX_CHARACTERS] for one in arguments]
-        messages = self._prompt.messages(statement=text[:_MAX_CHARACTERS], arguments=shown)
-        tokens = 100 + 30 * len(shown)
+        texts = [" ".join(one.text.split())[:_MAX_CHARACTERS] for one in arguments]
+        messages = self._prompt.messages(statement=text[:_MAX_CHARACTERS], arguments=texts)
+        tokens = 100 + 30 * len(texts)
         answer = await self._model.ask(
-            messages, _schema(len(shown)), step="stance", max_tokens=tokens
+            messages, _schema(len(texts)), step="stance", max_tokens=tokens
         )
         positions = {one.number: one.position for one in answer.positions}
-        return [_stance(positions.get(number)) for number in range(1, len(shown) + 1)]
+        return [_stance(positions.get(number)) for number in range(1, len(texts) + 1)]
 
 
 @lru_cache(64)

@@ -41,8 +41,8 @@ class Rows:
     def supporting(self) -> tuple[int, int]:
         """The rows that speak most and least for the hypothesis."""
         rows = (self.entailment, self.neither, self.contradiction)
-        known = [row for row in rows if row is not None]
-        return known[0], known[-1]
+        present = [row for row in rows if row is not None]
+        return present[0], present[-1]
 
 
 def rows_of(config: Any) -> Rows | None:

@@ -17,6 +17,8 @@ from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.text import is_negation, words
 
+Words = frozenset[str]
+
 _DIFFERENT, _NEGATION, _CLOSER = 0.3, 0.15, 0.6
 """Weights (log odds) of a word of one claim only, of equal negation, and of the similar claim."""
 _ENOUGH: Final = 0.25
@@ -46,44 +48,39 @@ class Rules:
 
 
 def _stance(text: str, argument: Argument) -> Stance:
-    said = frozenset(tokens(text))
+    stems = frozenset(tokens(text))
     attacked, supported = frozenset(tokens(argument.attacks)), frozenset(tokens(argument.supports))
     matter = attacked | supported | frozenset(tokens(argument.text))
     claims = attacked | supported
     shared = max(
-        len(said & matter) / max(1, min(len(said), len(matter))),
-        len(said & claims) / max(1, len(claims)),
+        len(stems & matter) / max(1, min(len(stems), len(matter))),
+        len(stems & claims) / max(1, len(claims)),
     )
     related = min(1.0, shared / _ENOUGH)
-    odds = _odds(text, said, argument, attacked, supported)
+    odds = _odds(text, stems, argument, attacked, supported)
     against = 1 / (1 + math.exp(-odds))
     return Stance(related * (1 - against), related * against, 1 - related)
 
 
-def _odds(
-    text: str,
-    said: frozenset[str],
-    argument: Argument,
-    attacked: frozenset[str],
-    supported: frozenset[str],
-) -> float:
+def _odds(text: str, stems: Words, argument: Argument, attacked: Words, supported: Words) -> float:
     """Return the log odds that the text resembles the attacked claim, not the supported one."""
     if not attacked or not supported:
         return 0.0
-    odds = _DIFFERENT * (_spoken(said, attacked - supported) - _spoken(said, supported - attacked))
+    different = _spoken(stems, attacked - supported) - _spoken(stems, supported - attacked)
+    odds = _DIFFERENT * different + _CLOSER * (_alike(stems, attacked) - _alike(stems, supported))
     if _negated(argument.attacks) != _negated(argument.supports):
         odds += _NEGATION * (1 if _negated(text) == _negated(argument.attacks) else -1)
-    return odds + _CLOSER * (_alike(said, attacked) - _alike(said, supported))
+    return odds
 
 
-def _spoken(said: frozenset[str], own: frozenset[str]) -> float:
+def _spoken(stems: Words, own: Words) -> float:
     """Count a claim's own words in the text, minus those whose opposite the text contains."""
-    has = len(said & own)
-    opposed = sum(1 for pair in _OPPOSED if pair & own and (pair - own) & said)
+    has = len(stems & own)
+    opposed = sum(1 for pair in _OPPOSED if pair & own and (pair - own) & stems)
     return (has - opposed) / math.sqrt(len(own) + 1)
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> float:
+def _alike(one: Words, other: Words) -> float:
     return len(one & other) / len(one | other) if one | other else 0.0
 
 

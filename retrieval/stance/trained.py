@@ -61,9 +61,9 @@ class TrainedStance:
         # A text that supports the attacked claim has the opposite position.
         odds = np.clip(supported - attacked, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)
         opposite = 1 / (1 + np.exp(odds))
-        known = 1 - _UNRELATED
+        related = 1 - _UNRELATED
         return [
-            Stance(known * (1 - float(one)), known * float(one), _UNRELATED) for one in opposite
+            Stance(related * (1 - float(one)), related * float(one), _UNRELATED) for one in opposite
         ]
 
 

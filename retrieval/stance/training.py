@@ -54,12 +54,12 @@ def batches(arguments: Sequence[Argument], size: int, seed: str) -> Iterator[lis
     """Yield the arguments in shuffled batches of similar length."""
     random_order = random.Random(seed)
     order = random_order.sample(arguments, len(arguments))
-    found = []
+    parts = []
     for start in range(0, len(order), size * _WINDOW):
         window = sorted(order[start : start + size * _WINDOW], key=_length)
-        found += [window[at : at + size] for at in range(0, len(window), size)]
-    random_order.shuffle(found)
-    yield from found
+        parts += [window[at : at + size] for at in range(0, len(window), size)]
+    random_order.shuffle(parts)
+    yield from parts
 
 
 def _length(one: Argument) -> int:

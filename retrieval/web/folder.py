@@ -47,17 +47,17 @@ class Folder:
         return await anyio.to_thread.run_sync(self._search, query, k)
 
     def _search(self, query: str, k: int) -> list[Page]:
-        asked = " ".join(tokens(query)[:LONGEST_QUERY])
+        stems = " ".join(tokens(query)[:LONGEST_QUERY])
         try:
             pages, engine = self._open()
         except (OSError, RuntimeError) as error:
             raise SearchFailed(f"{self.place}: {error}") from None
-        if engine is None or not asked or k < 1:
+        if engine is None or not stems or k < 1:
             return []
-        found: dict[str, Page] = {}
-        for _, number in engine.best([asked], 8 * k)[0]:
-            found.setdefault(pages[number].address, pages[number])
-        return list(found.values())[:k]
+        best: dict[str, Page] = {}
+        for _, number in engine.best([stems], 8 * k)[0]:
+            best.setdefault(pages[number].address, pages[number])
+        return list(best.values())[:k]
 
     def _open(self) -> tuple[list[Page], Engine | None]:
         with self._lock:
@@ -95,15 +95,15 @@ def _pages(folder: Path) -> Iterator[Page]:
 
 def _files(folder: Path) -> list[Path]:
     """Return the text files below a folder, sorted; links are not followed."""
-    found: list[Path] = []
+    selection: list[Path] = []
     for place, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         paths = (Path(place) / name for name in sorted(names) if not name.startswith("."))
         texts = (path for path in paths if path.suffix.lower() in SUFFIXES)
-        found += [path for path in texts if path.is_file() and not path.is_symlink()]
-        if len(found) >= MAX_FILES:
+        selection += [path for path in texts if path.is_file() and not path.is_symlink()]
+        if len(selection) >= MAX_FILES:
             break
-    return found[:MAX_FILES]
+    return selection[:MAX_FILES]
 
 
 def _passages(text: str) -> Iterator[str]:

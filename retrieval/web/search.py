@@ -61,8 +61,8 @@ def plain(text: Any, longest: int) -> str:
     if not isinstance(text, str):
         return ""
     bare = html.unescape(_MARKUP.sub(" ", text[: _READ * longest]))
-    shown = "".join(one for one in _MARKUP.sub(" ", bare) if unicodedata.category(one) != "Cf")
-    line = clean(shown)
+    visible = "".join(one for one in _MARKUP.sub(" ", bare) if unicodedata.category(one) != "Cf")
+    line = clean(visible)
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
@@ -79,7 +79,7 @@ class WebResults:
 
 async def search_all(web: WebSearch, queries: Sequence[str], k: int) -> WebResults:
     """Run each query; after a failure no further query is sent."""
-    found: dict[int, tuple[Page, ...]] = {}
+    results: dict[int, tuple[Page, ...]] = {}
     faults: list[str] = []
     limiter = anyio.Semaphore(_PARALLEL)
 
@@ -88,12 +88,12 @@ async def search_all(web: WebSearch, queries: Sequence[str], k: int) -> WebResul
             if faults:
                 return
             try:
-                found[place] = tuple(await web.search(query, k))
+                results[place] = tuple(await web.search(query, k))
             except SearchFailed as error:
                 faults.append(str(error))
 
     async with anyio.create_task_group() as group:
         for place, query in enumerate(queries):
             group.start_soon(one, place, query)
-    pages = tuple(found.get(place, ()) for place in range(len(queries)))
+    pages = tuple(results.get(place, ()) for place in range(len(queries)))
     return WebResults(pages, faults[0] if faults else "")
