@@ -67,10 +67,10 @@ def _odds(text: str, stems: Words, argument: Argument, attacked: Words, supporte
     if not attacked or not supported:
         return 0.0
     different = _spoken(stems, attacked - supported) - _spoken(stems, supported - attacked)
-    odds = _DIFFERENT * different + _CLOSER * (_alike(stems, attacked) - _alike(stems, supported))
+    odds = _DIFFERENT * different
     if _negated(argument.attacks) != _negated(argument.supports):
         odds += _NEGATION * (1 if _negated(text) == _negated(argument.attacks) else -1)
-    return odds
+    return odds + _CLOSER * (_alike(stems, attacked) - _alike(stems, supported))
 
 
 def _spoken(stems: Words, own: Words) -> float:
