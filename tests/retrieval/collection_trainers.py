@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from tests.retrieval.trainings import DEMO, Training, metrics, report
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.errors import UserError
+from touche_rad.plugins import trainer
 
 
 class TrainerTests:
@@ -76,6 +78,14 @@ class TrainerTests:
         self, option: str, value: str, tmp_path: Path
     ) -> None:
         self._refused(option, value, tmp_path / "out")
+
+    def test_what_is_missing_is_said_in_one_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("torch", "sentence_transformers", "transformers"):
+            monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(UserError, match="needs sentence-transformers: pip install"):
+            trainer(self.training.name)(DEMO, tmp_path / "out", base="minilm")
 
     def test_a_batch_that_is_too_small_is_refused(self, tmp_path: Path) -> None:
         self._refused("--batch", str(self.fewest - 1), tmp_path / "out")

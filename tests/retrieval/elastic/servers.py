@@ -10,6 +10,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -22,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import unavailable
-from tests.retrieval.elastic.certificates import certificates
 
 NOBODY = 65534
 PASSWORD = "a long pass-word of tests"
@@ -273,3 +273,40 @@ def _await(url: str, server: Server, folder: Path, nodes: int) -> None:
         time.sleep(0.5)
     logs = "\n".join(one.read_text("utf-8", "replace")[-3000:] for one in folder.glob("*/logs/out"))
     raise RuntimeError(f"Elasticsearch did not get ready:\n{logs}")
+
+
+def asked(server: Server, path: str, body: Any = None, method: str = "GET") -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(
+        f"{server.url}/{path}", data, {"Content-Type": "application/json"}, method=method
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        raise AssertionError(error.read().decode()) from None
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "touche_rad", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+    )
+
+
+_REQUEST = "req -x509 -newkey rsa:2048 -nodes -days 2"
+_COMMANDS = (
+    f"{_REQUEST} -subj /CN=CA -keyout ca.key -out ca.crt",
+    f"{_REQUEST} -subj /CN=test -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+    " -addext basicConstraints=critical,CA:FALSE"
+    " -CA ca.crt -CAkey ca.key -keyout server.key -out server.crt",
+)
+
+
+def certificates(folder: Path) -> None:
+    """Make a CA and a server's certificate by it: ca.crt, server.crt, server.key."""
+    for words in _COMMANDS:
+        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)

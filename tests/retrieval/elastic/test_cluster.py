@@ -14,8 +14,7 @@ import pytest
 
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
-from tests.retrieval.elastic.asking import run
-from tests.retrieval.elastic.servers import PASSWORD, Server
+from tests.retrieval.elastic.servers import PASSWORD, Server, run
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Turn
 from touche_rad.errors import ToucheRadError, WorkError

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,8 +18,8 @@ import pytest
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.index.analyser import FIELDS
 from retrieval.index.pisa import PisaArguments
-from tests.retrieval.elastic.asking import asked, run
-from tests.retrieval.elastic.servers import Server
+from retrieval.links import LinkedIndex
+from tests.retrieval.elastic.servers import Server, asked, run
 from tests.retrieval.small import BEES, opened
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -271,3 +273,44 @@ def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None
     cited = [one["arguments"][0]["id"] for one in answers if one["arguments"]]
     assert len(cited) >= 50
     assert all(map(demo.get, cited))
+
+
+ODD = (
+    *BEES,
+    Argument(id="\ud800", text="Bees belong in town.", attacks="Bees have no place in town."),
+    Argument(id="blank", text=" ", attacks="", supports=" "),
+    Argument(id="again", text="Bees have no place in town!", supports="Bees belong in town"),
+    Argument(id="Z", text="", attacks="Night trains save time."),
+)
+
+
+def _linked(location: str) -> Any:
+    index = open_index(location)
+    assert isinstance(index, ElasticArguments)
+    assert isinstance(index, LinkedIndex)
+    return index
+
+
+@pytest.mark.parametrize("parts", ["1", "3"])
+def test_both_homes_link_the_same_arguments(location: str, tmp_path: Path, parts: str) -> None:
+    build_index(ODD, location, options={"shards": parts})
+    there, here = _linked(location), opened(ODD, tmp_path / "ix")
+    for argument in ODD:
+        assert there.links(argument.id) == here.links(argument.id)
+    assert there.links("2")
+    assert pickle.loads(pickle.dumps(there)).links("2") == there.links("2")
+    query, near = "Beehives on roofs starve the wild bees nearby.", {"near": "0.7"}
+    chains = [find("retriever", "chain").make(Services(index=one), near) for one in (there, here)]
+    found = [{hit.argument.id for hit in one.search(query, 9)} for one in chains]
+    assert found[0] == found[1] != set()
+    for nobody in ("nobody", "", "?", "\udfff"):
+        assert there.links(nobody) == here.links(nobody) == []
+
+
+def test_an_index_without_groups_is_searched_for_its_links(server: Server, location: str) -> None:
+    name = location.rpartition("/")[2]
+    properties = {one: {"type": "text"} for one in ("topic", "text", "attacks", "supports")}
+    asked(server, name, {"mappings": {"properties": properties}}, "PUT")
+    index = open_index(location)
+    assert isinstance(index, ElasticArguments)
+    assert not isinstance(index, LinkedIndex)

@@ -13,8 +13,7 @@ import pytest
 
 from retrieval.elastic import shape
 from tests.conftest import unavailable
-from tests.retrieval.elastic.asking import asked, run
-from tests.retrieval.elastic.servers import Server, address
+from tests.retrieval.elastic.servers import Server, address, asked, run
 from tests.retrieval.small import BEES
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError

@@ -16,8 +16,6 @@ from typing import Any
 import pytest
 
 from retrieval.elastic.connection import place
-from tests.retrieval.elastic.asking import run
-from tests.retrieval.elastic.certificates import certificates
 from tests.retrieval.elastic.servers import (
     LOADER,
     LOADER_PASSWORD,
@@ -25,6 +23,8 @@ from tests.retrieval.elastic.servers import (
     READER,
     READER_PASSWORD,
     Server,
+    certificates,
+    run,
 )
 from touche_rad.errors import UserError
 from touche_rad.plugins import open_index

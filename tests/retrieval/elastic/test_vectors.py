@@ -15,8 +15,7 @@ from retrieval.dense.encoders import Vectors
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.vectors import add_vectors
 from tests.debaters.world import debate
-from tests.retrieval.elastic.asking import run
-from tests.retrieval.elastic.servers import Server
+from tests.retrieval.elastic.servers import Server, run
 from tests.retrieval.small import BEES
 from touche_rad import files
 from touche_rad.debate import Argument
