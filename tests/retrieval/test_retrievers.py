@@ -35,6 +35,10 @@ def _ids(name: str, index: PisaArguments, query: str, k: int = 5, **options: str
     return [hit.argument.id for hit in _made(name, index, **options).search(query, k)]
 
 
+def _by_id(hits: list[Hit]) -> dict[str, Hit]:
+    return {hit.argument.id: hit for hit in hits}
+
+
 @pytest.mark.parametrize(
     ("name", "query", "first"),
     [
@@ -73,17 +77,13 @@ def test_each_needs_an_index_and_names_a_wrong_option(bees: PisaArguments, name:
 
 
 def test_a_chain_goes_by_what_attacks_what_you_say(bees: PisaArguments) -> None:
-    hits = {
-        hit.argument.id: hit for hit in _made("chain", bees).search("Roofs starve wild bees", 9)
-    }
+    hits = _by_id(_made("chain", bees).search("Roofs starve wild bees", 9))
     assert hits["3"].path == (f"2 says the same as you: {BEES[1].text}", "attacks that")
     assert hits["3"].score == pytest.approx(0.8)
 
 
 def test_a_chain_goes_by_what_supports_an_attack_on_you(bees: PisaArguments) -> None:
-    hits = {
-        hit.argument.id: hit for hit in _made("chain", bees).search("Bees have no place in town", 9)
-    }
+    hits = _by_id(_made("chain", bees).search("Bees have no place in town", 9))
     assert hits["4"].path == (f"1 attacks your claim: {BEES[0].text}", "supports that")
 
 
@@ -96,11 +96,8 @@ def test_a_chain_ends_where_claim_and_text_part(bees: PisaArguments) -> None:
 
 def test_a_chain_knows_its_side(bees: PisaArguments) -> None:
     query = "Beehives on roofs starve the wild bees nearby."
-    against = {hit.argument.id: hit for hit in _made("chain", bees, near="0.7").search(query, 9)}
-    for_it = {
-        hit.argument.id: hit
-        for hit in _made("chain", bees, near="0.7", side="for").search(query, 9)
-    }
+    against = _by_id(_made("chain", bees, near="0.7").search(query, 9))
+    for_it = _by_id(_made("chain", bees, near="0.7", side="for").search(query, 9))
     assert list(against)[:3] == ["3", "1", "4"]
     assert against["1"].path[-1] == "supports what that attacks"
     assert against["4"].path[1].startswith("1 supports what that attacks: Beehives on roofs feed")
@@ -116,7 +113,7 @@ def test_chains_of_an_index_without_links_are_searched_for(bees: PisaArguments) 
 
     plain: Any = Plain()
     query = "Beehives on roofs starve the wild bees nearby."
-    hits = {hit.argument.id: hit for hit in _made("chain", plain).search(query, 9)}
+    hits = _by_id(_made("chain", plain).search(query, 9))
     assert hits["3"].path[-1] == "attacks that"
 
 
@@ -212,13 +209,8 @@ def test_opposing_puts_chains_behind_the_first_attackers_and_words_last(
     hidden = opened(blind, tmp_path / "hidden")
     found = _ids("opposing", hidden, query, 4)
     assert not _ids("attack", hidden, query, 4)
-    assert (
-        found
-        == behind(
-            _ids("chain", hidden, query, 4),
-            [hit.argument.id for hit in hidden.search("all", query, 4)],
-        )[:4]
-    )
+    about = [hit.argument.id for hit in hidden.search("all", query, 4)]
+    assert found == behind(_ids("chain", hidden, query, 4), about)[:4]
     assert found, "where no claims are known, words find something still"
 
 
