@@ -87,7 +87,7 @@ def test_the_examples_run_as_written(tmp_path: Path) -> None:
         if NEEDS.search(example):
             continue
         ended = touche_rad(*shlex.split(example), cwd=tmp_path)
-        if "fault        1  not fit to hand in: demo index" not in ended.out:
+        if "fault        1  not fit to upload: demo index" not in ended.out:
             assert ended.code == 0, (example, ended.err)
         ran += 1
     assert ran > 30

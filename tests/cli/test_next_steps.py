@@ -36,7 +36,7 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     assert made.code == 0, made.err
     judge, index = _next(made.err)
     assert index == ["index", "ARGUMENTS", "-o", "index"]
-    assert "are not fit to hand in" in made.err
+    assert "are not fit to upload" in made.err
     judged = touche_rad(*judge, cwd=folder)
     assert judged.code == 0, judged.err
     check, score, report = _next(judged.err)

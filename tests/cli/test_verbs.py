@@ -202,8 +202,8 @@ def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None
     claims.write_text("\n".join(CLAIMS.read_text().splitlines()[:2]) + "\n")
     ended, _, status = _under_tira(tmp_path, "simulate", claims, "--turns", "1")
     assert status["demo"] is True
-    assert "not fit to hand in" in str(status["warnings"])
-    assert "not fit to hand in" in ended.err
+    assert "not fit to upload" in str(status["warnings"])
+    assert "not fit to upload" in ended.err
 
 
 def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A run is checked before it is handed in: what is wrong is told by file and line."""
+"""A run is checked before it is uploaded: what is wrong is told by file and line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Change = Callable[[dict[str, Any]], Any]
 def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -> None:
     ended = touche_rad("check", "--no-status", runs / f"{name}.jsonl", "-i", demo_index_path)
     lines = len((runs / f"{name}.jsonl").read_text().splitlines())
-    verdict = "valid, but not a file to hand in" if name == "responses" else "valid"
+    verdict = "valid, but not a file to upload" if name == "responses" else "valid"
     first, *rest = ended.out.splitlines()
     assert ended.code == 0
     assert first == f"{runs / name}.jsonl: {name}, {lines} lines: {verdict}"
@@ -186,7 +186,7 @@ def fallbacks(what: str, count: int) -> list[dict[str, Any]]:
 
 
 STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
-    "demo": ({"demo": True}, 1, "not fit to hand in: demo index"),
+    "demo": ({"demo": True}, 1, "not fit to upload: demo index"),
     "all": (
         {"fallbacks": fallbacks("answers", 20), "counts": {"answers": 20}},
         1,

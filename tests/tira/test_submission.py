@@ -157,7 +157,7 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     file = shutil.copy(FILE, repository)
     refused = touche_rad("submit", "grounded", "--file", file, "--upload")
     assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
-    assert "not fit to hand in: demo index" in refused.err
+    assert "not fit to upload: demo index" in refused.err
     collection = Path(shutil.copy(demo_file("arguments.jsonl"), tmp_path / "ours.jsonl"))
     words = ("submit", "grounded", "--file", file, "--upload", "--collection")
     elsewhere = touche_rad(*words, collection)

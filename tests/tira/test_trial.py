@@ -111,7 +111,7 @@ def test_a_collection_that_cannot_be_read_is_reported(place: Path, text: str, to
 def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None:
     ended = tried(place, "-d", "verbatim", "--upload", collection=str(DEMO))
     assert ended.code == 0, ended.out
-    assert "This is the demo collection: not fit to hand in." in ended.out
+    assert "This is the demo collection: not fit to upload." in ended.out
     assert "--dry-run" in ended.out
     assert "COLLECTION=" not in ended.out
 

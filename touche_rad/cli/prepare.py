@@ -30,7 +30,7 @@ SIDE_UNKNOWN: Final = (
     "without a language model, an answer can be on the wrong side: add -m URL#MODEL"
 )
 DEMO_INDEX: Final = (
-    "the index is the demo collection, on 18 topics only: not fit to hand in; give an index of "
+    "the index is the demo collection, on 18 topics only: not fit to upload; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
 )
 

@@ -171,7 +171,7 @@ def run_on_files(
         steps = next_after(places.out, places.source, options.index, demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
             say(
-                "note: answers from the demo's arguments, on 18 topics, are not fit to hand in",
+                "note: answers from the demo's arguments, on 18 topics, are not fit to upload",
                 quiet=options.quiet,
             )
         next_step(*steps, quiet=options.quiet)

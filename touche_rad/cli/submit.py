@@ -56,7 +56,7 @@ def submit_command(options: SubmitOptions) -> int:
         entry = _with_collection(entry, collection, options.file.parent)
     elif options.upload and entry.sub_task == 1 and not entry.has_collection:
         raise UserError(
-            f"{name} is not fit to hand in: demo index; build the image with the task's "
+            f"{name} is not fit to upload: demo index; build the image with the task's "
             f"collection: submit {name} --upload --collection {submission.COLLECTIONS}/FILE"
         )
     entries = entries.add(name, entry)
@@ -128,7 +128,7 @@ def _try(options: SubmitOptions, collection: Path) -> int:
         for line in following:
             click.echo(f"  {line}")
         if trial.demo:
-            click.echo("\nThis is the demo collection: not fit to hand in.")
+            click.echo("\nThis is the demo collection: not fit to upload.")
         elif not upload:
             click.echo("\nThis builds the image and tries it; without --dry-run it submits.")
     return 0 if ok else 1

@@ -186,7 +186,7 @@ class Trial:
             mark.write_text(digest, "utf-8")
         opened = open_index(str(self.index))
         self.demo = is_demo(opened)
-        note = "; this is the demo collection: not fit to hand in" if self.demo else ""
+        note = "; this is the demo collection: not fit to upload" if self.demo else ""
         return f"{self.index}: {len(opened):,} arguments{note}"
 
     def _play(self) -> str:

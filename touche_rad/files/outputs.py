@@ -139,7 +139,7 @@ class Status(BaseModel):
     sha256: str = ""
     """The digest of the finished output."""
     demo: bool = False
-    """Whether the index is the demo collection's: such a run is not fit to hand in."""
+    """Whether the index is the demo collection's: such a run is not fit to upload."""
     identity: Mapping[str, Any] = Field(default_factory=dict)
     usage: Mapping[str, Any] = Field(default_factory=dict)
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""

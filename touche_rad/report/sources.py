@@ -44,9 +44,9 @@ def debates_of(
 ) -> Iterator[DebateOfRun]:
     """Yield the debates of all runs."""
     labels_by_words = _labels_by_words(sources, labels, bad)
-    replaced = _replaced_turns(sources)
+    by_run = _fallback_turns(sources)
     for run, source in enumerate(sources):
-        run_calls, places = calls(source.path), replaced[run]
+        run_calls, places = calls(source.path), by_run[run]
         for number, (debate, verdicts) in enumerate(_read(source.kind, source.path, bad)):
             fallbacks = places.get(number, set()) | _nothing_found(debate)
             labelled = labels_by_words.get(digests(debate), ())
@@ -89,7 +89,7 @@ def _nothing_found(debate: Debate) -> set[int]:
     }
 
 
-def _replaced_turns(sources: Sequence[Source]) -> list[Mapping[int, set[int]]]:
+def _fallback_turns(sources: Sequence[Source]) -> list[Mapping[int, set[int]]]:
     """Return the turns of each run that another debater answered, by debate, counted from 0.
 
     The status file of a run says so; evaluations find the status of the run that they judge

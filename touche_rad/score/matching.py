@@ -269,7 +269,7 @@ class Matcher:
         for place, ordered in zip(places, sorted(places), strict=True):
             if place != ordered:
                 line = places[place].line
-                message = f"stands in line {line}, matched to debate {place + 1}"
+                message = f"is in line {line}, matched to debate {place + 1}"
                 self._note(ProblemKind.REORDERED, message, line=line, debate=place + 1)
         # Other debates are left out only if no labelled one is missing, but for lost lines.
         lost = sum(row.trouble is not None for row in self.run.rows)

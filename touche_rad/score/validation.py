@@ -24,7 +24,7 @@ from touche_rad.text import clean, count_words, printable
 
 WORDS: Final = 60
 OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
-"""The kinds of files that can be handed in."""
+"""The kinds of files that can be uploaded."""
 _UTTERANCES: Final = "utterances"
 """What the simulated user said; the debater's answers can still be its own."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
@@ -63,7 +63,7 @@ class Validation:
     """Lines that cannot be read, and lost debates."""
     turns: int = 0
     unfit: list[str] = field(default_factory=list)
-    """Why a valid run is no run to hand in: how it was made."""
+    """Why a valid run is no run to upload: how it was made."""
     findings: list[Issue] = field(default_factory=list)
 
     @property
@@ -81,19 +81,19 @@ class Validation:
 
     @property
     def official(self) -> bool:
-        """Whether this is a kind of file that can be handed in."""
+        """Whether this is a kind of file that can be uploaded."""
         return self.kind in OFFICIAL
 
     @property
     def verdict(self) -> str:
-        """Whether the run can be handed in, and why not."""
+        """Whether the run can be uploaded, and why not."""
         if not self.good and not self.unfit:
             return "not valid"
         if self.unfit:
-            return f"not fit to hand in: {'; '.join(self.unfit)}"
+            return f"not fit to upload: {'; '.join(self.unfit)}"
         if self.official:
             return "valid"
-        return "valid, but not a file to hand in"
+        return "valid, but not a file to upload"
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -277,7 +277,7 @@ def _read_status(result: Validation, run: Path) -> None:
             message = f"{count}{of} {what} are fallbacks"
             result.add(None, f"some {what} are fallbacks", message, "warning")
     for reason in result.unfit:
-        result.add(None, f"not fit to hand in: {reason}")
+        result.add(None, f"not fit to upload: {reason}")
 
 
 def _fallbacks(status: dict[str, Any]) -> Counter[str]:
