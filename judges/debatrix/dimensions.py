@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,25 +41,21 @@ class Dimension:
 def dimensions() -> Mapping[str, Dimension]:
     """Return the dimensions of dimensions.toml by name."""
     data = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
-    return {name: Dimension(name=name, **_on_one_line(one)) for name, one in data.items()}
 
+    def on_one_line(value: Any) -> Any:
+        return " ".join(value.split()) if isinstance(value, str) else value
 
-def _on_one_line(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: " ".join(value.split()) if isinstance(value, str) else value
-        for key, value in table.items()
+        name: Dimension(name=name, **{key: on_one_line(value) for key, value in table.items()})
+        for name, table in data.items()
     }
 
 
 def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]:
     """Return the dimensions in an option such as `argument,source=2`; weight 0 leaves one out.
 
-    Args:
-        text: The option; `auto` stands for the paper's dimensions.
-        teams: Whether the debate is a competition, with more than two debaters.
-
-    Raises:
-        OptionError: A dimension is unknown or given twice, or has an invalid weight.
+    `auto` stands for the paper's dimensions, which depend on whether more than two debaters
+    (`teams`) compete.
     """
     if text.strip() == AUTO:
         text = COMPETITION if teams else DEBATE
@@ -72,7 +69,13 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]
             raise OptionError(f"dimensions: {name} is given twice")
         selected[name] = dimensions()[name]
         if weight:
-            selected[name] = replace(selected[name], weight=_weight(name, weight))
+            try:
+                number = float(weight)
+            except ValueError:
+                number = -1.0
+            if not 0 <= number < math.inf:
+                raise OptionError(f"dimensions: {part}: expected a number of 0 or more")
+            selected[name] = replace(selected[name], weight=number)
     kept = [one for one in selected.values() if one.weight > 0]
     if not kept:
         raise OptionError("dimensions: expected at least one with a weight above 0")
@@ -91,13 +94,3 @@ def _with_clash_once(kept: Sequence[Dimension]) -> tuple[Dimension, ...]:
         )
         for one in kept
     )
-
-
-def _weight(name: str, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise OptionError(f"dimensions: {name}={text}: expected a number of 0 or more")
-    return number

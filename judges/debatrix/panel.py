@@ -217,22 +217,23 @@ def _timeline(
     """Return each dimension's analysis, comment and score of every speech, and the panel's."""
     rows = []
     for place, entry in enumerate(debate.speeches):
-        views = [
-            (one.dimension.name, one.analyses.get(place, ""), one.marks.get(place))
+        views: dict[str, tuple[str, DimensionScore | None]] = {
+            one.dimension.name: (one.analyses.get(place, ""), one.marks.get(place))
             for one in results
-        ]
+        }
         if place in speeches:
-            views.append((GENERAL, *speeches[place]))
-        for name, analysis, mark in views:
-            rows.append(
-                {
-                    "speech": entry.number,
-                    "speaker": debate.speaker_of[entry.code],
-                    "dimension": name,
-                    "analysis": analysis,
-                    "comment": mark.comment if mark else "",
-                    "score": mark.score if mark else None,
-                    **({"part": entry.part, "parts": entry.parts} if entry.parts > 1 else {}),
-                }
-            )
+            views[GENERAL] = speeches[place]
+        part = {"part": entry.part, "parts": entry.parts} if entry.parts > 1 else {}
+        rows += [
+            {
+                "speech": entry.number,
+                "speaker": debate.speaker_of[entry.code],
+                "dimension": name,
+                "analysis": analysis,
+                "comment": mark.comment if mark else "",
+                "score": mark.score if mark else None,
+                **part,
+            }
+            for name, (analysis, mark) in views.items()
+        ]
     return rows

@@ -57,37 +57,30 @@ class VirtualJudge:
 
     async def think(self, graph: SceneGraph, number: int) -> None:
         """Judge the debate as it stands after a round (GJ in the paper's algorithm 1)."""
-        history = self.history if self._options.judge_history else []
-        answer = await self._ask(graph, 1, history, Thought)
-        self._add([number], [answer] if isinstance(answer, Thought) else [], answer)
+        await self._think(graph, [number], self.history if self._options.judge_history else [])
 
     async def think_of_all(self, graph: SceneGraph, rounds: int) -> None:
         """Judge all rounds in one call, with the finished graph."""
-        if rounds == 1:
-            await self.think(graph, 1)
-            return
-        answer = await self._ask(graph, rounds, [], _timeline(rounds))
-        self._add(range(1, rounds + 1), getattr(answer, "rounds", []), answer)
+        await self._think(graph, range(1, rounds + 1), [])
 
-    def _add(self, numbers: Sequence[int], thoughts: Sequence[Thought], answer: Any) -> None:
-        failed = isinstance(answer, ModelError)
-        fault = str(answer) if failed else "the judge said nothing about this round"
-        for place, number in enumerate(numbers):
-            if place < len(thoughts):
-                self.steps.append(Step(number, thoughts[place].winner, thoughts[place].thoughts))
-            else:
-                self.steps.append(Step(number, fault=fault))
-
-    async def _ask(
-        self, graph: SceneGraph, rounds: int, history: list[str], schema: type[BaseModel]
-    ) -> BaseModel | ModelError:
+    async def _think(self, graph: SceneGraph, numbers: Sequence[int], history: list[str]) -> None:
+        rounds = len(numbers)
         messages, shorten = self._messages(graph, rounds, history)
+        schema = Thought if rounds == 1 else _timeline(rounds)
+        thoughts: list[Thought] = []
+        fault = "the judge said nothing about this round"
         try:
-            return await self._model.ask(
+            answer: Any = await self._model.ask(
                 messages, schema, step="debgraph.judge", shorten=shorten, max_tokens=MAX_TOKENS
             )
+            thoughts = [answer] if rounds == 1 else answer.rounds
         except ModelError as error:
-            return error
+            fault = str(error)
+        for place, number in enumerate(numbers):
+            step = Step(number, fault=fault)
+            if place < len(thoughts):
+                step = Step(number, thoughts[place].winner, thoughts[place].thoughts)
+            self.steps.append(step)
 
     def _messages(
         self, graph: SceneGraph, rounds: int, history: list[str]

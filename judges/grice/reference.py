@@ -58,17 +58,12 @@ def uniform(key: str) -> float:
 
 def _words_of(debate: Debate) -> str:
     """Return the messages and citations of all turns as ASCII text."""
-    said = [
-        (
-            turn.utterance,
-            turn.response and turn.response.content,
-            [(argument.id, argument.text) for argument in turn.response.arguments]
-            if turn.response
-            else [],
-        )
-        for turn in debate.turns
-    ]
-    return json.dumps(said)
+    rows = []
+    for turn in debate.turns:
+        response = turn.response
+        cited = [(one.id, one.text) for one in response.arguments] if response else []
+        rows.append((turn.utterance, response and response.content, cited))
+    return json.dumps(rows)
 
 
 class LengthJudge:

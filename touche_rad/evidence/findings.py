@@ -43,6 +43,7 @@ class Finding:
 
 UNCITED = Support(SupportKind.NONE, 0.0, "nothing is cited for it")
 RETRACTED = Support(SupportKind.DISTORTED, 1.0, "takes back what was quoted")
+TOO_LONG = Support(SupportKind.NONE, 0.0, f"has more than {MAX_SENTENCE} words")
 UNWEIGHED = Support(SupportKind.NONE, 0.0, "too much is said beside the quotations")
 
 
@@ -91,7 +92,7 @@ def _quoted(sentence: Sentence, sources: Sequence[Passage]) -> Finding | None:
 def _best(sentence: Sentence, sources: Sequence[Passage]) -> Finding:
     """Return the support of the whole sentence, or of its clauses if that is better."""
     if len(sentence.passage.tokens) > MAX_SENTENCE:
-        return _weakest(sentence, list(_stretches(sentence.passage)), sources)
+        return Finding(sentence, TOO_LONG)
     whole = _strongest(sentence, sentence.passage, sources)
     clauses = list(_clauses(sentence.passage))
     if len(clauses) < 2 or whole.support.supported:
@@ -113,15 +114,6 @@ def _strongest(sentence: Sentence, part: Passage, sources: Sequence[Passage]) ->
 
 def _score(finding: Finding) -> float:
     return finding.support.score
-
-
-def _stretches(passage: Passage) -> Iterator[Passage]:
-    """Split a long sentence into equal pieces."""
-    count = -(-len(passage.tokens) // MAX_SENTENCE)
-    length = -(-len(passage.tokens) // count)
-    for start in range(0, len(passage.tokens), length):
-        tokens = passage.tokens[start : start + length]
-        yield Passage(tokens)
 
 
 def _clauses(passage: Passage) -> Iterator[Passage]:

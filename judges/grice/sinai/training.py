@@ -41,13 +41,11 @@ def labelled(debates: Path, labels: Path) -> list[Labelled]:
     if len(views) != len(rows):
         raise UserError(f"{labels}: {len(rows)} debates, and {debates} has {len(views)}")
     pairs = []
-    for number, ((_, of_debate), of_labels) in enumerate(zip(views, rows, strict=True)):
-        if len(of_debate) != len(of_labels):
-            raise UserError(
-                f"{labels}:{number + 1}: {len(of_labels)} turns, and the debate in {debates} has "
-                f"{len(of_debate)}"
-            )
-        pairs += [Labelled(*pair) for pair in zip(of_debate, of_labels, strict=True)]
+    for number, ((_, turns), row) in enumerate(zip(views, rows, strict=True), 1):
+        if len(turns) != len(row):
+            size = f"{len(row)} turns, and the debate in {debates} has {len(turns)}"
+            raise UserError(f"{labels}:{number}: {size}")
+        pairs += [Labelled(*pair) for pair in zip(turns, row, strict=True)]
     return pairs
 
 
