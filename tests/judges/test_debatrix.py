@@ -129,22 +129,6 @@ def asked(server: Scripted, of: str = "", by: str = "") -> list[str]:
     return [one for one in told if of in ("", step(one)) and by in ("", dimension(one))]
 
 
-@pytest.mark.parametrize(("names", "calls"), [(THREE, 22), (FOUR, 29)])
-def test_columns_and_a_panel_cost_a_call_per_speech_and_two(
-    server: Scripted, names: tuple[str, ...], calls: int
-) -> None:
-    outcome = judged(server, SIX, dimensions=",".join(names))
-    assert Counter(step(told) for told in asked(server)) == {
-        "analyse": 6 * len(names),
-        "debate": len(names),
-        "summary": 1,
-    }
-    assert len(server.asked) == calls
-    assert outcome.winner == "Bob"
-    assert outcome.winners == dict.fromkeys([*names, "general"], "Bob")
-    assert outcome.scores["Ada"] == dict.fromkeys([*names, "general"], 8)
-
-
 def test_clash_is_a_column_in_competitions_only_and_counts_once(server: Scripted) -> None:
     clash = "how well each point of the other side is answered"
     judged(server, SIX)

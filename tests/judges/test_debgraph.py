@@ -48,18 +48,6 @@ def test_both_profiles_grow_the_same_graph(server: Scripted) -> None:
     assert lean.details["timeline"] == paper.details["timeline"]
 
 
-def test_a_server_is_told_of_the_ids_that_are_still_free(server: Scripted) -> None:
-    judged(server)
-    forms = [body["response_format"]["json_schema"] for body in server.asked]
-    first = [
-        form["schema"]["$defs"]["DraftArgument"]["properties"]["id"]["minimum"]
-        for form in forms
-        if form["name"] == "SceneGraph"
-    ]
-    assert first[0] == 1
-    assert first == sorted(set(first)), "each speech found some taken"
-
-
 # What the prompts hold
 
 

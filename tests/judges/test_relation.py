@@ -20,23 +20,9 @@ def test_an_answer_from_another_debate_fails():
     assert not relation("Tax buys public services, and tourists pay it on every meal.").yes
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        USER,
-        "Zoos should be closed, because animals suffer in cages.",
-        "However, animals suffer in cages and nobody learns a thing there.",
-        USER.upper(),
-    ],
-)
-def test_an_echo_fails(answer):
-    found = relation(answer)
-    assert not found.yes
-    assert "repeats" in found.rationale
-
-
-def test_the_contrary_in_the_users_words_is_no_echo():
-    found = relation("Animals do not suffer in cages.", "Animals suffer in cages.")
+@pytest.mark.parametrize("opening", ["Animals", "On the contrary: animals"])
+def test_the_contrary_in_the_users_words_is_no_echo(opening):
+    found = relation(f"{opening} do not suffer in cages.", "Animals suffer in cages.")
     assert "repeats" not in found.rationale
     assert found.yes
 
@@ -171,10 +157,6 @@ def test_a_clause_that_is_left_out_takes_its_negation_along():
     assert verdict(Maxim.RELATION, answer, source, user=user).yes
 
 
-def test_an_empty_answer_fails():
-    assert relation("").rationale == "the response is empty"
-
-
 TRAFFIC = (
     "When driving into town becomes inconvenient, people do not stop driving, they drive around it."
 )
@@ -219,11 +201,6 @@ def test_two_messages_of_the_user_in_one_answer_are_an_echo():
     found = judge().judge(answered)[Maxim.RELATION]
     assert not found.yes
     assert "repeats" in found.rationale
-
-
-def test_the_contrary_of_the_user_behind_an_opening_is_no_echo():
-    found = relation("On the contrary: animals do not suffer in cages.", "Animals suffer in cages.")
-    assert "repeats" not in found.rationale
 
 
 @pytest.mark.parametrize(

@@ -89,20 +89,12 @@ def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     server: Scripted, name: str, once: int
 ) -> None:
     """The reasons of Analysis are made once a run, and not once by each who waits for them."""
-    whole = [
-        DEBATE.model_copy(
-            update={
-                "id": f"d{number}",
-                "claim": f"CLAIM {number}",
-                "turns": (
-                    Turn(utterance=f"USER {number}", response=DEBATE.turns[0].response),
-                    *DEBATE.turns[1:],
-                ),
-            }
-        )
-        for number in range(20)
+    talks = [DEBATE.model_copy(update={"claim": f"CLAIM {number}"}) for number in range(20)]
+    views = [
+        one.model_copy(update={"turns": (Turn(utterance=one.claim), *one.turns)}).view(turn)
+        for one in talks
+        for turn in (1, 2, 3)
     ]
-    views = [one.view(turn) for one in whole for turn in range(3)]
 
     async def at_once() -> None:
         model = Model(Address(server.url, "tiny"))
