@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
@@ -11,6 +11,7 @@ from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis, render_dialogue
 
 M = TypeVar("M", bound=BaseModel)
+Wording = Literal["close", "free"]
 
 
 async def ask_about(

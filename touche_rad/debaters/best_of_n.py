@@ -98,10 +98,7 @@ class BestOfN:
         return debaters
 
     async def answer(self, debate: Debate) -> Response:
-        """Return the candidate with the highest reward; the first of equal ones.
-
-        An answer that says that nothing was found is only returned if there is no other.
-        """
+        """Return the candidate with the highest reward, which found an argument if one did."""
         best = max(await self._candidates(debate), key=_rank)
         assert best.response is not None
         if best.model_use.without is not None:

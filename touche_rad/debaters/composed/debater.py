@@ -264,13 +264,9 @@ def _without_facts(response: str, debate: Debate) -> Iterator[str]:
     words = {token.word for passage in conversation for token in passage.tokens}
     for sentence in sentences(clean(response)):
         new = [one.word for one in read_passage(sentence).tokens if one.word not in words]
-        if not any(map(_is_fact, new)):
+        numbers = [one for one in new if one.isdigit() or lexicon().counts(one)]
+        if not numbers and lexicon().witnesses.isdisjoint(new):
             yield sentence
-
-
-def _is_fact(word: str) -> bool:
-    """Whether a word is a number, or names a source such as a study."""
-    return word.isdigit() or lexicon().counts(word) or word in lexicon().witnesses
 
 
 def _used(content: str, cited: Sequence[Argument]) -> list[Argument]:

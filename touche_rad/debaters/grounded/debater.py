@@ -146,16 +146,20 @@ class Grounded:
         """
         queries = read(debate)
         earlier = Earlier(queries.spoken)
+        longest_frame = max(map(count_words, STANCES)) if self.options.frame else 0
+        room = max(1, self.options.max_words - longest_frame)
+        # The stance model, or the words of the claims, oppose an argument to the user.
+        side, least = (SIDE, CLEAR) if self._stance is None else (AGAINST, _OPPOSED)
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
         texts: set[str] = set()
         for one in self._ranked(queries)[:_MAX_TRIED]:
-            quoted = quotation(one.argument.text, self._room, self.options.whole)
+            quoted = quotation(one.argument.text, room, self.options.whole)
             if not quoted or earlier.has(quoted) or quoted.lower() in texts:
                 continue
             texts.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
-            quotable = Quotable(one.argument, quoted, one.path, self._opposed(one))
-            by_fault[fault].append(quotable)
+            opposed = one.features.get(side, 0.0) >= least
+            by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed))
             if len(by_fault[0]) == most:
                 break
         return next((some[:most] for some in by_fault if some), [])
@@ -219,17 +223,6 @@ class Grounded:
         if not some:
             raise WorkError("the index has no argument that can be quoted")
         return some
-
-    def _opposed(self, one: Ranked) -> bool:
-        """Whether the stance model, or the words of the claims, oppose an argument to the user."""
-        if self._stance is not None:
-            return one.features.get(AGAINST, 0.0) >= _OPPOSED
-        return one.features.get(SIDE, 0.0) >= CLEAR
-
-    @property
-    def _room(self) -> int:
-        longest = max(map(count_words, STANCES)) if self.options.frame else 0
-        return max(1, self.options.max_words - longest)
 
 
 async def _choose(model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Choice:

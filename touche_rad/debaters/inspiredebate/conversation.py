@@ -1,7 +1,7 @@
 """The debate as a chat, as in the paper: the topic once, then the answers of each side in turn.
 
-The opponent is the user, and our own earlier answers are the assistant's messages. Evidence is only
-in the last message, so that all messages before it are a prefix shared by the turns.
+The opponent is the user, our side the assistant. Evidence is only in the last message, so that all
+messages before it are a prefix shared by the turns.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Final
 
 from touche_rad.debate import Debate, Response
-from touche_rad.debaters.asking import max_letters
+from touche_rad.debaters.asking import Wording, max_letters
 from touche_rad.debaters.inspiredebate.evidence import Evidence
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
 from touche_rad.text import clean
 from touche_rad.users.contest_views import opens
-
-Wording = Literal["close", "free"]
 
 MAX_LETTERS: Final = 8_000
 """Maximum letters of an utterance; the longest speech has as many."""

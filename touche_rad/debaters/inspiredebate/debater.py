@@ -13,10 +13,9 @@ from pydantic import Field
 from retrieval.web import web_search
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.asking import cited_before
+from touche_rad.debaters.asking import Wording, cited_before
 from touche_rad.debaters.inspiredebate import evidence as search
 from touche_rad.debaters.inspiredebate.conversation import (
-    Wording,
     conversation,
     join_blocks,
     topic_of,

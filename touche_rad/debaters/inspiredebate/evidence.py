@@ -167,9 +167,12 @@ def without_attribution(sentence: str, message: str) -> str:
     zoos. The result is empty if there is no other clause.
     """
     match = _ATTRIBUTION.match(sentence)
-    if match is None or len(_new_words(match["clause"], message)) > _MAX_NEW:
+    if match is None:
         return sentence
-    return sentence[match.end() :]
+    clause = read_passage(match["clause"]).tokens
+    new_words = unsupported_words(clause, read_passage(clean(message)).tokens)
+    new = {token.word for token in new_words}
+    return sentence if len(new) > _MAX_NEW else sentence[match.end() :]
 
 
 _ATTRIBUTION: Final = re.compile(
@@ -177,8 +180,3 @@ _ATTRIBUTION: Final = re.compile(
 )
 _MAX_NEW: Final = 1
 """Words of such a clause that need not be in the message: its verb, such as "claim"."""
-
-
-def _new_words(sentence: str, text: str) -> list[str]:
-    new = unsupported_words(read_passage(sentence).tokens, read_passage(clean(text)).tokens)
-    return list(dict.fromkeys(token.word for token in new))

@@ -17,7 +17,6 @@ NAMED: Final = 0.3
 UNNAMED: Final = 0.6
 """The same for an argument that the model did not name."""
 _FEWEST: Final = 2
-"""An argument that shares fewer content words with every sentence is not used."""
 
 
 def cited(

@@ -6,13 +6,13 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
+from touche_rad.debaters.asking import Wording
 from touche_rad.debaters.rdebater.schemes import Aggregation
 from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
 from touche_rad.plugins import Options, setting
 
 FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
 Match = Literal["index", "literal"]
-Wording = Literal["close", "free"]
 
 
 class RdebaterOptions(Options):

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Debate, Response
-from touche_rad.debaters.asking import cited_before
+from touche_rad.debaters.asking import Wording, cited_before
 from touche_rad.debaters.sinai.step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai.step2_search import (
     PER_STRATEGY,
@@ -34,7 +34,7 @@ from touche_rad.debaters.sinai.step3_4_selection import (
     select_for_query,
     select_of_all,
 )
-from touche_rad.debaters.sinai.step5_response import Wording, write_response
+from touche_rad.debaters.sinai.step5_response import write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions

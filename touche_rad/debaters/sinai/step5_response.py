@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.asking import limited
+from touche_rad.debaters.asking import Wording, limited
 from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step3_4_selection import COPYING, Selected, matched, used
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Line, Page, Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, count_words, cut_to_words
-
-Wording = Literal["free", "close"]
 
 
 class Uncited(BaseModel):

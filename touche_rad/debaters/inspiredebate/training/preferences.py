@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from touche_rad import files
-from touche_rad.debaters.inspiredebate.conversation import Wording
+from touche_rad.debaters.asking import Wording
 from touche_rad.debaters.inspiredebate.training.recorded import (
     Answered,
     Reader,

@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 from touche_rad import files
 from touche_rad.contest import SYSTEM, Contest, Side, to_contest
 from touche_rad.debate import Debate
+from touche_rad.debaters.asking import Wording
 from touche_rad.debaters.inspiredebate.conversation import (
-    Wording,
     conversation,
     split_blocks,
     topic_of,

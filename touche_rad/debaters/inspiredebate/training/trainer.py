@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from touche_rad.debaters.inspiredebate.conversation import Wording
+from touche_rad.debaters.asking import Wording
 from touche_rad.debaters.inspiredebate.training.model import (
     AdapterRecipe,
     check_installed,
