@@ -135,31 +135,20 @@ def test_a_part_of_a_word_is_no_match() -> None:
     assert not rule_match("Anything.", ["", "?"])
 
 
-@settings(deadline=None)
-@given(
-    some.lists(
-        some.sampled_from(
-            [
-                "Cause(A,B)",
-                "cause( A, B )",
-                "1. Increase(Trade, {UK, Germany}, 7%)",
-                "- Negate(Cause(A,B)).",
-                "The opponent says so.",
-                "",
-                "Cause()",
-                "Cause(A,B) because",
-            ]
-        )
-    )
+@pytest.mark.parametrize(
+    ("lines", "parsed"),
+    [
+        (["Cause(A,B)", "cause( A, B )", "So be it."], ("Cause(A,B)",)),
+        (
+            ["1. Rise(Trade, {UK, US}, 7%)", "- Negate(P(A))."],
+            ("Rise(Trade, {UK, US}, 7%)", "Negate(P(A))"),
+        ),
+        (["So it is.", "", "Cause()", "So it is."], ("So it is.", "Cause()")),
+    ],
+    ids=["sentences are left out", "numbers and points are left out", "lines stand where none is"],
 )
-def test_predicates_are_read_once_and_sentences_are_left_out(lines: list[str]) -> None:
-    found = predicates(lines)
-    assert len({one.lower() for one in found}) == len(found)
-    if any(line[-1:] in (")", ".") and "(" in line and "()" not in line for line in lines):
-        named = ("Cause(A,B)", "cause(A, B )", "cause( A, B )", "Negate(Cause(A,B))")
-        assert set(found) <= {*named, "Increase(Trade, {UK, Germany}, 7%)"}
-    else:
-        assert set(found) == set(lines) - {""}, "where none is, lines stand"
+def test_predicates_are_read_once(lines: list[str], parsed: tuple[str, ...]) -> None:
+    assert predicates(lines) == parsed
 
 
 ART = argument(1, "AI art is theft because it copies the style of living artists.")

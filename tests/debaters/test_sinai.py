@@ -166,52 +166,11 @@ def test_null_in_unused_keys_is_accepted(server: Scripted) -> None:
     assert called(server).count("Searches") == 1
 
 
-def test_a_plan_by_half_its_words_and_without_reasons_is_accepted(server: Scripted) -> None:
-    short = {
-        "tone": "assertive",
-        "style": "**Logical**",
-        "approach_strategy": "Focused",
-        "type_of_arguments": "Logical",
-        "perspective": "Pragmatic",
-        "justification_style": None,
-    }
-    answering(
-        server,
-        PAPER
-        | {
-            "Plan": short,
-            "Searches": {"SEARCH_1": {"opponent_idea": IDEA, "field_to_look": "attack"}},
-        },
-    )
-    answer(server, profile="paper")
-    assert called(server).count("Plan") == 1
-    assert called(server).count("Searches") == 1
-    (told,) = prompts(server, "Written")
-    assert "tone: Assertive/Critical\nstyle: Logical\nperspective: Practical/pragmatic\n" in told
-
-
 def test_only_what_the_model_names_is_cited(server: Scripted) -> None:
     """The response shares a word with another argument that was selected, too."""
-    written = {**WRITTEN, "arguments": [CHARITY]}
-    assert set("penny".split()) <= set(ROUNDED.lower().split())
-    answering(server, {**PAPER, "Written": written})
+    assert "penny" in ROUNDED
+    answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": [CHARITY]}})
     assert [one.text for one in answer(server, profile="paper").arguments] == [CHARITY]
-    answering(
-        server,
-        {
-            **lean(TWO, 1, 2),
-            "Written": lambda told: {
-                **WRITTEN,
-                "response": f"{ROUNDED} {CHARITY}",
-                "arguments": [
-                    line.removeprefix("argument: ")
-                    for line in told.splitlines()
-                    if line.startswith("argument: ")
-                ][:1],
-            },
-        },
-    )
-    assert len(answer(server).arguments) == 1
 
 
 def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(

@@ -18,17 +18,9 @@ PENNY = "Should the penny be abolished?"
 NIGHT = "Should night trains replace short flights?"
 
 
-def argument(
-    number: int, topic: str, attacks: str, supports: str, text: str, original: str = "attacks"
-) -> Argument:
-    return Argument(
-        id=f"7.{number}",
-        topic=topic,
-        attacks=attacks,
-        supports=supports,
-        text=text,
-        original=original,
-    )
+def argument(number: int, topic: str, attacks: str, supports: str, text: str) -> Argument:
+    names = {"topic": topic, "attacks": attacks, "supports": supports, "original": "attacks"}
+    return Argument(id=f"7.{number}", text=text, **names)
 
 
 WORTHLESS = "The penny is worthless and should be abolished."
@@ -36,63 +28,46 @@ WORTH = "The penny is not worthless and should not be abolished."
 QUIET = "Night trains are a comfortable replacement for short flights."
 LOUD = "Night trains are not a comfortable replacement for short flights."
 
-ARGUMENTS = (
-    argument(
+FOR_PENNY, AGAINST_PENNY = (PENNY, WORTHLESS, WORTH), (PENNY, WORTH, WORTHLESS)
+AGAINST_TRAINS, FOR_TRAINS = (NIGHT, QUIET, LOUD), (NIGHT, LOUD, QUIET)
+ARGUMENTS = tuple(
+    argument(number, *side, text)
+    for number, (side, text) in enumerate(
+        [
+            (
+                FOR_PENNY,
+                "Without the penny every cash price is rounded up, so poor shoppers pay more.",
+            ),
+            (
+                AGAINST_PENNY,
+                "Nothing in any shop costs a penny, so the worthless penny only fills jars and "
+                "drawers.",
+            ),
+            (
+                FOR_PENNY,
+                "Charities collect the penny that nobody misses, and abolished coins fill no tins.",
+            ),
+            (FOR_PENNY, "They would also have to reprint each price tag. This would be dear."),
+            (
+                AGAINST_TRAINS,
+                "Few travellers sleep well in a rattling bunk, so night trains cost them the "
+                "next working day.",
+            ),
+            (
+                FOR_TRAINS,
+                "A traveller on a night train lies in a bed, while one on a short flight "
+                "queues at dawn for a narrow seat.",
+            ),
+            (
+                AGAINST_TRAINS,
+                "Night trains need empty tracks. "
+                + "The freight lines own those hours " * 11
+                + "already. Airlines need no rails at all, so short flights reach towns that night"
+                " trains pass by.",
+            ),
+        ],
         1,
-        PENNY,
-        WORTHLESS,
-        WORTH,
-        "Without the penny every cash price is rounded up, so poor shoppers pay more.",
-    ),
-    argument(
-        2,
-        PENNY,
-        WORTH,
-        WORTHLESS,
-        "Nothing in any shop costs a penny, so the worthless penny only fills jars and drawers.",
-        "attacks",
-    ),
-    argument(
-        3,
-        PENNY,
-        WORTHLESS,
-        WORTH,
-        "Charities collect the penny that nobody misses, and abolished coins fill no tins.",
-    ),
-    argument(
-        4,
-        PENNY,
-        WORTHLESS,
-        WORTH,
-        "They would also have to reprint each price tag. This would be dear.",
-        "attacks",
-    ),
-    argument(
-        5,
-        NIGHT,
-        QUIET,
-        LOUD,
-        "Few travellers sleep well in a rattling bunk, so night trains cost them the next"
-        " working day.",
-    ),
-    argument(
-        6,
-        NIGHT,
-        LOUD,
-        QUIET,
-        "A traveller on a night train lies in a bed, while one on a short flight queues at"
-        " dawn for a narrow seat.",
-    ),
-    argument(
-        7,
-        NIGHT,
-        QUIET,
-        LOUD,
-        "Night trains need empty tracks. "
-        + "The freight lines own those hours " * 11
-        + "already. Airlines need no rails at all, so short flights reach towns that night"
-        " trains pass by.",
-    ),
+    )
 )
 
 
