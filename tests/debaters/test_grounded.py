@@ -22,7 +22,7 @@ from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import STANCES
 from touche_rad.debaters.grounded.ranking import rank, read
-from touche_rad.errors import UserError, WorkError
+from touche_rad.errors import WorkError
 from touche_rad.plugins import Services
 from touche_rad.text import count_words, sentences
 
@@ -91,11 +91,6 @@ def test_without_a_floor_a_turn_that_no_argument_fits_is_answered_all_the_same()
 def test_an_empty_index_is_said_to_hold_nothing() -> None:
     with pytest.raises(WorkError, match="no argument that can be quoted"):
         made(BothSides(())).answer(debate(PENNY_IS_FINE))
-
-
-def test_it_asks_for_an_index() -> None:
-    with pytest.raises(UserError, match="grounded needs an argument index"):
-        Grounded(Grounded.Options(), Services())
 
 
 def test_the_frame_changes_from_turn_to_turn_and_can_be_left_out() -> None:

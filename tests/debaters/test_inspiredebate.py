@@ -204,12 +204,6 @@ def test_a_quotation_with_the_wrong_number_cites_what_it_quotes(server: Scripted
     assert len(response.arguments) == 1
 
 
-def test_a_supported_argument_needs_no_further_call(server: Scripted) -> None:
-    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=CHARITY)})
-    assert answer(server).content == CHARITY
-    assert called(server) == ["Terms", "Speech"]
-
-
 OF_BOTH_SIDES = {"unsupported": "quote", "field": "text"}
 
 

@@ -350,29 +350,28 @@ def test_labels_reach_the_draft_even_if_no_scheme_is_above_the_threshold(
     assert "use the one with the better labels" in told
 
 
-def test_a_model_may_use_no_argument_and_then_none_is_cited(server: Scripted) -> None:
-    said = "You assume that the penny is worthless, and you give no reason for this."
-    response = sent(server, said, [])
-    assert (response.content, response.arguments) == (said, ())
-    assert "numbers is []" in prompts(server, "Draft")[0]
+CRITICISM = "You say that pennies cost more, yet you give no evidence that pennies cost 3 percent."
+FLAW = "You assume that the penny is worthless, and you give no reason for this."
+MORE = "Small change is of use to those who help."
 
 
-def test_a_sentence_with_words_that_the_model_calls_unsupported_is_left_out(
-    server: Scripted,
+@pytest.mark.parametrize(
+    ("draft", "numbers", "unsupported", "stands"),
+    [
+        (FLAW, [], [], FLAW),
+        (f"{CHARITY} {MORE}", [2], ["change is of use"], CHARITY),
+        (f"{CHARITY} {MORE}", [2], [], f"{CHARITY} {MORE}"),
+        (f"{CRITICISM} {CHARITY}", [2], [], f"{CRITICISM} {CHARITY}"),
+        (UTTERANCE, [2], ["Gold is heavy."], UTTERANCE),
+    ],
+    ids=["no argument", "unsupported", "supported", "the opponent's words", "not in the text"],
+)
+def test_sentences_stand_unless_the_model_quotes_them_as_unsupported(
+    server: Scripted, draft: str, numbers: list[int], unsupported: list[str], stands: str
 ) -> None:
-    more = "Small change is of use to those who help."
-    response = sent(server, f"{CHARITY} {more}", [2], unsupported=["change is of use"])
-    assert response.content == CHARITY
-    assert sent(server, f"{CHARITY} {more}", [2]).content == f"{CHARITY} {more}"
-
-
-def test_a_sentence_about_the_opponents_own_words_needs_no_argument(server: Scripted) -> None:
-    criticism = (
-        "You say that pennies cost more, yet you give no evidence that pennies cost 3 percent."
-    )
-    response = sent(server, f"{criticism} {CHARITY}", [2])
-    assert response.content == f"{criticism} {CHARITY}"
-    assert "Rules that the candidate breaks:" not in prompts(server, "Check")[0]
+    response = sent(server, draft, numbers, unsupported=unsupported)
+    assert response.content == stands
+    assert bool(response.arguments) is bool(numbers)
 
 
 def test_flaws_name_the_opponent_and_not_pro_1(server: Scripted) -> None:
@@ -380,13 +379,6 @@ def test_flaws_name_the_opponent_and_not_pro_1(server: Scripted) -> None:
     answering(server, LEAN | {"Reading": {**LEAN["Reading"], **flaw}})
     lean(server)
     assert "- the opponent assumes that coins are useless." in prompts(server, "Draft")[0]
-
-
-def test_words_that_the_candidate_does_not_contain_do_not_count_as_unsupported(
-    server: Scripted,
-) -> None:
-    sent(server, UTTERANCE, [2], unsupported=["Gold is heavy."])
-    assert called(server) == ["Reading", "Together", "Draft", "Check"], "accepted at once"
 
 
 def test_a_draft_that_no_model_judged_keeps_only_quotations(server: Scripted) -> None:

@@ -107,8 +107,9 @@ def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
     assert called(server) == ["Choice", "Choice"]
 
 
-def test_composed_says_what_its_arguments_say(server: Scripted) -> None:
-    said = "Charities collect the penny that nobody misses."
+@pytest.mark.parametrize("begins", ["", "I disagree. "])
+def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> None:
+    said = f"{begins}Charities collect the penny that nobody misses."
     writing(server, said)
     response = answer(server, "composed")
     assert response.content == said
@@ -209,13 +210,6 @@ def test_whatever_the_model_writes_the_answer_is_valid(
     assert response.arguments
     assert all(KNOWN[one.id].text == one.text for one in response.arguments)
     assert said not in response.content
-
-
-def test_a_word_of_disagreement_claims_nothing_and_stands(server: Scripted) -> None:
-    said = "I disagree. Charities collect the penny that nobody misses."
-    writing(server, said)
-    assert answer(server, "composed").content == said
-    assert called(server) == ["Written"]
 
 
 def test_what_stood_stands_where_the_repair_fails(server: Scripted) -> None:
