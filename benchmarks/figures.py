@@ -122,9 +122,13 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if any is stale")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.md")
     parser.add_argument("--plugins", action="store_true", help="print the table of all plugins")
+    parser.add_argument("--papers", action="store_true", help="print the tables of the papers")
     given = parser.parse_args()
     if given.plugins:
         print_plugins()
+        return
+    if given.papers:
+        print_papers()
         return
     files = given.files or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     stale = 0
@@ -160,6 +164,17 @@ def print_plugins() -> None:
         for name, plugin in sorted(registered(kind).items()):
             needs = ", ".join(re.sub(r"extra:(\w+).*", r"extra \1", one) for one in plugin.needs)
             print(f"| {kind} | `{name}` | {plugin.purpose} | {needs or 'nothing'} |")
+
+
+def print_papers() -> None:
+    """Print the table of docs/papers.md."""
+    from touche_rad.papers.tables import load, names
+
+    print("| table | what | rows that are run | data |\n| --- | --- | --- | --- |")
+    for name in names():
+        table = load(name)
+        rows = sum(bool(row.system) for row in table.rows) * table.seeds
+        print(f"| `{name}` | {table.title} | {rows} | {', '.join(table.data)} |")
 
 
 if __name__ == "__main__":

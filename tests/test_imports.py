@@ -27,7 +27,7 @@ LAYERS = (
     ("touche_rad.score", "touche_rad.testing", "touche_rad.pipelines"),
     ("touche_rad.contests",),
     ("touche_rad.report", "touche_rad.labelling", "touche_rad.exchange"),
-    ("touche_rad.bench",),
+    ("touche_rad.bench", "touche_rad.papers"),
     ("touche_rad.tira", "touche_rad.serve", "touche_rad.cli", "touche_rad.__main__"),
 )
 PLUGINS = LAYERS[5]

@@ -99,9 +99,21 @@ def test_scores_of_another_form_are_named(tmp_path: Path, scores: Any, problem: 
         scored(tmp_path, [{"scores": scores}], of_sides("total", OURS[:1]))
 
 
+def test_without_winners_and_peoples_scores_the_mean_scores_of_debaters_remain(
+    tmp_path: Path,
+) -> None:
+    scored(tmp_path, [{}, {}, {}], of_sides("total", OURS))
+    run = touche_rad("score", tmp_path / "outcomes.jsonl", tmp_path / "contests.jsonl", "--json")
+    means = {row["debater"]: row["mean"] for row in json.loads(run.out)["means"]}
+    assert means == {
+        who: pytest.approx(sum(marks) / 3)
+        for who, marks in zip(SIDES, zip(*OURS, strict=True), strict=True)
+    }
+
+
 def test_neither_winners_nor_scores_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no contest has a winner in `gold`"):
-        scored(tmp_path, [{}], of_sides("total", OURS[:1]))
+        scored(tmp_path, [{}], [{}])
 
 
 def test_the_example_of_the_fidelity_sheet_prints_what_the_sheet_says(tmp_path: Path) -> None:

@@ -140,8 +140,12 @@ def _data(options: NewOptions) -> dict[str, Path]:
 class RunOptions(PlanOptions):
     """The options of `bench run`."""
 
-    plan: Path = opt.argument("DIR|FILE.toml")
+    plan: Path = opt.argument("DIR|FILE.toml|paper:TABLE")
     output: Path | None = opt.output("Folder for the results. [default: DIR/results]", "DIR")
+    data: Path | None = opt.option("Folder with the data of a paper's table.", metavar="DIR")
+    model_of: tuple[str, ...] = opt.option(
+        "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
+    )
     as_json: bool = opt.JSON
 
 
@@ -150,6 +154,7 @@ class RunOptions(PlanOptions):
     "bench run rad-demo",
     "bench run rad-demo --workers 2 --replace",
     "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
+    "bench run paper:sinai/table2 --data rad2025 -m http://localhost:8000/v1#llama",
     group=bench_command,
 )
 def run(options: RunOptions) -> int:
@@ -158,7 +163,26 @@ def run(options: RunOptions) -> int:
     The results are the debates, the verdicts, figures.json, a page, and record.json, which bench
     verify reads. A stopped run is resumed by the same command. With a further entry in the plan,
     only the new debates are played. docs/organise.md describes the plan.
+
+    paper:TABLE (see: list papers) runs the commands of a paper's table, and prints the paper's
+    values beside yours.
     """
+    from touche_rad.papers.tables import PREFIX
+
+    if str(options.plan).startswith(PREFIX):
+        from touche_rad.cli.paper_table import run_table
+
+        return run_table(
+            str(options.plan).removeprefix(PREFIX),
+            options,
+            data=options.data,
+            out=options.output,
+            models=options.model_of,
+            restart=options.restart,
+            as_json=options.as_json,
+        )
+    if options.data is not None or options.model_of:
+        raise OptionError("--data and --model-of are for tables of papers")
     from touche_rad.bench.new import PLAN
     from touche_rad.bench.plan import load_plan
 

@@ -22,7 +22,7 @@ from touche_rad.runs.judging import ViewVerdicts, judge_view
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from touche_rad.cli.judge import JudgeOptions
+    from touche_rad.cli.judge_options import JudgeOptions
     from touche_rad.debate import Debate, Maxim
     from touche_rad.plugins import ExplainedVerdict, Judge
 

@@ -93,6 +93,19 @@ def print_table(rows: Sequence[dict[str, Any]], *, model: bool) -> None:
     _print("touche-rad list NAME shows the options and profiles of a plugin.")
 
 
+def print_papers(*, as_json: bool) -> None:
+    """Print the tables of papers that `bench run` can run."""
+    from touche_rad.papers.tables import load, names
+
+    rows = [(f"paper:{name}", load(name).title) for name in names()]
+    if as_json:
+        click.echo(json.dumps([dict(zip(("table", "title"), row, strict=True)) for row in rows]))
+        return
+    width = max(len(name) for name, _ in rows)
+    for name, title in rows:
+        click.echo(f"{name:{width}}  {title}")
+
+
 def _marks(row: dict[str, Any]) -> str:
     if row.get("broken"):
         return "!"

@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -43,6 +43,8 @@ class Selected:
     options: Mapping[str, str]
     tag: str
     """The plugin's name with the options that differ from the defaults."""
+    model: str = ""
+    """Its own language model, instead of that of -m."""
 
     @property
     def name(self) -> str:
@@ -72,6 +74,20 @@ def select(kind: Kind, spec: PluginSpec, options: Mapping[str, str] | None = Non
     plugin = find(kind, spec.name)
     merged = {**spec.options, **(options or {})}
     return Selected(plugin, merged, plugin.identity(plugin.parse(merged)))
+
+
+def select_with_model(spec: PluginSpec) -> Selected:
+    """Find a debater that may name its own model, such as `sinai(model=URL#NAME)`."""
+    from touche_rad.contests.two_sides import with_model
+
+    options = dict(spec.options)
+    model = options.pop("model", "")
+    debater = select("debater", PluginSpec(spec.name, options))
+    if not model:
+        return debater
+    if not debater.plugin.uses_model:
+        raise OptionError(f"{debater.name} uses no model: leave out model={model}")
+    return replace(debater, model=model, tag=with_model(debater.tag, model))
 
 
 def is_panel(name: str) -> bool:

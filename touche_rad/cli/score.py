@@ -95,9 +95,8 @@ def score_command(options: ScoreOptions) -> None:
         raise OptionError("--md, --csv and --json cannot be used together")
     from touche_rad import files
 
-    *runs, truth = paths
     bad = files.BadLines(skip=options.skip_bad)
-    report: Any = _score(runs, truth, options, bad)
+    report: Any = score_runs(options, bad)
     if bad.count:
         lines = "invalid line" if bad.count == 1 else "invalid lines"
         say(f"warning: {bad.count} {lines} of runs skipped; the first: {bad.first}")
@@ -117,11 +116,13 @@ def score_command(options: ScoreOptions) -> None:
     click.echo(_printed(report, options))
 
 
-def _score(
-    runs: list[Path], truth: Path, options: ScoreOptions, bad: BadLines
+def score_runs(
+    options: ScoreOptions, bad: BadLines | None = None
 ) -> Report | ContestReport | AgreementReport:
+    """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
 
+    runs, truth = list(options.paths[:-1]), options.paths[-1]
     kind = files.detect_kind(truth)
     if options.votes and kind is not files.Kind.CONTESTS:
         raise OptionError("--votes is for whole debates")

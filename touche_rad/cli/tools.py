@@ -28,17 +28,20 @@ class ListOptions:
     as_json: bool = opt.JSON
 
 
-@opt.command("list", "list", "list judges", "list grounded", "list sinai --json")
+@opt.command("list", "list", "list judges", "list grounded", "list papers")
 def list_command(options: ListOptions) -> None:
     """List debaters, judges, panels, retrievers, index backends and annotators.
 
     With KIND (such as judges), list the plugins of this kind. With NAME, show the options and
-    profiles of this plugin.
+    profiles of this plugin. With papers, list the tables of papers for bench run.
     """
     from touche_rad.cli import listing
     from touche_rad.plugins import KINDS, registered
 
     name = options.name
+    if name == "papers":
+        listing.print_papers(as_json=options.as_json)
+        return
     kinds = [one for one in KINDS if name in (one, *listing.plural_of(one))]
     plugins = [plugin for kind in kinds or KINDS for plugin in registered(kind).values()]
     detailed = name is not None and not kinds

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -87,13 +88,18 @@ def make_entrants(
     debaters: Sequence[Selected],
     services: Services,
     limit: Callable[[Model, str], Model] = lambda model, name: model,
+    models: Mapping[str, Model] = MappingProxyType({}),
 ) -> tuple[Entrant, ...]:
-    """Make debaters that play against each other; `limit` returns the model that one uses."""
+    """Make debaters that play against each other.
+
+    `limit` returns the model that a debater uses, such as one with a budget; `models` has the
+    models of debaters that have their own, by tag.
+    """
     from touche_rad.contests.two_sides import Entrant
 
     entrants = []
     for one in debaters:
-        model = services.model
+        model = models.get(one.tag, services.model)
         own = replace(services, model=limit(model, one.tag)) if model else services
         settings = _with_max_words(one.plugin, one.options, options.max_words)
         answerer = prepare.make_answerer(replace(one, options=settings), own, options)
@@ -119,6 +125,7 @@ def play_debates(
     identity: Mapping[str, Any],
     budgets: Budgets,
     settings_of: Mapping[str, Mapping[str, Any]],
+    models: Sequence[Model],
 ) -> int:
     """Play the debates that no earlier call played; return the exit code.
 
@@ -151,7 +158,12 @@ def play_debates(
     elif is_done:
         return 0
     demo, warnings = prepare.check_demo(options, services.index)
-    settings = RunOptions(model=services.model, warnings=warnings, demo=demo)
+    settings = RunOptions(
+        model=services.model or next(iter(models), None),
+        more_models=tuple(models),
+        warnings=warnings,
+        demo=demo,
+    )
     return _run(options, folder, work, folder.contests, settings, "debating")
 
 
@@ -234,20 +246,30 @@ def tournament_command(options: TournamentOptions) -> int:
     folder = Folder(options.output)
     budgets = Budgets(options.max_calls, options.max_tokens)
     unlimited = replace(options, max_calls=None, max_tokens=None)
-    plugins = [one.plugin for one in debaters]
+    shared = [one.plugin for one in debaters if not one.model]
     index = any(one.opens_index(options) for one in debaters)
-    services = prepare.open_services(unlimited, *plugins, out=folder.contests, index=index)
+    services = prepare.open_services(unlimited, *shared, out=folder.contests, index=index)
+    models = _own_models(debaters, unlimited, services.model)
     deadline = options.deadline
     entrants = make_entrants(
-        replace(options, max_words=words), debaters, services, limit=budgets.model_of
+        replace(options, max_words=words),
+        debaters,
+        services,
+        limit=budgets.model_of,
+        models=models,
     )
-    identity = identity_of(services, *plugins, deadline=deadline, words=words)
+    identity = identity_of(services, *shared, deadline=deadline, words=words)
     # The panel is made before the debates, so that its errors come early.
     panel, of_panel = _open_panel(options, folder)
     made = panel.make(of_panel)
     of_judge = identity_of(of_panel, panel.plugin, deadline=None, judge=panel.tag)
     settings_of = {
-        one.tag: identity_of(services, one.plugin, deadline=deadline, words=words)
+        one.tag: identity_of(
+            replace(services, model=models.get(one.tag, services.model)),
+            one.plugin,
+            deadline=deadline,
+            words=words,
+        )
         for one in debaters
     }
     model, judge_model = services.model, of_panel.model
@@ -261,7 +283,10 @@ def tournament_command(options: TournamentOptions) -> int:
         "max_tokens": options.max_tokens,
     }
     with folder.alone():
-        code = play_debates(options, folder, entrants, services, identity, budgets, settings_of)
+        own = tuple(models.values())
+        code = play_debates(
+            options, folder, entrants, services, identity, budgets, settings_of, own
+        )
         verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=folder.recorded)
         if not folder.is_done(verdicts, folder.outcomes, replace=options.replace):
             judging = RunOptions(model=judge_model)
@@ -290,9 +315,22 @@ def tournament_command(options: TournamentOptions) -> int:
 def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
     if len(specs) < 2:
         raise UserError("tournament: give two debaters or more: -d A -d B")
-    debaters = [prepare.select("debater", spec) for spec in specs]
+    debaters = [prepare.select_with_model(spec) for spec in specs]
     tags = [one.tag for one in debaters]
     twice = sorted({tag for tag in tags if tags.count(tag) > 1})
     if twice:
         raise UserError(f"tournament: {twice[0]} is named twice")
     return debaters
+
+
+def _own_models(
+    debaters: Sequence[Selected], options: TournamentOptions, shared: Model | None
+) -> dict[str, Model]:
+    """Open the models of debaters that have their own; all calls count for the first model."""
+    models: dict[str, Model] = {}
+    for one in debaters:
+        if one.model:
+            model = prepare.open_model(replace(options, model=one.model, trace=False))
+            shared = shared or model
+            models[one.tag] = model.spending(shared.usage)
+    return models

@@ -117,6 +117,29 @@ class SideRow(Item):
     kendall: float | None = None
 
 
+class MeanRow(Item):
+    """The mean score of a debater in a dimension, over its debates."""
+
+    run: str
+    debater: str
+    dimension: str
+    debates: int
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+class WinRow(Item):
+    """How often a debater wins a dimension; a win has 2 points, a tie 1: two debaters have 2."""
+
+    run: str
+    debater: str
+    dimension: str
+    debates: int
+    wins: int
+    points: float
+
+
 class Published(Item):
     """A score published in a paper, on the paper's data with its models."""
 
@@ -142,6 +165,8 @@ class ContestReport(Printed):
     biases: tuple[BiasRow, ...] = ()
     same: tuple[SameRow, ...] = ()
     sides: tuple[SideRow, ...] = ()
+    means: tuple[MeanRow, ...] = ()
+    wins: tuple[WinRow, ...] = ()
     published: tuple[Published, ...] = ()
     missing: Mapping[str, tuple[str, ...]] = {}
 

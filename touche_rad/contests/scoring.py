@@ -13,12 +13,14 @@ import numpy as np
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests import verdicts as v
+from touche_rad.contests.mean_scores import PEOPLE, mean_rows, people, win_rows
 from touche_rad.contests.score_report import (
     Against,
     Basis,
     BiasRow,
     ContestReport,
     ContestRow,
+    MeanRow,
     SameRow,
     means,
     published_scores,
@@ -140,7 +142,7 @@ def score_contests(
 
     Args:
         runs: Outcomes files; several of one panel are repeats.
-        truth: Contests with `gold`: winners, or people's scores of the sides, or both.
+        truth: Contests; with `gold` (winners, people's scores) the panels are compared with it.
         samples: Number of bootstrap samples of debates.
         seed: Random seed of the bootstrap.
         against: Compute errors against the winner of each debate, or against each vote.
@@ -159,6 +161,11 @@ def score_contests(
         raise InputError(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
         )
+    means_of = tuple(_means(contests, judgements, samples, seed))
+    if not (rows or means_of):
+        raise InputError(
+            truth, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
+        )
     missing = {
         name: tuple(key for key in contests if key not in of_run)
         for name, of_run in judgements.items()
@@ -176,8 +183,21 @@ def score_contests(
         sides=tuple(
             row for name, of_run in judgements.items() for row in side_rows(name, contests, of_run)
         ),
+        means=means_of,
+        wins=tuple(
+            row for name, of_run in judgements.items() for row in win_rows(name, contests, of_run)
+        ),
         missing={name: keys for name, keys in missing.items() if keys},
     )
+
+
+def _means(
+    contests: Contests, judged: Mapping[str, Judgements], samples: int, seed: int
+) -> Iterator[MeanRow]:
+    for name, of_run in judged.items():
+        scores = {key: one.outcome.scores for key, one in of_run.items()}
+        yield from mean_rows(name, contests, scores, samples, seed)
+    yield from mean_rows(PEOPLE, contests, people(contests), samples, seed)
 
 
 def _dimensions(contests: Contests) -> list[str]:
@@ -187,7 +207,6 @@ def _dimensions(contests: Contests) -> list[str]:
 
 def _read_truth(path: Path) -> Contests:
     contests: dict[str, Contest] = {}
-    has_truth = False
     for number, contest in enumerate(files.read_contests(path), 1):
         key = contest.id or str(number)
         if key in contests:
@@ -199,13 +218,9 @@ def _read_truth(path: Path) -> Contests:
             message = f"{min(strangers)!r} is not a speaker: expected a speaker or tie"
             raise InputError(path, message, line=number, field="gold")
         try:
-            has_truth |= bool(people_scores(contest)) or any(winners)
+            people_scores(contest)
         except ValueError as error:
             raise InputError(path, str(error), line=number, field="gold.scores") from None
-    if not has_truth:
-        raise InputError(
-            path, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
-        )
     return contests
 
 

@@ -99,9 +99,9 @@ async def run_work(
         output.stop("failed", str(error))
         raise
     finally:
-        if options.model is not None:
+        for model in filter(None, (options.model, *options.more_models)):
             with anyio.CancelScope(shield=True):
-                await options.model.close()
+                await model.close()
 
 
 def identity_of(

@@ -109,6 +109,8 @@ class RunOptions:
     """File for the first traceback of each kind of failure."""
     process: Process | None = None
     """Processes the units in other processes."""
+    more_models: tuple[Model, ...] = ()
+    """Further models that the runner closes; their calls count for the first one."""
 
 
 Process = Callable[

@@ -1,0 +1,118 @@
+"""`bench run paper:TABLE`: run the commands of a paper's table, and print ours beside it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad import __version__
+from touche_rad.cli.console import say, terminal_width
+from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.files.records import atomic_write
+
+if TYPE_CHECKING:
+    from touche_rad.cli.options import Common
+    from touche_rad.papers.comparison import Comparison, Records
+    from touche_rad.papers.tables import Reproduction
+
+DONE: Final = "commands.json"
+"""The commands that are finished; they are not run again."""
+RESULT: Final = "table"
+
+
+def run_table(
+    name: str,
+    options: Common,
+    *,
+    data: Path | None,
+    out: Path | None,
+    models: Sequence[str],
+    restart: bool,
+    as_json: bool,
+) -> int:
+    """Run the commands of a table, and print its values beside ours."""
+    from touche_rad.papers.tables import Reproduction, load
+
+    table = load(name)
+    if data is None:
+        files = "; ".join(f"{file}: {what}" for file, what in table.data.items())
+        raise UserError(f"bench run: give the folder with the data: --data DIR, with {files}")
+    work = Reproduction(
+        table,
+        data,
+        out or Path(name.replace("/", "-")),
+        index=options.index or "",
+        model=options.model or "",
+        models=dict(_pair(text) for text in models),
+    )
+    work.check()
+    work.out.mkdir(parents=True, exist_ok=True)
+    with redirect_stdout(sys.stderr):  # the commands print tables of their own
+        _run_commands(work, options, restart=restart)
+    comparison = _score(name, work)
+    as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
+    for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines()))):
+        path = work.out / f"{RESULT}{suffix}"
+        with atomic_write(path) as stream:
+            stream.write(f"{text}\n")
+        say(f"written: {path}", quiet=options.quiet)
+    click.echo(as_text if as_json else "\n".join(comparison.lines(terminal_width())))
+    return 0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, model = text.partition("=")
+    if not sign or not model:
+        raise OptionError(f"--model-of {text}: expected NAME=URL#MODEL")
+    return name, model
+
+
+def _run_commands(work: Reproduction, options: Common, *, restart: bool) -> None:
+    """Run the commands that are not finished."""
+    from touche_rad.cli.program import run
+
+    record = work.out / DONE
+    done: list[list[str]] = []
+    if record.is_file() and not restart:
+        known = json.loads(record.read_text("utf-8"))
+        done = known["done"] if known["version"] == __version__ else []
+    for words in work.commands():
+        if words in done:
+            continue
+        say(f"$ touche-rad {shlex.join(words)}", quiet=options.quiet)
+        more = [f"--cache={options.cache}"] if options.cache and "-m" in words else []
+        code = run([*words, *more, "--replace", "--quiet"], is_step=True)
+        if code:
+            raise WorkError(
+                f"the command failed with exit code {code}: touche-rad {shlex.join(words)}"
+            )
+        done.append(words)
+        with atomic_write(record) as stream:
+            json.dump({"version": __version__, "done": done}, stream, indent=1)
+
+
+def _score(name: str, work: Reproduction) -> Comparison:
+    """Score the runs of each part."""
+    from touche_rad.cli.score import ScoreOptions, score_runs
+    from touche_rad.papers.comparison import compare, records_of
+
+    scores: list[Records] = []
+    for part in work.table.parts:
+        records: list[Mapping[str, Any]] = []
+        for runs, truth in work.scored(part):
+            options = ScoreOptions(
+                paths=(*runs, truth),
+                debates=work.file(part.debates),
+                exclude=work.file(part.exclude),
+                quiet=True,
+            )
+            records += records_of(score_runs(options))
+        scores.append(records)
+    return compare(name, work, scores)

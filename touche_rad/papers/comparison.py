@@ -1,0 +1,132 @@
+"""Compares the values of a paper's table with those of the user's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any, Literal
+
+from touche_rad.papers.tables import Column, Part, Reproduction, Row
+from touche_rad.score.tables import Item, Printed, table
+from touche_rad.score.tables import Part as Lines
+
+Records = Sequence[Mapping[str, Any]]
+
+
+class Cell(Item):
+    """A value of a paper beside ours."""
+
+    row: str
+    column: str
+    paper: float | None
+    ours: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the paper's."""
+        return None if self.paper is None or self.ours is None else self.ours - self.paper
+
+
+class Comparison(Printed):
+    """A table of a paper beside ours."""
+
+    kind: Literal["paper"] = "paper"
+    table: str
+    title: str
+    paper: str
+    note: str
+    cells: tuple[Cell, ...]
+
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the cells."""
+        for cell in self.cells:
+            yield {**cell.model_dump(), "difference": cell.difference}
+
+    def parts(self) -> Iterator[Lines]:
+        """Yield the lines of the terminal output."""
+        yield (f"{self.paper}: {self.title}", *([self.note] if self.note else []))
+        yield table(_COLUMNS, self.cells)
+        yield ("The paper's values are on its data with its models.",)
+
+
+_COLUMNS = (
+    ("row", "{row}"),
+    ("", "{column}"),
+    ("paper", "{paper:.3f}"),
+    ("ours", "{ours:.3f}"),
+    ("95 %", "{low:.3f} to {high:.3f}"),
+    ("difference", "{difference:+.3f}"),
+)
+
+
+def records_of(report: Printed) -> Records:
+    """Return everything that a report has for each run."""
+    lists = [value for value in report.to_json().values() if isinstance(value, list)]
+    inner = [one for value in lists for one in value if isinstance(one, dict)]
+    return [*report.records(), *inner]
+
+
+def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> Comparison:
+    """Return the paper's table beside ours; `scores` has the records of each part."""
+    paper = work.table
+    places = [
+        (part, records, column, where)
+        for part, records in zip(paper.parts, scores, strict=True)
+        for column, where in part.columns.items()
+    ]
+    cells = [
+        _cell(work, row, value, *place)
+        for row in paper.rows
+        for value, place in zip(row.values, places, strict=True)
+    ]
+    return Comparison(
+        table=name, title=paper.title, paper=paper.paper, note=paper.note, cells=tuple(cells)
+    )
+
+
+def _cell(
+    work: Reproduction,
+    row: Row,
+    value: float | str,
+    part: Part,
+    records: Records,
+    name: str,
+    column: Column,
+) -> Cell:
+    cell = Cell(row=row.name, column=name, paper=None if isinstance(value, str) else value)
+    if row not in work.rows:
+        return cell
+    seeds = range(work.table.seeds)
+    found = [_value(work, row, seed, part, records, column) for seed in seeds]
+    values = [one[0] for one in found if one is not None]
+    if not values or len(values) < len(found):
+        return cell
+    low, high = found[0][1:] if len(found) == 1 and found[0] else (None, None)
+    update = {"ours": fmean(values), "low": low, "high": high}
+    return cell.model_copy(update={key: _times(one, column) for key, one in update.items()})
+
+
+def _times(value: float | None, column: Column) -> float | None:
+    return None if value is None else value * column.times
+
+
+def _value(
+    work: Reproduction, row: Row, seed: int, part: Part, records: Records, column: Column
+) -> tuple[float, float | None, float | None] | None:
+    """Return the value of a row with its interval, or None if the runs do not have it."""
+    wanted = {
+        **work.row_of(part, row, seed),
+        **{key: work.filled(text, row, seed) for key, text in column.where.items()},
+    }
+    measure = work.filled(column.measure, row, seed)
+    for record in records:
+        value = record.get(measure)
+        if value is not None and all(
+            str(record.get(key)) in text.split("|") for key, text in wanted.items()
+        ):
+            stem = measure.removesuffix("_f1")
+            low, high = (record.get(f"{stem}_{end}", record.get(end)) for end in ("low", "high"))
+            return float(value), low, high
+    return None

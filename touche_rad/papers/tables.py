@@ -1,0 +1,215 @@
+"""Reads a table file: `sinai/table2` is `sinai/table2.toml` beside this module.
+
+A table has commands that are run once (`steps`), commands for each of its rows (`each`), and parts:
+what is scored against which truth, and where the values of each column stand in the result of
+`touche-rad score --json`. In commands and conditions, `{data}` is the folder of the data, `{out}`
+that of the results, `{model}` the option -m of the row, `{index}` the option -i, `{row}` the row's
+file name, `{seed}` its random seed, `{system}` its plugin, `{debater}` its
+name in contests, `{name}` the paper's name of it, and `{debaters}` a -d for each row.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files as resources
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from touche_rad.contests.two_sides import with_model
+from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.plugins import find, parse_plugin
+
+PREFIX: Final = "paper:"
+"""What the name of a table begins with on the command line."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Column(_Part):
+    """Where a value stands: a measure of the record that fulfils the conditions."""
+
+    measure: str
+    where: Mapping[str, str] = {}
+    times: float = 1
+    """The paper's unit, such as 100 for percent."""
+
+
+class Part(_Part):
+    """Runs that are scored against one truth."""
+
+    runs: str
+    """The run of each row; without `{row}` one run has all rows."""
+    truth: str
+    debates: str = ""
+    exclude: str = ""
+    """The options of `touche-rad score`."""
+    columns: Mapping[str, Column]
+
+
+class Row(_Part):
+    """A row of the paper."""
+
+    name: str
+    system: str = ""
+    """A plugin with its options; without one, the row has only the paper's values."""
+    model: str = ""
+    """The paper's model, if rows have different ones; without it, that of -m."""
+    values: tuple[float | str, ...]
+    """The paper's values in the order of the columns; "" if the paper has none."""
+
+    @property
+    def file(self) -> str:
+        """The name of its files."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+
+class PaperTable(_Part):
+    """A table of a paper."""
+
+    title: str
+    paper: str
+    note: str = ""
+    """What differs from the paper."""
+    seeds: int = Field(1, ge=1)
+    """How often the paper repeats each row; the values are means."""
+    data: Mapping[str, str]
+    """What each file of the folder of the data contains, and where it comes from."""
+    steps: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()
+    parts: tuple[Part, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns."""
+        return [name for part in self.parts for name in part.columns]
+
+
+def names() -> list[str]:
+    """Return the names of all tables, such as `sinai/table2`."""
+    folder = Path(str(resources(__package__)))
+    return sorted(f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*.toml"))
+
+
+def load(name: str) -> PaperTable:
+    """Return a table by its name.
+
+    Raises:
+        UserError: There is no table of this name.
+    """
+    if name not in names():
+        raise UserError(f"there is no table {name!r}{nearest(name, names())}; see: list papers")
+    text = resources(__package__).joinpath(f"{name}.toml").read_text("utf-8")
+    return PaperTable.model_validate(tomllib.loads(text))
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A table with the folders, the index and the models of a user."""
+
+    table: PaperTable
+    data: Path
+    out: Path
+    index: str = ""
+    model: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """The models of rows, by the paper's name of the model."""
+
+    def check(self) -> None:
+        """Refuse missing data and models that no row has."""
+        known = {row.model for row in self.table.rows if row.model}
+        for name in self.models:
+            if name not in known:
+                raise OptionError(f"no row has the model {name!r}{nearest(name, known)}")
+        for name, what in self.table.data.items():
+            if not (self.data / name).exists():
+                raise UserError(f"{self.data / name} is missing. It contains {what}")
+        if "{index}" in " ".join((*self.table.steps, *self.table.each)) and not self.index:
+            raise UserError("this table searches arguments: give an index with -i")
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows that are run: those with a system, and with the model that they need."""
+        return [
+            row
+            for row in self.table.rows
+            if row.system and (not row.model or row.model in self.models)
+        ]
+
+    def commands(self) -> Iterator[list[str]]:
+        """Yield the command lines in their order."""
+        for step in self.table.steps:
+            yield self._words(step)
+        for row, seed in product(self.rows, range(self.table.seeds)):
+            for command in self.table.each:
+                yield self._words(command, row, seed)
+
+    def scored(self, part: Part) -> Iterator[tuple[list[Path], Path]]:
+        """Yield the runs of a part with their truth: all together, or each row with its own."""
+        every = list(product(self.rows, range(self.table.seeds)))
+        if "{row}" in part.truth:
+            for row, seed in every:
+                yield [self._path(part.runs, row, seed)], self._path(part.truth, row, seed)
+        else:
+            runs = dict.fromkeys(self._path(part.runs, row, seed) for row, seed in every)
+            yield [*runs], self._path(part.truth)
+
+    def file(self, text: str) -> Path | None:
+        """Return a file of a part that is the same for all rows."""
+        return self._path(text) if text else None
+
+    def row_of(self, part: Part, row: Row, seed: int) -> Mapping[str, str]:
+        """Return the conditions that every record of a row fulfils."""
+        return {"run": self._path(part.runs, row, seed).stem} if "{row}" in part.runs else {}
+
+    def filled(self, text: str, row: Row | None = None, seed: int = 0) -> str:
+        """Return a text with its placeholders filled."""
+        values = {"data": str(self.data), "out": str(self.out), "seed": str(seed)}
+        if row is not None:
+            values["row"] = f"{row.file}-{seed}" if self.table.seeds > 1 else row.file
+            values["name"] = row.name
+            values["system"] = _fill(row.system, values)
+            if "{debater}" in text:
+                values["debater"] = self._tag(row)
+        return _fill(text, values)
+
+    def _path(self, text: str, row: Row | None = None, seed: int = 0) -> Path:
+        return Path(self.filled(text, row, seed))
+
+    def _words(self, command: str, row: Row | None = None, seed: int = 0) -> list[str]:
+        model = self.models.get(row.model, self.model) if row else self.model
+        several = {
+            "{model}": ["-m", model] if model else [],
+            "{index}": ["-i", self.index],
+            "{debaters}": [word for one in self.rows for word in ("-d", self._debater(one))],
+        }
+        words = (several.get(text, [self.filled(text, row, seed)]) for text in shlex.split(command))
+        return [word for of_one in words for word in of_one]
+
+    def _debater(self, row: Row) -> str:
+        """Return the debater of a row with its model, as `-d` takes it."""
+        name, options = parse_plugin(self.filled(row.system))
+        if row.model in self.models:
+            options = {**options, "model": self.models[row.model]}
+        return f"{name}({','.join(f'{key}={text}' for key, text in options.items())})"
+
+    def _tag(self, row: Row) -> str:
+        """Return the debater's name in contests."""
+        name, options = parse_plugin(self.filled(row.system))
+        plugin = find("debater", name)
+        tag = plugin.identity(plugin.parse(options))
+        return with_model(tag, self.models[row.model]) if row.model in self.models else tag
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    """Fill placeholders; other braces stay."""
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)
