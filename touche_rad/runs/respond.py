@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
+from touche_rad.files.simulations import simulation_record
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import ANSWERS, Fallback
 from touche_rad.runs.simulate import simulation_line
@@ -62,7 +62,7 @@ def _simulation(debate: Debate, responses: Mapping[int, Response], system: str) 
         Turn(utterance=turn.utterance, response=responses.get(place, turn.response))
         for place, turn in enumerate(debate.turns)
     )
-    recorded = json.loads(files.simulation_line(debate))["simulation"].get("configuration", {})
+    recorded = simulation_record(debate)["simulation"].get("configuration") or {}
     configuration = {
         "topic": {"description": debate.claim},
         "user": {"class": "recorded", "model": debate.user},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.files.records import dump
+from touche_rad.files.simulations import user_turn
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, Fallback, fallback_for
 from touche_rad.runs.work import Done, Work, at_turn
@@ -70,8 +70,6 @@ def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: st
 
     It has no times, so that a repeated run is byte-identical.
     """
-    bare = debate.model_copy(update={"wire": {}})
-    turns = json.loads(files.simulation_line(bare))["simulation"]["userTurns"]
-    ours = {**configuration, "system": {"class": "touche-rad", "debater": system}}
-    line = {"simulation": {"configuration": ours, "userTurns": turns}}
-    return dump(line)
+    whole = {**configuration, "system": {"class": "touche-rad", "debater": system}}
+    turns = [user_turn(turn) for turn in debate.turns]
+    return dump({"simulation": {"configuration": whole, "userTurns": turns}})
