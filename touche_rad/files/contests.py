@@ -41,9 +41,9 @@ def contest_line(contest: Contest) -> str:
 def _record_of(line: Line) -> dict[str, Any]:
     """Return the record of a line without its format."""
     record = require_object(line.value, "")
-    found = record.get("format")
-    if isinstance(found, int) and found > FORMAT:
-        what = f"made by a newer touche-rad (format {found}; this one reads {FORMAT}): upgrade"
+    number = record.get("format")
+    if isinstance(number, int) and number > FORMAT:
+        what = f"made by a newer touche-rad (format {number}; this one reads {FORMAT}): upgrade"
         raise FieldError("", f"{what} touche-rad")
     return {key: value for key, value in record.items() if key != "format"}
 

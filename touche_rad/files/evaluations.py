@@ -20,7 +20,7 @@ from touche_rad.files.records import (
 from touche_rad.files.simulations import drop_keys, renewed, simulation_of, simulation_record
 
 _TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
-_JUDGED = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
+_EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 """Fields of the evaluation that are not fields of the evaluated debate."""
 _VERDICT = ("score", "explanation", "rationale")
 _KEYS = tuple(maxim.key for maxim in Maxim)
@@ -58,7 +58,7 @@ def evaluated_debate(line: Line) -> Debate:
     record = require_object(line.value, "")
     if _DEBATE not in record:
         return Debate(id=f"debate-{line.number}")
-    bare = line._replace(value=drop_keys(record, _JUDGED), raw=drop_keys(line.raw, _JUDGED))
+    bare = line._replace(value=drop_keys(record, _EVALUATION), raw=drop_keys(line.raw, _EVALUATION))
     return simulation_of(bare)
 
 

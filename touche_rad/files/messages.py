@@ -25,14 +25,14 @@ from touche_rad.files.simulations import (
     content_of,
     drop_keys,
     keep_record,
-    kept_record,
+    original_record,
     renewed,
     unnamed,
     write_debate,
 )
 
 CHAT, RESPONSES = "chat", "responses"
-_SAID = ("role", "content")
+_MESSAGE = ("role", "content")
 _RESPONSE = ("content", "arguments", "debate", "turn", "messages")
 
 
@@ -48,10 +48,10 @@ def turns_of(value: Any, place: str) -> tuple[Turn, ...]:
             raise FieldError(field, f"expected {expected!r}, got {short_repr(role)}: {_ORDER}")
         content = content_of(*require_field(record, "content", at))
         if role == "user":
-            rest = drop_keys(record, (*_SAID, "utterance", "response"))
+            rest = drop_keys(record, (*_MESSAGE, "utterance", "response"))
             turns.append(Turn(utterance=content, **rest))
         else:
-            rest = drop_keys(record, (*_SAID, "arguments"))
+            rest = drop_keys(record, (*_MESSAGE, "arguments"))
             response = Response(content=content, arguments=arguments_of(record, at), extra=rest)
             turns[-1] = turns[-1].model_copy(update={"response": response})
     return tuple(turns)
@@ -64,7 +64,7 @@ def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
     """Return turns as messages."""
     messages: list[JsonObject] = []
     for turn in turns:
-        rest = drop_keys(turn.model_extra or {}, _SAID)
+        rest = drop_keys(turn.model_extra or {}, _MESSAGE)
         messages.append({"role": "user", "content": turn.utterance, **rest})
         if turn.response is not None:
             messages.append({**body_of(turn.response), "role": "assistant"})
@@ -73,7 +73,7 @@ def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
 
 def request_of(turns: Sequence[Turn]) -> list[JsonObject]:
     """Return turns as the official client sends them: roles and contents only."""
-    return [{key: message[key] for key in _SAID} for message in messages_of(turns)]
+    return [{key: message[key] for key in _MESSAGE} for message in messages_of(turns)]
 
 
 def annotated_of(line: Line) -> Debate:
@@ -98,7 +98,7 @@ _MESSAGES = "simulated_debate"
 
 def annotated_line(debate: Debate) -> str:
     """Write a debate as in the official annotated debates."""
-    key = _messages_key(kept_record(debate, ANNOTATED) or {})
+    key = _messages_key(original_record(debate, ANNOTATED) or {})
 
     def write(debate: Debate) -> JsonObject:
         head = {"id": debate.id, "claim": debate.claim, "description": debate.description}
@@ -121,7 +121,7 @@ def chat_of(line: Line) -> Debate:
 
 def chat_line(debate: Debate) -> str:
     """Write a debate as a chat request."""
-    messages = request_of if kept_record(debate, CHAT) is None else messages_of
+    messages = request_of if original_record(debate, CHAT) is None else messages_of
 
     def write(debate: Debate) -> JsonObject:
         head = {"id": debate.id} if debate.id else {}
@@ -152,7 +152,7 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
 def response_line(debate: Debate, turn: int, response: Response) -> str:
     """Write the response to the last turn of a debate, with the request it answers."""
     request = debate.before_response(len(debate.turns) - 1)
-    old = kept_record(debate, RESPONSES)
+    old = original_record(debate, RESPONSES)
     messages = request_of(request.turns)
     if old is not None:
         before: Debate = debate.wire["read"]

@@ -42,7 +42,7 @@ def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) ->
     return debate.model_copy(update={"wire": wire})
 
 
-def kept_record(debate: Debate, kind: str) -> JsonObject | None:
+def original_record(debate: Debate, kind: str) -> JsonObject | None:
     """Return the record from which it was read, if it was of this kind."""
     return debate.wire["record"] if debate.wire.get("kind") == kind else None
 
@@ -53,14 +53,14 @@ _NAMED = frozenset(("id", "claim", "description", *_CONTENT))
 
 def unnamed(debate: Debate, kind: str) -> JsonObject:
     """Return the unknown top-level fields of a record of this kind."""
-    return drop_keys(kept_record(debate, kind) or {}, _NAMED)
+    return drop_keys(original_record(debate, kind) or {}, _NAMED)
 
 
 def write_debate(
     debate: Debate, kind: str, write: Callable[[Debate], JsonObject], whole: Collection[str] = ()
 ) -> JsonObject:
     """Return the record of a debate; what has not changed since it was read is as in its file."""
-    old = kept_record(debate, kind)
+    old = original_record(debate, kind)
     if old is None:
         return write(debate)
     before: Debate = debate.wire["read"]
@@ -138,8 +138,8 @@ def _lenient_argument(value: Any) -> JsonObject:
     """Return an argument as an object; a text alone is an id, or a text if it has spaces."""
     if isinstance(value, dict):
         return value
-    said = lenient_text(value)
-    return {"text": said} if " " in said else {"id": said}
+    text = lenient_text(value)
+    return {"text": text} if " " in text else {"id": text}
 
 
 def _is_list_of_texts(value: Any) -> bool:
@@ -149,15 +149,15 @@ def _is_list_of_texts(value: Any) -> bool:
 
 def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tuple[Argument, ...]:
     """Parse a list of arguments; it may be missing or null."""
-    found = record.get("arguments")
-    if found is None:
+    arguments = record.get("arguments")
+    if arguments is None:
         return ()
     field = f"{place}.arguments" if place else "arguments"
-    if lenient and not isinstance(found, list):
-        found = [found]
+    if lenient and not isinstance(arguments, list):
+        arguments = [arguments]
     return tuple(
         argument_of(value, f"{field}[{number}]", lenient=lenient)
-        for number, value in enumerate(require_list(found, field))
+        for number, value in enumerate(require_list(arguments, field))
     )
 
 
@@ -234,13 +234,13 @@ def _response_of(system: JsonObject, place: str, lenient: bool) -> Response:
     if lenient and not isinstance(body, dict | None):
         body = {"content": body}
     body = {} if body is None else require_object(body, f"{place}.response")
-    said = system.get("utterance")
-    if said is None:
+    content = system.get("utterance")
+    if content is None:
         if "utterance" not in system and "content" not in body and not lenient:
             raise FieldError(f"{place}.utterance", "missing")
-        said = body.get("content")
+        content = body.get("content")
     return Response(
-        content=lenient_text(said) if lenient else content_of(said, f"{place}.utterance"),
+        content=lenient_text(content) if lenient else content_of(content, f"{place}.utterance"),
         arguments=arguments_of(body, f"{place}.response", lenient=lenient),
         extra=drop_keys(body, _BODY),
     )
@@ -317,7 +317,7 @@ def _configuration(simulation: JsonObject, lenient: bool) -> tuple[str, str]:
 
 def has_configuration(debate: Debate) -> bool:
     """Whether a simulation has a configuration, which the format check of TIRA requires."""
-    record = kept_record(debate, SIMULATIONS)
+    record = original_record(debate, SIMULATIONS)
     return record is None or isinstance(record["simulation"].get("configuration"), dict)
 
 

@@ -306,8 +306,8 @@ class Output:
             was, now = earlier.get(key), self.identity.get(key)
             if was != now:
                 raise UserError(
-                    f"{self.journal} is of another run: {key} was {shown(was)} and is now "
-                    f"{shown(now)}; start again with --restart, or choose another output"
+                    f"{self.journal} is of another run: {key} was {short_json(was)} and is now "
+                    f"{short_json(now)}; start again with --restart, or choose another output"
                 )
 
     def _write(self, line: bytes) -> int:
@@ -375,7 +375,7 @@ def read_record(line: bytes) -> tuple[Any, Done]:
         raise ValueError("no record") from error
 
 
-def shown(value: Any) -> str:
+def short_json(value: Any) -> str:
     """Return a value of an identity for a message."""
     text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -41,7 +41,7 @@ async def _judge_contest(
         result = await call_judge(
             panel, panel.judge, contest, deadline, debate=contest.id, model_use=use
         )
-        outcome = _checked(result, contest)
+        outcome = _check(result, contest)
         failure = None if outcome.winner else use.failure
     except (CallTimeout, NoVerdict) as error:
         outcome, failure = Outcome(winner=None, reason=str(error)), NoVerdict(str(error))
@@ -52,18 +52,18 @@ async def _judge_contest(
     return outcome, fallbacks_of("panel", panel, failure, use, by="nobody")
 
 
-def _checked(given: object, contest: Contest) -> Outcome:
-    if not isinstance(given, Outcome):
-        raise NoVerdict(f"the panel gave {type(given).__name__}, no outcome")
-    if given.winner not in (None, TIE, *contest.sides):
+def _check(outcome: object, contest: Contest) -> Outcome:
+    if not isinstance(outcome, Outcome):
+        raise NoVerdict(f"the panel gave {type(outcome).__name__}, no outcome")
+    if outcome.winner not in (None, TIE, *contest.sides):
         raise NoVerdict("the panel named a winner who did not speak")
     try:
-        Outcome.model_validate(parse(dump(given.model_dump(mode="json"))))
+        Outcome.model_validate(parse(dump(outcome.model_dump(mode="json"))))
     except (ValueError, TypeError) as error:
         raise NoVerdict(f"the outcome cannot be written: {error}"[:300]) from error
-    if given.winner is None and not given.reason:
-        return given.model_copy(update={"reason": "the panel named no winner"})
-    return given
+    if outcome.winner is None and not outcome.reason:
+        return outcome.model_copy(update={"reason": "the panel named no winner"})
+    return outcome
 
 
 def work(

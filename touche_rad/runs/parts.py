@@ -21,7 +21,7 @@ from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import Status, is_output_of
 from touche_rad.files.records import read_json
 from touche_rad.models.usage import Usage
-from touche_rad.runs.output import SUFFIX, Facts, Output, read_record, record_line, shown
+from touche_rad.runs.output import SUFFIX, Facts, Output, read_record, record_line, short_json
 from touche_rad.runs.shard import Shard
 from touche_rad.runs.work import Done
 from touche_rad.text import redact_data
@@ -224,10 +224,11 @@ def check_parts(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
         )
         for key in [*mine, *other]:
             if mine.get(key) != other.get(key):
+                both = " and ".join(short_json(part.get(key)) for part in (mine, other))
                 raise UserError(
                     f"{first.folder} and {one.folder} are parts of different runs: {key} is "
-                    f"{shown(mine.get(key))} and {shown(other.get(key))}; make one again with the "
-                    f"command of the other: {first.command(one.shard)}"
+                    f"{both}; make one again with the command of the other: "
+                    f"{first.command(one.shard)}"
                 )
         earlier = by_number.setdefault(one.shard.number, one).folder
         if earlier.resolve() != one.folder.resolve():

@@ -148,12 +148,12 @@ async def _process(
     if model is None:
         return result
     await model.close()
-    kept = folder / CACHE
+    cache_folder = folder / CACHE
     return replace(
         result,
         usage=model.usage.record(),
         warnings=tuple(model.warnings),
-        answers=list(Cache(kept, make=False).rows()) if kept.is_dir() else (),
+        answers=list(Cache(cache_folder, make=False).rows()) if cache_folder.is_dir() else (),
     )
 
 

@@ -58,14 +58,14 @@ class Reward:
         """Return the reward of the last answer, or None if the judge fails or times out."""
         if self._panel is not None:
             return lead(await judge_contest(self._panel, to_contest(debate), deadline=deadline))
-        given = await judge_view(self._judge, debate, deadline=deadline)
-        return mean_score(given.verdicts, given.unscored)
+        result = await judge_view(self._judge, debate, deadline=deadline)
+        return mean_score(result.verdicts, result.unscored)
 
 
 def _plugin(name: str) -> Plugin:
     judges, panels = registered("judge"), registered("panel")
-    found = judges.get(name) or panels.get(name)
-    if found is None:
-        known = [*judges, *panels]
-        raise OptionError(f"there is no judge or panel {name!r}{nearest(name, known)}")
-    return found
+    plugin = judges.get(name) or panels.get(name)
+    if plugin is None:
+        names = [*judges, *panels]
+        raise OptionError(f"there is no judge or panel {name!r}{nearest(name, names)}")
+    return plugin

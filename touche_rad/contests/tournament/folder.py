@@ -13,7 +13,7 @@ from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.locks import alone_in
 from touche_rad.files.outputs import is_output_of, read_status
-from touche_rad.runs.output import shown, whole_identity
+from touche_rad.runs.output import short_json, whole_identity
 from touche_rad.runs.recorded import Recorded
 from touche_rad.runs.work import Work
 
@@ -70,7 +70,7 @@ class Folder:
             values = before.get(key), now.get(key)
             may_change = key in _MAY_GROW or (key == "model" and None in values)
             if values[0] != values[1] and not may_change and not replace:
-                was, is_now = map(shown, values)
+                was, is_now = map(short_json, values)
                 raise UserError(
                     f"{out} is of other settings: {key} was {was} and is now {is_now}; replace it "
                     "with --replace, or name another folder"
