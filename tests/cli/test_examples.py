@@ -36,7 +36,7 @@ def _examples() -> Iterator[tuple[str, Command]]:
 
 def _parse(line: str) -> click.Context:
     """Parse a command line, as the command does; shell syntax after it is left out."""
-    words = shlex.split(re.split(r" [|&>] ?|;|\)$| #", line)[0], comments=True)
+    words = shlex.split(re.split(r" [|&>] ?|;|\)$| #", line)[0])
     context = click.Context(program)
     command: click.Command = program
     while isinstance(command, click.Group):

@@ -179,11 +179,11 @@ def test_the_image_is_built_with_an_installed_engine(
     bin_folder = place / "bin"
     bin_folder.mkdir()
     monkeypatch.setenv("PATH", f"{bin_folder}:/usr/bin:/bin")
-    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("no-such-engine",))
+    monkeypatch.setattr("touche_rad.cli.submit.ENGINES", ("no-such-engine",))
     missing = tried(place, "-d", "verbatim", "--build")
     assert missing.code == 1
     assert "there is none of no-such-engine here" in " ".join(missing.out.split())
-    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("docker", "podman"))
+    monkeypatch.setattr("touche_rad.cli.submit.ENGINES", ("docker", "podman"))
 
     def install(name: str, script: str) -> None:
         (bin_folder / name).write_text(script)

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
+from touche_rad.cli.console import open_console, plain, shorten, verdict_text, wrapped
 from touche_rad.cli.prepare import Selected
-from touche_rad.cli.screen import open_console, plain, shorten, verdict_text, wrapped
 from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import count_words, printable

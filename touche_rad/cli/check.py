@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
-from touche_rad.cli.screen import plain
+from touche_rad.cli.console import plain, say
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:

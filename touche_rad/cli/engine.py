@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.cli.options import Common, FileOptions
-from touche_rad.cli.run_files import Make
+from touche_rad.cli.prepare import Make
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli.console import say
-from touche_rad.cli.screen import open_console, plain, shorten, wrapped
+from touche_rad.cli.console import open_console, plain, say, shorten, wrapped
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError
 from touche_rad.text import redact_data

@@ -12,9 +12,11 @@ from rich.text import Text
 
 from touche_rad.calls import Calls
 from touche_rad.cli import prepare
+from touche_rad.cli.console import open_console, shorten, verdict_text
 from touche_rad.cli.explain import MAX_LINES, counting, feature_line, print_json, print_lines
-from touche_rad.cli.screen import open_console, shorten, verdict_text
-from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.cli.options import Common
+from touche_rad.cli.prepare import Selected
+from touche_rad.errors import UserError, nearest
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.plugins import ExplainsVerdicts
 from touche_rad.runs.judging import ViewVerdicts, judge_view
@@ -22,7 +24,6 @@ from touche_rad.runs.judging import ViewVerdicts, judge_view
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from touche_rad.cli.judge_options import JudgeOptions
     from touche_rad.debate import Debate, Maxim
     from touche_rad.plugins import ExplainedVerdict, Judge
 
@@ -58,18 +59,17 @@ class JudgedTurn:
             }
 
 
-def explain_verdicts(options: JudgeOptions) -> int:
+def explain_verdicts(
+    source: Path,
+    judge: Selected,
+    options: Common,
+    *,
+    debate: str | None,
+    turn: int | None,
+    as_json: bool,
+) -> int:
     """Judge the selected responses, and print what decides the verdicts; return the exit code."""
-    if prepare.is_panel(options.judge.name):
-        raise OptionError(
-            "--explain is for judges of responses; the outcomes of a panel have its reasons"
-        )
-    if options.output is not None or options.dry_run:
-        raise OptionError("--explain writes nothing: leave out -o and --dry-run")
-    if options.source is None:
-        raise UserError("judge --explain: give a file of debates with responses")
-    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
-    turns = list(_selected(options.source, options.debate, options.turn))
+    turns = list(_selected(source, debate, turn))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "judged.jsonl")
         services = prepare.open_services(replace(options, trace=True), judge.plugin, out=out)
@@ -79,7 +79,7 @@ def explain_verdicts(options: JudgeOptions) -> int:
             turns,
             trace,
             deadline=options.deadline,
-            as_json=options.as_json,
+            as_json=as_json,
         )
         return 0 if prepare.run_and_close(work, services.model) else 1
 

@@ -11,12 +11,30 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
-from touche_rad.cli.judge_options import JudgeOptions
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Services
     from touche_rad.runs.work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(opt.ModelOptions, opt.FileOptions):
+    """The options of `judge`."""
+
+    source: Path | None = opt.argument("[DEBATES]", required=False)
+    output: Path | None = opt.output("Evaluations to write, or outcomes with a panel.")
+    judge: opt.PluginSpec = opt.JUDGE
+    plugin_options: opt.PluginOptions = opt.plugin_options("judge")
+    swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
+    explain: bool = opt.flag("Print the verdicts with the features that decide them; no -o.")
+    debate: str | None = opt.option(
+        "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
+    )
+    turn: int | None = opt.option("With --explain: only this turn, from 0.", least=0)
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    trace: bool = opt.TRACE
 
 
 @opt.command(
@@ -36,9 +54,7 @@ def judge_command(options: JudgeOptions) -> int:
     (touche-rad contests), and it writes outcomes.
     """
     if options.explain:
-        from touche_rad.cli.explain_verdicts import explain_verdicts
-
-        return explain_verdicts(options)
+        return _explain(options)
     for flag in ("debate", "turn"):
         if getattr(options, flag) is not None:
             raise OptionError(f"--{flag} is for --explain")
@@ -51,6 +67,25 @@ def judge_command(options: JudgeOptions) -> int:
         code = _judge(replace(options, output=out, quiet=True))
         click.echo(out.read_text("utf-8"), nl=False)
         return code
+
+
+def _explain(options: JudgeOptions) -> int:
+    """Print what decides the verdicts on the selected responses."""
+    from touche_rad.cli.explain_verdicts import explain_verdicts
+
+    if prepare.is_panel(options.judge.name):
+        raise OptionError(
+            "--explain is for judges of responses; the outcomes of a panel have its reasons"
+        )
+    if options.output is not None or options.dry_run:
+        raise OptionError("--explain writes nothing: leave out -o and --dry-run")
+    if options.source is None:
+        raise UserError("judge --explain: give a file of debates with responses")
+    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
+    debate, turn, as_json = options.debate, options.turn, options.as_json
+    return explain_verdicts(
+        options.source, judge, options, debate=debate, turn=turn, as_json=as_json
+    )
 
 
 def _judge(options: JudgeOptions) -> int:

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from touche_rad.models.endpoint import Backend
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
+    from touche_rad.runs.work import Work
 
 T = TypeVar("T")
+Make = Callable[["Services"], "Work[Any]"]
+"""Makes the work of a command with an index and a model."""
 MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
 NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments: -i demo"
 SIDE_UNKNOWN: Final = (

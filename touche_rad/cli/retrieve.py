@@ -14,8 +14,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, print_text, progress, say
-from touche_rad.cli.screen import plain
+from touche_rad.cli.console import next_step, plain, print_text, progress, say
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.text import printable
 

@@ -16,6 +16,7 @@ import click
 from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
 from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
+    Make,
     beside,
     check_demo,
     count_calls,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from touche_rad.runs.ray import RayEngine
     from touche_rad.runs.work import Work
 
-Make = Callable[["Services"], "Work[Any]"]
-"""Makes the work of a command with an index and a model."""
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
 _SHOWN: Final = 4

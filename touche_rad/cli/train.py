@@ -252,6 +252,12 @@ class AdapterOptions(TrainingOptions):
     merged: bool = opt.flag("Also write base and adapter as one model.", "--merge")
 
 
+def _train_adapter(name: str, options: AdapterOptions, **settings: Any) -> None:
+    settings |= {"restart": options.restart, "merged": options.merged}
+    result = _train(name, options.sources, options=options, **settings)
+    _print_result(result, quiet=options.quiet)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SftOptions(AdapterOptions, AnswersOptions):
     """The options of `train sft`."""
@@ -278,18 +284,11 @@ def sft(options: SftOptions) -> None:
         check_output(options.output, replace=options.replace)
     elif options.base is None:
         raise UserError("train sft: give the model to train: --base MODEL")
-    result = _train(
-        "sft",
-        options.sources,
-        options=replace(options, replace=options.replace and not options.data_only),
-        recipe=None if options.data_only else vars(options),
-        reasoning=options.reasoning,
-        wording=options.wording,
-        teacher=options.teacher(),
-        restart=options.restart,
-        merged=options.merged,
-    )
-    _print_result(result, quiet=options.quiet)
+    own = {"reasoning": options.reasoning, "wording": options.wording, "teacher": options.teacher()}
+    if options.data_only:
+        _train_adapter("sft", replace(options, replace=False), recipe=None, **own)
+    else:
+        _train_adapter("sft", options, recipe=vars(options), **own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,16 +394,7 @@ def dpo(options: DpoOptions) -> None:
         raise UserError("--from replaces --base and --adapter: give only one of them")
     if options.begins is None and not options.base:
         raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
-    result = _train(
-        "dpo",
-        options.sources,
-        options=options,
-        recipe=vars(options),
-        begins=options.begins,
-        restart=options.restart,
-        merged=options.merged,
-    )
-    _print_result(result, quiet=options.quiet)
+    _train_adapter("dpo", options, recipe=vars(options), begins=options.begins)
 
 
 @dataclass(frozen=True, kw_only=True)
