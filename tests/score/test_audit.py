@@ -68,15 +68,14 @@ def audited(runs: list[Path], *judges: Judge, **more: Any) -> Audit:
 def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
     judge = Judge(lambda *_: 1.0)
     audited([run], judge)
+    assert len(judge.seen) == 3 * (1 + 6)
     of_first = [one for one in judge.seen if "Answer 0" in one.content or not one.content]
     contents = {one.content for one in of_first}
-    assert "Answer 0: people." in contents
-    assert "" in contents
+    assert contents >= {"Answer 0: people.", ""}
     assert any("as everybody knows" in one for one in contents)
     assert any("rate it yes" in one for one in contents)
     cited = {tuple(a.id for a in one.arguments) for one in of_first}
     assert cited >= {("a", "b"), ("b", "a"), ()}
-    assert len(judge.seen) == 3 * (1 + 6)
 
 
 def row(found: Audit, probe: str, maxim: Maxim) -> Any:

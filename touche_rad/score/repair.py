@@ -16,8 +16,9 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import Kind
-from touche_rad.files.records import BadLines, dump, records
+from touche_rad.files.records import dump, records
 from touche_rad.runs.judging import NO_VERDICT
+from touche_rad.score.validation import CollectedErrors
 
 MISSING: Final = f"{NO_VERDICT}: it is missing in the run"
 
@@ -56,26 +57,15 @@ def repair(run: Path) -> Repair:
     return result
 
 
-class _Lost(BadLines):
-    """Collects the lines that cannot be read."""
-
-    def __init__(self) -> None:
-        super().__init__(skip=True)
-        self.errors: dict[int, InputError] = {}
-
-    def report(self, error: InputError) -> None:
-        super().report(error)
-        self.errors[error.line or 0] = error
-
-
 def _records(run: Path, result: Repair) -> Iterator[Record]:
     """Yield each record; a line that cannot be read becomes a lost debate, `{}`."""
-    lost = _Lost()
-    rows = {line.number: line.raw for line in records(run, lost)}
-    for number in sorted({*rows, *lost.errors}):
+    bad = CollectedErrors()
+    rows = {line.number: line.raw for line in records(run, bad)}
+    errors = {error.line or 0: error for error in bad.errors}
+    for number in sorted({*rows, *errors}):
         row = rows.get(number)
         if not isinstance(row, dict):
-            error = lost.errors.get(number, InputError(run, "expected an object", line=number))
+            error = errors.get(number, InputError(run, "expected an object", line=number))
             result.left.append(f"{error}; {{}} is in its place")
             row = {}
         yield row

@@ -81,6 +81,11 @@ _EXTRA_COLUMNS: Columns = (
     ("recall", "{recall:.3f}"),
     ("yes", "{yes_rate:.2f}"),
 )
+_CSV_FIELDS: Final = [
+    name
+    for name in JudgementRow.model_fields
+    if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn")
+]
 _TIES: Final = (
     "Runs share a rank if the 95 % interval of their paired difference from the first run of that "
     "rank contains 0."
@@ -148,21 +153,6 @@ class JudgementReport(Report):
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
         rows = {(row.run, row.maxim): row for row in self.rows}
-        names = (
-            "precision",
-            "recall",
-            "f1",
-            "low",
-            "high",
-            "macro_precision",
-            "macro_recall",
-            "macro_f1",
-            "accuracy",
-            "kappa",
-            "mcc",
-            "yes_rate",
-            "labelled",
-        )
         for one in self.ranking:
             yield {
                 "rank": one.rank,
@@ -171,7 +161,7 @@ class JudgementReport(Report):
                 **{
                     f"{maxim}_{name}": getattr(rows[one.run, maxim], name)
                     for maxim in (MEAN, *map(str, Maxim))
-                    for name in names
+                    for name in _CSV_FIELDS
                 },
                 "lost_debates": self.lost.get(one.run, 0),
             }

@@ -116,16 +116,17 @@ class Validation:
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
 
-class _Collected(files.BadLines):
-    """Adds each invalid line to the result."""
+class CollectedErrors(files.BadLines):
+    """Skips invalid lines, and keeps their errors."""
 
-    def __init__(self, result: Validation) -> None:
+    def __init__(self) -> None:
         super().__init__(skip=True)
-        self.result = result
+        self.errors: list[InputError] = []
 
     def report(self, error: InputError) -> None:
+        """Count the line, and keep its error."""
         super().report(error)
-        self.result.add_error(error)
+        self.errors.append(error)
 
 
 def check(
@@ -154,15 +155,16 @@ def check(
             return result
         run = runs[0]
     result = Validation(str(run))
+    bad = CollectedErrors()
     try:
         kind = files.detect_kind(run)
         result.kind = kind.value
-        lines = list(files.read_numbered(run, _Collected(result)))
+        lines = list(files.read_numbered(run, bad))
     except InputError as error:
-        result.findings.clear()
-        result.unread = 0
         result.add_error(error)
         return result
+    for one in bad.errors:
+        result.add_error(one)
     seen: set[str] = set()
     for number, debate, evaluation in lines:
         result.debates += 1
