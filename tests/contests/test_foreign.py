@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.foreign import contests
-from touche_rad.contests.foreign.debateart import winner
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 
@@ -179,10 +176,3 @@ def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, told: st
         list(contests(folder))
     (folder / name).write_text("{}" if name == "gold.json" else "null", "utf-8")
     assert list(contests(folder))[name == "gold.json"].gold == {}
-
-
-@given(st.lists(st.sampled_from(["pro", TIE, "con"])))
-def test_the_winner_has_most_votes(votes: list[str]) -> None:
-    leads = votes.count("con") - votes.count("pro")
-    expected = None if not votes else TIE if leads == 0 else "con" if leads > 0 else "pro"
-    assert winner(votes) == expected

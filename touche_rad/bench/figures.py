@@ -174,7 +174,7 @@ class _Counts:
         self.fallbacks: Counter[str] = Counter()
         axes = (self.names, self.users, self.plan.seeds, self.judges, tuple(Maxim))
         self.counts = np.zeros((self.claims, *map(len, axes), 2))
-        """Verdicts, and those that are yes, by claim, debater, user, seed, judge and maxim."""
+        """Verdicts that are yes, and all, by claim, debater, user, seed, judge and maxim."""
         for one in cells_of(plan_file):
             path = results / one.path
             if isinstance(one, DebateCell):

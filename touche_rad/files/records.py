@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 from pydantic import ValidationError
 
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, UserError, why
 from touche_rad.text import load_json
 
 JsonObject = dict[str, Any]
@@ -253,8 +253,13 @@ def read_whole(path: Place) -> str:
     Raises:
         InputError: It cannot be read, or is no UTF-8.
     """
-    lines = (f"{line}\n" for _, line in numbered_lines(path, verbatim=True))
-    return "".join(lines).removeprefix("\ufeff")
+    try:
+        with _opened(path) as file:
+            return file.read().decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {why(error)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"expected UTF-8 text: {error.reason}") from None
 
 
 def _opened(path: Place) -> IO[bytes]:
