@@ -24,43 +24,30 @@ from touche_rad.plugins import Services, debater, find, judge
 ASKED = Debate(claim="Zoos are good.", turns=(Turn(utterance="Zoos are good."),))
 
 
+SHORT, LONG = "No.", "No, and that is all there is to it."
+
+
 class _Says:
-    said = ""
+    """Says one text; without a text it fails."""
+
+    text = ""
 
     def __init__(self, options: Any, services: Services) -> None:
         self.services = services
 
     def answer(self, debate: Debate) -> Response:
-        return Response(content=self.said)
+        if not self.text:
+            raise RuntimeError("no idea")
+        return Response(content=self.text)
 
 
-@debater("says-short")
-class Short(_Says):
-    """Says little."""
-
-    said = "No."
-
-
-@debater("says-long")
-class Long(_Says):
-    """Says more."""
-
-    said = "No, and that is all there is to it."
-
-
-@debater("says-nothing")
-class Nothing(_Says):
-    """Fails."""
-
-    def answer(self, debate: Debate) -> Response:
-        raise RuntimeError("no idea")
-
-
-@debater("found-nothing")
-class FoundNothing(_Says):
-    """Has no argument."""
-
-    said = NOTHING_FOUND
+for name, text in {
+    "says-short": SHORT,
+    "says-long": LONG,
+    "says-nothing": "",
+    "found-nothing": NOTHING_FOUND,
+}.items():
+    debater(name)(type("Says", (_Says,), {"text": text}))
 
 
 @debater("says-its-seed")
@@ -111,32 +98,32 @@ def answered(model: Model | None = None, **options: str) -> str:
 
 
 def test_the_judge_chooses_among_the_debaters_answers() -> None:
-    assert answered(of="says-short,says-long", judge="likes-long") == Long.said
-    assert sorted(SEEN) == sorted([Short.said, Long.said])
+    assert answered(of="says-short,says-long", judge="likes-long") == LONG
+    assert sorted(SEEN) == sorted([SHORT, LONG])
 
 
 def test_equal_answers_are_judged_once_and_a_single_one_not_at_all() -> None:
-    assert answered(of="says-short,says-short,says-long", judge="likes-long") == Long.said
+    assert answered(of="says-short,says-short,says-long", judge="likes-long") == LONG
     assert len(SEEN) == 2
-    assert answered(of="says-short", judge="likes-long") == Short.said
+    assert answered(of="says-short", judge="likes-long") == SHORT
     assert SEEN == []
 
 
 def test_who_fails_is_left_out() -> None:
-    assert answered(of="says-nothing,says-short", judge="likes-long") == Short.said
+    assert answered(of="says-nothing,says-short", judge="likes-long") == SHORT
     with pytest.raises(WorkError, match="no idea"):
         answered(of="says-nothing", judge="likes-long")
 
 
 def test_an_answer_goes_before_the_sentence_that_nothing_was_found() -> None:
     found = "found-nothing,says-short"
-    assert answered(of=found, judge="likes-long") == Short.said
-    assert answered(of=found, judge="has-no-idea") == Short.said
+    assert answered(of=found, judge="likes-long") == SHORT
+    assert answered(of=found, judge="has-no-idea") == SHORT
     assert answered(of="found-nothing", judge="likes-long") == NOTHING_FOUND
 
 
 def test_without_a_verdict_the_first_answer_goes_out() -> None:
-    assert answered(of="says-short,says-long", judge="has-no-idea") == Short.said
+    assert answered(of="says-short,says-long", judge="has-no-idea") == SHORT
 
 
 def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> None:
@@ -187,7 +174,7 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
     filling(server, Verdict=verdict)
     model = Model(Address(server.url, "tiny"), deadline=5)
     panel = "debatrix(context=direct,columns=single)"
-    assert answered(model, of="says-short,says-long", judge=panel) == Long.said
+    assert answered(model, of="says-short,says-long", judge=panel) == LONG
     assert [schema_of(body) for body in server.asked] == ["Verdict", "Verdict"]
 
 
