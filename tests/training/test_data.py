@@ -79,13 +79,8 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
     with (tmp_path / "run.jsonl.trace.jsonl").open("a") as trace:
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
     (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
-    assert [one["role"] for one in record["messages"]] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-        "assistant",
-    ]
+    roles = ["system", *["user", "assistant"] * 2]
+    assert [one["role"] for one in record["messages"]] == roles
     assert json.loads(record["messages"][-1]["content"]) == SPOKEN
 
 
@@ -98,11 +93,9 @@ def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Pat
         answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
         played(server, tmp_path / f"{name}.jsonl", ASKED)
         sources.append(tmp_path / f"{name}.jsonl")
-    found = [json.loads(one["messages"][-1]["content"]) for one in data(sources, tmp_path / "d")]
-    assert [(one["reasoning"], one["argument"]) for one in found] == [
-        ("WHY tins", f"{opening} tins."),
-        ("WHY tolls", f"{opening} tolls."),
-    ]
+    learnt = [json.loads(one["messages"][-1]["content"]) for one in data(sources, tmp_path / "d")]
+    assert [one["reasoning"] for one in learnt] == ["WHY tins", "WHY tolls"]
+    assert [one["argument"] for one in learnt] == [f"{opening} tins.", f"{opening} tolls."]
 
 
 def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
@@ -168,11 +161,8 @@ def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
     teacher = Model(Address(server.url, "tiny"), deadline=5)
     (record,) = data([quoted], tmp_path / "data.jsonl", reasoning="teacher", teacher=teacher)
     answer = json.loads(record["messages"][-1]["content"])
-    assert answer == {
-        "reasoning": "TAUGHT",
-        "evidence": [1],
-        "argument": f"I disagree: {CHARITY.text}",
-    }
+    said = f"I disagree: {CHARITY.text}"
+    assert answer == {"reasoning": "TAUGHT", "evidence": [1], "argument": said}
     (prompt,) = prompts(server, "Hindsight")
     for text in (*(turn.utterance for turn in ASKED.turns), f"I disagree: {CHARITY.text}"):
         assert text in prompt

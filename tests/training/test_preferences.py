@@ -185,15 +185,10 @@ def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Pat
     files_ = outcomes(tmp_path, (0.9, 0.2))
     (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides")
     assert pair["gaps"] == pytest.approx({"emotional_appeal": 0.7})
+    (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides", reward=("EA",))
+    assert list(pair["gaps"]) == ["emotional_appeal"], "as in the tables of the paper"
     (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides", reward=("total",))
     assert told([pair]) == [("B 0.0", "A 0.0")]
-
-
-def test_a_dimension_may_be_called_as_in_the_papers_tables(tmp_path: Path) -> None:
-    (pair, _) = made(
-        outcomes(tmp_path, (0.9, 0.2)), tmp_path / "p.jsonl", pairing="sides", reward=("EA",)
-    )
-    assert list(pair["gaps"]) == ["emotional_appeal"]
 
 
 def test_whole_debates_on_a_motion_are_paired_turn_by_turn(tmp_path: Path) -> None:
