@@ -109,7 +109,7 @@ CHANGES: list[tuple[Callable[[Debate], Debate], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("change", "places"), CHANGES)
-def test_only_what_has_changed_is_written_anew(
+def test_only_what_has_changed_is_written_again(
     tmp_path: Path, change: Callable[[Debate], Debate], places: dict[str, Any]
 ) -> None:
     debate = change(one(tmp_path / "f", VALUE))

@@ -27,7 +27,7 @@ def test_only_a_line_feed_ends_a_line(character: str, tmp_path: Path) -> None:
     assert list(numbered_lines(path)) == [(1, f"a{character}b"), (2, "c")]
 
 
-def test_wrong_bytes_are_told_by_line_and_gone_past(tmp_path: Path) -> None:
+def test_wrong_bytes_are_an_error_with_the_line_or_skipped(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"fine\n\xff\nfine\n")
     with pytest.raises(InputError, match=r"file:2: expected UTF-8 text, got the byte 0xff$"):

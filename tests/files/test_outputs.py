@@ -193,9 +193,7 @@ def test_no_command_replaces_what_is_not_its_own(
 
 
 @pytest.mark.parametrize("out", ["/dev/stdout", "-"])
-def test_what_a_command_writes_to_the_standard_output_has_no_status(
-    tmp_path: Path, out: str
-) -> None:
+def test_the_standard_output_has_no_status(tmp_path: Path, out: str) -> None:
     ended = touche_rad_process(*EXAMPLES, "-o", out, "-q", cwd=tmp_path, timeout=60)
     assert ended.code == 0, ended.err
     assert json.loads(ended.out.splitlines()[0])

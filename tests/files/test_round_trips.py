@@ -134,7 +134,7 @@ KINDS: dict[
 @pytest.mark.parametrize("zipped", [False, True])
 @MANY
 @given(data=st.data())
-def test_what_is_read_is_written_as_it_stood(
+def test_a_record_is_written_as_it_was_read(
     tmp_path: Path, kind: Kind, zipped: bool, data: st.DataObject
 ) -> None:
     records, read, line = KINDS[kind]
@@ -161,9 +161,7 @@ def _one(path: Path, value: Any) -> Debate:
 
 @MANY
 @given(value=SIMULATIONS.filter(lambda one: one["simulation"]["userTurns"]), words=WORDS)
-def test_a_new_answer_is_written_and_the_rest_stands(
-    tmp_path: Path, value: Any, words: str
-) -> None:
+def test_only_the_new_answer_changes(tmp_path: Path, value: Any, words: str) -> None:
     words = f"NEW {words}"
     debate = _one(tmp_path / "f", value).with_response(Response(content=words))
     now = json.loads(files.simulation_line(debate))
@@ -175,7 +173,7 @@ def test_a_new_answer_is_written_and_the_rest_stands(
 
 @MANY
 @given(value=ANNOTATED, words=WORDS)
-def test_one_more_turn_is_written_after_what_stood(tmp_path: Path, value: Any, words: str) -> None:
+def test_a_new_turn_follows_the_others(tmp_path: Path, value: Any, words: str) -> None:
     debate = _one(tmp_path / "f", value).with_utterance(words)
     now = json.loads(files.annotated_line(debate))
     assert now["simulated_debate"].pop() == {"role": "user", "content": words}
@@ -236,7 +234,7 @@ def _parsed(path: Path, line: str) -> Debate:
 
 @MANY
 @given(value=ANNOTATED)
-def test_annotated_debates_come_back_with_all_that_nobody_has_a_name_for(
+def test_annotated_debates_keep_unknown_fields_in_the_official_shape(
     tmp_path: Path, value: Any
 ) -> None:
     official = files.simulation_line(_parsed(tmp_path / "a", json.dumps(value)))

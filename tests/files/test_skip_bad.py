@@ -57,7 +57,7 @@ def test_an_address_without_its_backend_is_explained() -> None:
     assert "write elasticsearch:http://localhost:9200/claimrev" in ended.err
 
 
-def test_a_missing_encoder_is_told_before_the_index_is_built(tmp_path: Path) -> None:
+def test_a_missing_encoder_is_an_error_before_the_index_is_built(tmp_path: Path) -> None:
     place = tmp_path / "index"
     ended = touche_rad("index", demo_file("arguments.jsonl"), "-o", place, "--dense", "minilmm")
     assert (ended.code, "minilm" in ended.err, place.exists()) == (2, True, False)

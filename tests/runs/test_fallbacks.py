@@ -129,9 +129,7 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert len(out.read_text().splitlines()) == 2
 
 
-def test_one_answer_on_the_screen_says_above_it_who_stands_in(
-    buggy: Path, index: tuple[str, str]
-) -> None:
+def test_respond_prints_the_fallback_above_the_answer(buggy: Path, index: tuple[str, str]) -> None:
     ended = touche_rad("--plugin", buggy, "respond", "--say", "Zoos.", "-d", "buggy", *index)
     assert ended.code == 1
     assert ended.err.count("\n") == 1

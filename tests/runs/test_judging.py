@@ -11,10 +11,12 @@ import pytest
 
 from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
+from touche_rad.contest import Contest, Outcome, to_contest
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.outputs import Status
 from touche_rad.runs import judging
-from touche_rad.runs.judging import PRIOR, judge_view
+from touche_rad.runs.judging import PRIOR, judge_turns, judge_view
+from touche_rad.runs.panels import judge_contest
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
@@ -58,7 +60,7 @@ def ask(plugin: object, **settings: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [Giving, GivingAsync])
-def test_good_verdicts_pass_and_are_asked_for_once(kind: type[Giving]) -> None:
+def test_good_verdicts_need_one_call(kind: type[Giving]) -> None:
     plugin = kind(four())
     found = ask(plugin)
     assert found.verdicts == four()
@@ -80,7 +82,7 @@ def test_good_verdicts_pass_and_are_asked_for_once(kind: type[Giving]) -> None:
         (four(quality={"rationale": "no score"}), "not a verdict"),
     ],
 )
-def test_a_bad_verdict_is_asked_for_again_and_then_the_prior_stands_in(
+def test_a_bad_verdict_is_tried_again_and_then_a_fixed_score(
     bad: Mapping[Maxim, Any], reason: str
 ) -> None:
     plugin = Giving(bad)
@@ -95,10 +97,15 @@ def test_a_bad_verdict_is_asked_for_again_and_then_the_prior_stands_in(
     assert found.verdicts[Maxim.MANNER].score == 0.25
 
 
+def test_a_verdict_of_the_first_call_is_not_replaced() -> None:
+    verdicts = ask(Giving(four(0.2, quality=None), four(0.9))).verdicts
+    assert verdicts == four(0.2, quality=Verdict(score=0.9, rationale="because"))
+
+
 @pytest.mark.parametrize(
     "bad", [ValueError("no"), SystemExit(2), None, [], 0.7, "yes", {}, MemoryError()], ids=repr
 )
-def test_a_judge_that_fails_altogether_is_asked_again(bad: Any) -> None:
+def test_a_judge_that_fails_is_called_again(bad: Any) -> None:
     assert ask(Giving(bad, four())).verdicts == four()
     failed = ask(Giving(bad))
     assert list(failed.verdicts) == list(Maxim)
@@ -106,14 +113,7 @@ def test_a_judge_that_fails_altogether_is_asked_again(bad: Any) -> None:
     assert {verdict.score for verdict in failed.verdicts.values()} == {1.0}
 
 
-def test_what_was_good_the_first_time_stands() -> None:
-    first = four(0.2, quality=None)
-    assert ask(Giving(first, four(0.9))).verdicts == four(
-        0.2, quality=Verdict(score=0.9, rationale="because")
-    )
-
-
-def test_official_names_dicts_and_rounding_are_understood() -> None:
+def test_official_names_dicts_and_rounding_are_accepted() -> None:
     given = {
         maxim.key: {"score": 1.0000001, "rationale": "a\x00b", "extra": {"model": "m"}}
         for maxim in Maxim
@@ -122,9 +122,27 @@ def test_official_names_dicts_and_rounding_are_understood() -> None:
         assert verdict == Verdict(score=1.0, rationale="a b", extra={"model": "m"})
 
 
-def test_a_judge_that_hangs_is_given_up() -> None:
-    found = ask(Never(), deadline=0.02)
-    assert found.unscored[Maxim.QUANTITY] == "the judge gave nothing within 0.02 seconds"
+class NeverWhole(Giving):
+    async def judge_all(self, view: Debate) -> Any:
+        await anyio.sleep_forever()
+
+
+class NeverPanel:
+    async def judge(self, contest: Contest) -> Outcome:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+def test_time_limits_hold_for_views_whole_debates_and_panels() -> None:
+    result = ask(Never(), deadline=0.02)
+    assert result.unscored[Maxim.QUANTITY] == "the judge gave nothing within 0.02 seconds"
+    views = [VIEW, VIEW.with_utterance("And?").with_response(Response(content="No."))]
+    judge = NeverWhole(four())
+    turns = anyio.run(partial(judge_turns, judge, views, deadline=0.02))
+    assert [turn.verdicts for turn in turns] == [four(), four()]
+    assert judge.views == views
+    outcome = anyio.run(partial(judge_contest, NeverPanel(), to_contest(VIEW), deadline=0.02))
+    assert (outcome.winner, "0.02 seconds" in outcome.reason) == (None, True)
 
 
 def judge_file(source: Path, plugin: Any, **named: Any) -> Status:

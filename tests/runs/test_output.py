@@ -54,7 +54,7 @@ def run(out: Path, *units: int, finish: bool = False, **changed: object) -> Stat
 
 def end(output: Output) -> Status:
     status = output.finish()
-    output.remove_journal()
+    output.journal.unlink()
     return status
 
 

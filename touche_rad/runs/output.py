@@ -206,7 +206,7 @@ class Output:
                 yield read_record(stream.readline())
 
     def finish(self) -> Status:
-        """Write the output and its status; the journal remains until `remove_journal`."""
+        """Write the output and its status; the journal remains."""
         tally = Tally(units=self.units.start)
         try:
             with files.atomic_write(self.path) as stream:
@@ -219,10 +219,6 @@ class Output:
         if self.options.status_path is not None:
             write_status(status, self.options.status_path)
         return status
-
-    def remove_journal(self) -> None:
-        """Remove the journal, last: a kill before it leaves a run that the next call finishes."""
-        self.journal.unlink()
 
     def stop(self, state: State, error: str) -> None:
         """Write the status of a run that did not finish; the journal is kept."""

@@ -90,7 +90,7 @@ async def run_work(
             status = output.finish()
             if part is not None:
                 part.finish(output, status)
-            output.remove_journal()
+            output.journal.unlink()  # last: the next call finishes a run that is killed before
             return status
     except asyncio.CancelledError:
         output.stop("stopped", "stopped before the end")
