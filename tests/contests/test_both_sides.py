@@ -19,7 +19,7 @@ from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from touche_rad import files
 from touche_rad.cli import run as terminal
 from touche_rad.contest import Contest, Speech
-from touche_rad.contests.two_sides import Entrant, Stage, games
+from touche_rad.contests.two_sides import Stage, games
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.runs.answering import Answerer
@@ -61,14 +61,12 @@ def played(*debaters: object, claim: Debate = ZOOS, rounds: int = 2) -> list[Con
     """Play the first pair on both sides."""
 
     async def play() -> list[str]:
-        entrants = [
-            Entrant(f"d{number}", Answerer([(f"d{number}", one), ("plain", Saying("So be it."))]))  # type: ignore[list-item]
+        chains: dict[str, Any] = {
+            f"d{number}": [(f"d{number}", one), ("plain", Saying("So be it."))]
             for number, one in enumerate(debaters)
-        ]
-        stage = Stage(entrants, rounds, INDEX)
-        done = [
-            await stage.play(game) for game in games(iter([claim]), [one.name for one in entrants])
-        ]
+        }
+        stage = Stage({name: Answerer(chain) for name, chain in chains.items()}, rounds, INDEX)
+        done = [await stage.play(game) for game in games(iter([claim]), list(chains))]
         return [line for one in done for line in one.lines]
 
     return [Contest.model_validate_json(line) for line in anyio.run(play)]

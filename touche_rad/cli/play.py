@@ -279,7 +279,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
 
 def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad import files
-    from touche_rad.cli.tournament import make_entrants
+    from touche_rad.cli.tournament import make_answerers
     from touche_rad.contests import two_sides
     from touche_rad.runs.runner import identity_of
 
@@ -293,7 +293,7 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     plugins = [one.plugin for one in several]
 
     def work(services: Services) -> Work[Any]:
-        players = make_entrants(replace(options, max_words=words), several, services)
+        players = make_answerers(replace(options, max_words=words), several, services)
         stage = two_sides.Stage(players, options.rounds or ROUNDS, services.index)
         identity = identity_of(services, *plugins, deadline=deadline, words=words)
         return two_sides.work(places.source, stage, identity=identity)

@@ -25,9 +25,10 @@ from touche_rad.runs.work import RunOptions
 if TYPE_CHECKING:
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import Folder
-    from touche_rad.contests.two_sides import Entrant, Game
+    from touche_rad.contests.two_sides import Game
     from touche_rad.models import Model
     from touche_rad.plugins import Plugin, Services
+    from touche_rad.runs.answering import Answerer
     from touche_rad.runs.work import Done, Work
 
 JUDGE_PANEL: Final = "grice"
@@ -83,28 +84,25 @@ class TournamentOptions(opt.ModelOptions):
     quiet: bool = opt.QUIET
 
 
-def make_entrants(
+def make_answerers(
     options: opt.Common,
     debaters: Sequence[Selected],
     services: Services,
     limit: Callable[[Model, str], Model] = lambda model, name: model,
     models: Mapping[str, Model] = MappingProxyType({}),
-) -> tuple[Entrant, ...]:
-    """Make debaters that play against each other.
+) -> dict[str, Answerer]:
+    """Make debaters that play against each other, by their tags.
 
     `limit` returns the model that a debater uses, such as one with a budget; `models` has the
     models of debaters that have their own, by tag.
     """
-    from touche_rad.contests.two_sides import Entrant
-
-    entrants = []
+    answerers = {}
     for one in debaters:
         model = models.get(one.tag, services.model)
         own = replace(services, model=limit(model, one.tag)) if model else services
         settings = _with_max_words(one.plugin, one.options, options.max_words)
-        answerer = prepare.make_answerer(replace(one, options=settings), own, options)
-        entrants.append(Entrant(one.tag, answerer))
-    return tuple(entrants)
+        answerers[one.tag] = prepare.make_answerer(replace(one, options=settings), own, options)
+    return answerers
 
 
 def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> Mapping[str, str]:
@@ -120,7 +118,7 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
 def play_debates(
     options: TournamentOptions,
     folder: Folder,
-    entrants: tuple[Entrant, ...],
+    answerers: Mapping[str, Answerer],
     services: Services,
     identity: Mapping[str, Any],
     budgets: Budgets,
@@ -134,7 +132,7 @@ def play_debates(
     from touche_rad.contests import two_sides
     from touche_rad.contests.two_sides import Stage
 
-    stage = Stage(entrants, options.rounds, services.index, budgets.costs)
+    stage = Stage(answerers, options.rounds, services.index, budgets.costs)
     limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
 
     async def play(game: Game) -> Done:
@@ -251,7 +249,7 @@ def tournament_command(options: TournamentOptions) -> int:
     services = prepare.open_services(unlimited, *shared, out=folder.contests, index=index)
     models = _own_models(debaters, unlimited, services.model)
     deadline = options.deadline
-    entrants = make_entrants(
+    answerers = make_answerers(
         replace(options, max_words=words),
         debaters,
         services,
@@ -285,14 +283,14 @@ def tournament_command(options: TournamentOptions) -> int:
     with folder.alone():
         own = tuple(models.values())
         code = play_debates(
-            options, folder, entrants, services, identity, budgets, settings_of, own
+            options, folder, answerers, services, identity, budgets, settings_of, own
         )
         verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=folder.recorded)
         if not folder.is_done(verdicts, folder.outcomes, replace=options.replace):
             judging = RunOptions(model=judge_model)
             more = _run(options, folder, verdicts, folder.outcomes, judging, "judging")
             code = max(code, more)
-        names = [one.name for one in entrants]
+        names = list(answerers)
         result = result_of(
             folder.results(names),
             names,

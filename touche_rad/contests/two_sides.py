@@ -36,14 +36,6 @@ def with_model(tag: str, model: str) -> str:
 
 
 @dataclass(frozen=True)
-class Entrant:
-    """A debater in the tournament."""
-
-    name: str
-    answerer: Answerer
-
-
-@dataclass(frozen=True)
 class Game:
     """A debate to play: `pro` opens and argues for the claim.
 
@@ -72,8 +64,8 @@ def games(claims: Iterator[Debate], names: Sequence[str]) -> Iterator[Game]:
 class Stage:
     """Plays debates."""
 
-    entrants: Sequence[Entrant]
-    """The debaters; a single one plays against itself."""
+    debaters: Mapping[str, Answerer]
+    """The debaters by name; a single one plays against itself."""
     rounds: int
     index: ArgumentIndex | None = None
     costs: Callable[[Game], Mapping[str, int]] = lambda game: {}
@@ -81,8 +73,7 @@ class Stage:
 
     async def play(self, game: Game) -> Done:
         """Play one debate."""
-        answerers = {one.name: one.answerer for one in self.entrants}
-        pro, con = answerers[game.pro], answerers[game.con]
+        pro, con = self.debaters[game.pro], self.debaters[game.con]
         contest = Contest(
             id=game.id,
             motion=game.claim.claim,
@@ -122,7 +113,7 @@ def work(
     play: Callable[[Game], Awaitable[Done]] | None = None,
 ) -> Work[Game]:
     """Return the work of playing every pair of debaters on both sides of every claim."""
-    names = [one.name for one in stage.entrants]
+    names = list(stage.debaters)
 
     def read(bad: files.BadLines) -> Iterator[Game]:
         return games(files.read_claims(source, bad), names)
