@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from touche_rad.errors import InputError, UserError, nearest, why
+from touche_rad.files.records import field_error
 
 FILE = "tira.yml"
 SubTask = Literal[1, 2]
@@ -148,9 +149,8 @@ def load(path: Path) -> Submission:
     except yaml.YAMLError as error:
         raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise InputError(path, first["msg"], field=field) from None
+        miss = field_error(error)
+        raise InputError(path, miss.expected, field=miss.field) from None
 
 
 def describe(

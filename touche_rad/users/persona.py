@@ -11,7 +11,8 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from touche_rad.errors import InputError, OptionError, UserError, nearest
+from touche_rad.errors import InputError, OptionError, UserError, nearest, why
+from touche_rad.files.records import field_error
 
 DEFAULT: Final = "curious"
 
@@ -67,13 +68,12 @@ def _load(place: Traversable | Path, name: str) -> Persona:
         content = place.read_bytes()
         values = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
-        raise UserError(f"{place}: cannot be read: {error.strerror or error}") from None
+        raise UserError(f"{place}: cannot be read: {why(error)}") from None
     except ValueError as error:
         raise InputError(str(place), f"expected TOML: {error}") from None
     try:
         fields = PersonaFile.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(step) for step in first["loc"])
-        raise InputError(str(place), first["msg"], field=field) from None
+        miss = field_error(error)
+        raise InputError(str(place), miss.expected, field=miss.field) from None
     return Persona(**dict(fields), name=name, digest=hashlib.sha256(content).hexdigest()[:16])
