@@ -7,11 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from touche_rad.debate import Maxim
-from touche_rad.errors import UserError
-from touche_rad.labelling.exchanges import Exchanges, Place, read_exchanges, read_verdicts
-from touche_rad.labelling.log import Log
-from touche_rad.labelling.queue import make_queue
-from touche_rad.labelling.session import Session, header_of, log_beside, queue_of
+from touche_rad.labelling import session
+from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
+from touche_rad.labelling.session import Session
 
 MAXIMS = ("Quantity", "Quality", "Relation", "Manner")
 TURNS = 3
@@ -65,19 +63,11 @@ def open_session(
     others: Sequence[Path] = (),
 ) -> Session:
     """Open a session like the command."""
-    exchanges: Exchanges = read_exchanges(run)
+    exchanges = read_exchanges(run)
     judges = read_verdicts(evaluations, exchanges)
-    path = log_beside(output)
-    header = {}
-    if not path.exists():
-        queue = make_queue(exchanges, judges, random_share=share, seed=0)
-        header = header_of(exchanges, queue, seed=0, random_share=share)
-    log = Log(path, header)
-    try:
-        return Session(exchanges, log, queue_of(log, exchanges), annotator, output, judges, others)
-    except UserError:
-        log.close()
-        raise
+    return session.open_session(
+        exchanges, judges, annotator, output, others=others, random_share=share
+    )
 
 
 def answer(
@@ -89,9 +79,9 @@ def answer(
     share: float = 0.3,
 ) -> None:
     """Answer as an annotator: a turn or its number in the queue, a maxim or all, and the label."""
-    session = open_session(run, output, *judges, annotator=annotator, share=share)
+    opened = open_session(run, output, *judges, annotator=annotator, share=share)
     for turn, maxim, label in answers:
-        place = session.queue[turn].place if isinstance(turn, int) else turn
+        place = opened.queue[turn].place if isinstance(turn, int) else turn
         for one in [maxim] if maxim else Maxim:
-            session.answer(place, one, label)
-    session.log.close()
+            opened.answer(place, one, label)
+    opened.log.close()

@@ -20,8 +20,6 @@ from touche_rad.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts
-    from touche_rad.labelling.log import Log
     from touche_rad.labelling.session import Session
 
 
@@ -71,7 +69,7 @@ def label_command(options: LabelOptions) -> None:
     """
     from touche_rad import files
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
-    from touche_rad.labelling.session import Session, log_beside, queue_of
+    from touche_rad.labelling.session import log_beside, open_session
 
     annotator = _annotator(options.annotator)
     paths, output = options.paths, options.output
@@ -79,16 +77,25 @@ def label_command(options: LabelOptions) -> None:
     exchanges = read_exchanges(paths[0])
     own = paths[:1] if files.detect_kind(paths[0]) is files.Kind.EVALUATIONS else ()
     judges = read_verdicts([*own, *paths[1:]], exchanges)
-    log = _open(options, exchanges, judges)
+    if not judges and not log_beside(output).exists():
+        note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
+        say(f"note: {note}", quiet=options.quiet)
+    session = open_session(
+        exchanges,
+        judges,
+        annotator,
+        output,
+        others=options.others,
+        seed=options.seed,
+        random_share=options.random_share,
+    )
     try:
-        queue = queue_of(log, exchanges)
-        session = Session(exchanges, log, queue, annotator, output, judges, options.others)
         if not options.summary:
             _serve(session, options)
         session.write()
         _print_summary(session, paths, quiet=options.quiet)
     finally:
-        log.close()
+        session.log.close()
 
 
 def _annotator(name: str | None) -> str:
@@ -111,24 +118,6 @@ def _check_output(output: Path, log: Path, *, replace: bool) -> None:
         files.check_output(output, replace=replace)
     elif replace:
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
-
-
-def _open(options: LabelOptions, exchanges: Exchanges, judges: JudgeVerdicts) -> Log:
-    """Open the log, or begin it with a queue."""
-    from touche_rad.labelling.log import Log
-    from touche_rad.labelling.queue import make_queue
-    from touche_rad.labelling.session import header_of, log_beside
-
-    path = log_beside(options.output)
-    seed, share = options.seed, options.random_share
-    header: dict[str, Any] = {}
-    if not path.exists():
-        if not judges:
-            note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
-            say(f"note: {note}", quiet=options.quiet)
-        queue = make_queue(exchanges, judges, seed=seed, random_share=share)
-        header = header_of(exchanges, queue, seed=seed, random_share=share)
-    return Log(path, header)
 
 
 def _serve(session: Session, options: LabelOptions) -> None:

@@ -11,7 +11,7 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 from touche_rad.labelling.log import Event, Log
-from touche_rad.labelling.queue import Item, Selection, samples
+from touche_rad.labelling.queue import Item, Selection, make_queue, samples
 from touche_rad.labelling.study import Answer, Study, effective, label_rows, labels_of, now
 
 
@@ -20,22 +20,42 @@ def log_beside(output: Path) -> Path:
     return output.with_name(f"{output.name}.log")
 
 
-def header_of(exchanges: Exchanges, queue: Sequence[Item], **settings: Any) -> dict[str, Any]:
-    """Return the first line of a log."""
-    return {
-        "run": exchanges.path.name,
-        "digest": exchanges.digest,
-        **settings,
-        "queue": [[*item.place, item.sample.value, item.rank] for item in queue],
-    }
-
-
-def queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
-    """Return the queue of a log.
+def open_session(
+    exchanges: Exchanges,
+    judges: JudgeVerdicts,
+    annotator: str,
+    output: Path,
+    *,
+    others: Sequence[Path] = (),
+    seed: int = 0,
+    random_share: float = 0.3,
+) -> Session:
+    """Open the log beside a labels file, or begin it with a queue.
 
     Raises:
-        UserError: The log is of another run.
+        UserError: The log is of another run, or in use.
     """
+    path = log_beside(output)
+    header: dict[str, Any] = {}
+    if not path.exists():
+        queue = make_queue(exchanges, judges, seed=seed, random_share=random_share)
+        header = {
+            "run": exchanges.path.name,
+            "digest": exchanges.digest,
+            "seed": seed,
+            "random_share": random_share,
+            "queue": [[*item.place, item.sample.value, item.rank] for item in queue],
+        }
+    log = Log(path, header)
+    try:
+        queue = _queue_of(log, exchanges)
+        return Session(exchanges, log, queue, annotator, output, judges, others)
+    except BaseException:
+        log.close()
+        raise
+
+
+def _queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
     if log.header.get("digest") != exchanges.digest:
         raise UserError(
             f"{log.path} has labels of another run ({log.header.get('run')}): choose another output"
