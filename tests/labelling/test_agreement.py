@@ -28,12 +28,12 @@ def _two(folder: Path) -> Session:
 
 
 def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
-    found = agreement(_two(tmp_path).study)
-    quality = next(one for one in found.pairs if one.maxim is Maxim.QUALITY)
+    result = agreement(_two(tmp_path).study)
+    quality = next(one for one in result.pairs if one.maxim is Maxim.QUALITY)
     assert (quality.first, quality.second, quality.turns) == ("ana", "ben", 3)
     assert quality.same == pytest.approx(1 / 3)
     assert quality.kappa == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
-    alpha = next(one for one in found.alphas if one.maxim is Maxim.QUALITY)
+    alpha = next(one for one in result.alphas if one.maxim is Maxim.QUALITY)
     reference = krippendorff.alpha([[1, 1, 0], [1, 0, 1]], level_of_measurement="nominal")
     assert alpha.alpha == pytest.approx(reference)
 

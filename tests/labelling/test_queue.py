@@ -55,15 +55,15 @@ def test_without_verdicts_all_turns_are_random(tmp_path: Path) -> None:
 def test_random_turns_above_the_deepest_audited_one_count_as_chosen(tmp_path: Path) -> None:
     queue = _queue(tmp_path, 0.3)
     labelled = {item.place: item.sample.value for item in queue[:30]}
-    found = samples(queue, labelled)
+    result = samples(queue, labelled)
     deepest = max(item.rank or 0 for item in queue[:30] if item.sample is Selection.AUDIT)
     for item in queue:
         if item.rank is not None and item.rank <= deepest:
-            assert found[item.place] is Selection.AUDIT
+            assert result[item.place] is Selection.AUDIT
         elif item.place in labelled:
-            assert found[item.place] is Selection.RANDOM
+            assert result[item.place] is Selection.RANDOM
         else:
-            assert item.place not in found
+            assert item.place not in result
 
 
 def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:

@@ -47,5 +47,5 @@ def islands(page: str) -> dict[str, Any]:
     """Return the data that a page contains, by id."""
     import json
 
-    found = re.findall(r'<script type="application/json" id="([^"]+)">(.*?)</script>', page, re.S)
-    return {name: json.loads(text) for name, text in found}
+    result = re.findall(r'<script type="application/json" id="([^"]+)">(.*?)</script>', page, re.S)
+    return {name: json.loads(text) for name, text in result}

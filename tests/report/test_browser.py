@@ -74,14 +74,14 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
     wait(page, "1 of 20")
     choose(page, run="kind", maxim="quality", verdict="yes", label="no")
     page.wait_for_function("() => location.hash.includes('label=no')")
-    found = shown(page)
-    assert found != "1 of 20"
+    result = shown(page)
+    assert result != "1 of 20"
     assert page.locator(".turn.other").count() + page.locator(".turn:not(.other)").count() == 3
     address = page.evaluate("location.hash")
     for part in ("run=kind", "maxim=quality", "verdict=yes", "label=no"):
         assert part in address
     page.reload()
-    wait(page, found)
+    wait(page, result)
     assert page.locator("select[name=run]").input_value() == "kind"
     page.locator(".filter > summary").click()
     page.get_by_role("button", name="Clear the filter").first.click()

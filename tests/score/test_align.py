@@ -52,7 +52,7 @@ def scored(
     return score_judgements([run], truth, policy=Policy(**policy), samples=100, bad=bad)
 
 
-def told(report: JudgementReport, kind: ProblemKind) -> list[tuple[int | None, int | None, int]]:
+def places(report: JudgementReport, kind: ProblemKind) -> list[tuple[int | None, int | None, int]]:
     return [
         (problem.debate, problem.turn, problem.counted_as_no)
         for problem in report.problems
@@ -129,7 +129,7 @@ def test_what_strict_refuses_the_other_policy_scores_and_calls_unofficial(
     assert kinds(report) or what == "a byte order mark"
     assert recall(report) == (0.5 if what == "a debate missing" else 1.0)
     lost = [(2, None, 8)] if what == "a lost debate" else []
-    assert told(report, ProblemKind.LOST) == lost
+    assert places(report, ProblemKind.LOST) == lost
 
 
 def test_strict_takes_what_the_official_scorer_takes(truth: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_line_that_is_no_object_stops_or_is_skipped(line: str, truth: Path) ->
     bad = files.BadLines(skip=True)
     report = scored(truth, RIGHT[0], line, RIGHT[2], bad=bad)
     assert bad.count == 1
-    assert told(report, ProblemKind.BAD_LINE) == [(2, None, 8)]
+    assert places(report, ProblemKind.BAD_LINE) == [(2, None, 8)]
     assert recall(report) == 1.0
 
 
@@ -173,8 +173,8 @@ def test_wrong_shapes_are_missing_verdicts(odd: Any, truth: Path) -> None:
 
 def test_missing_debates_and_turns_count_as_no(truth: Path) -> None:
     report = scored(truth, evaluation([YES]), RIGHT[1], by_place=True)
-    assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
-    assert told(report, ProblemKind.MISSING_DEBATE) == [(3, None, 4)]
+    assert places(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
+    assert places(report, ProblemKind.MISSING_DEBATE) == [(3, None, 4)]
     assert recall(report) == 0.25
 
 
@@ -185,17 +185,17 @@ def test_missing_verdicts_count_as_no_where_there_is_a_label(truth: Path) -> Non
         with_score(RIGHT[1], "Quality", "high"),
         without(without(RIGHT[2], "Manner"), "Quantity"),
     )
-    assert told(report, ProblemKind.NULL_SCORE) == [(1, 2, 1)]
-    assert told(report, ProblemKind.BAD_SCORE) == [(2, 2, 1)]
-    assert told(report, ProblemKind.MISSING_VERDICT) == [(3, 2, 1), (3, 2, 0)]
+    assert places(report, ProblemKind.NULL_SCORE) == [(1, 2, 1)]
+    assert places(report, ProblemKind.BAD_SCORE) == [(2, 2, 1)]
+    assert places(report, ProblemKind.MISSING_VERDICT) == [(3, 2, 1), (3, 2, 0)]
     assert recall(report, "quality") == recall(report) == 0.75
     assert recall(report, "manner") == 1.0
 
 
 def test_extra_debates_and_turns_are_left_out(truth: Path) -> None:
     report = scored(truth, evaluation([YES, YES, NO]), *RIGHT[1:], RIGHT[0], by_place=True)
-    assert told(report, ProblemKind.EXTRA_TURN) == [(1, 3, 0)]
-    assert told(report, ProblemKind.EXTRA_DEBATE) == [(4, None, 0)]
+    assert places(report, ProblemKind.EXTRA_TURN) == [(1, 3, 0)]
+    assert places(report, ProblemKind.EXTRA_DEBATE) == [(4, None, 0)]
     assert recall(report) == 1.0
 
 
@@ -204,7 +204,7 @@ def test_an_unanswered_turn_that_the_client_skipped_moves_no_verdict(tmp_path: P
     truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, YES], [YES, NO, YES]])
     line = evaluation([YES, YES], "bees", answered=[True, False, True])
     report = scored(truth, line, line)
-    assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4), (2, 2, 4)]
+    assert places(report, ProblemKind.MISSING_TURN) == [(1, 2, 4), (2, 2, 4)]
     assert recall(report) == 1.0
 
 
@@ -212,7 +212,7 @@ def test_reordered_debates_find_their_labels_by_their_words(truth: Path, debates
     lines = RIGHT[1], RIGHT[0], RIGHT[2]
     assert recall(scored(truth, *lines, by_place=True), "manner") == 0.0
     report = scored(truth, *lines, debates=debates)
-    assert told(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
+    assert places(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
     assert not report.official
     assert recall(report, "manner") == recall(report) == 1.0
 
@@ -220,10 +220,10 @@ def test_reordered_debates_find_their_labels_by_their_words(truth: Path, debates
 def test_lost_unknown_and_duplicate_debates_are_reported(truth: Path, debates: Path) -> None:
     lines = {}, RIGHT[0], RIGHT[0], RIGHT[2], evaluation([YES, YES], "owls")
     report = scored(truth, *lines, debates=debates)
-    assert told(report, ProblemKind.LOST) == [(None, None, 0)]
-    assert told(report, ProblemKind.TWICE) == [(1, None, 0)]
-    assert told(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
-    assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
+    assert places(report, ProblemKind.LOST) == [(None, None, 0)]
+    assert places(report, ProblemKind.TWICE) == [(1, None, 0)]
+    assert places(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
+    assert places(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
     assert report.lost == {"judge": 1}
 
 
@@ -256,7 +256,7 @@ def test_white_space_makes_no_other_words_and_an_id_goes_before_words(tmp_path: 
 
 def test_a_line_without_words_keeps_its_place(truth: Path, debates: Path) -> None:
     report = scored(truth, RIGHT[0], evaluation([NO, NO]), RIGHT[2], debates=debates)
-    assert told(report, ProblemKind.UNMATCHED) == [(2, None, 0)]
+    assert places(report, ProblemKind.UNMATCHED) == [(2, None, 0)]
     assert recall(report) == 1.0
 
 
@@ -268,8 +268,8 @@ def test_reordered_and_missing_turns_find_their_labels(tmp_path: Path) -> None:
         "userTurnsEvaluations": [verdicts(NO), verdicts(YES)],
     }
     report = scored(truth, turned, evaluation([YES] * 3, "cats"), debates=debates)
-    assert told(report, ProblemKind.REORDERED) == [(1, 3, 0), (1, 1, 0)]
-    assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
+    assert places(report, ProblemKind.REORDERED) == [(1, 3, 0), (1, 1, 0)]
+    assert places(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
     assert recall(report) == 1.0
     assert next(row.precision for row in report.rows) == 1.0
 

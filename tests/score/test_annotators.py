@@ -37,8 +37,8 @@ def written(place: Path, labels: dict[str, Any]) -> Path:
 
 def scored(capsys: pytest.CaptureFixture[str], *paths: Path) -> dict[str, Any]:
     assert cli.run(["score", *map(str, paths), "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
 
 
 def test_an_agent_against_an_expert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,8 +106,8 @@ def test_all_seven_schemes_count_where_only_three_occur(
     [("0100000010", "1110010000", 0.095), ("aabbdcccedda", "babbbccceddd", 0.692)],
 )
 def test_alpha_of_the_textbook_examples(first: str, second: str, wanted: float) -> None:
-    found = alpha(zip(first, second, strict=True))
-    assert found == pytest.approx(wanted, abs=0.0006)
+    result = alpha(zip(first, second, strict=True))
+    assert result == pytest.approx(wanted, abs=0.0006)
 
 
 def test_alpha_ignores_units_with_one_value_and_needs_two_values() -> None:

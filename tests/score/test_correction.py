@@ -20,18 +20,18 @@ SAID = np.where(CHANCE.random(200) < 0.85, TRUTH, 1 - TRUTH)
 
 
 def sample(
-    *, labelled: int = 40, said: np.ndarray = SAID, truth: np.ndarray = TRUTH
+    *, labelled: int = 40, scores: np.ndarray = SAID, truth: np.ndarray = TRUTH
 ) -> JudgedTurns:
     """The first `labelled` debates have labels."""
-    return JudgedTurns(DEBATES, said, np.where(labelled > DEBATES, truth, np.nan))
+    return JudgedTurns(DEBATES, scores, np.where(labelled > DEBATES, truth, np.nan))
 
 
 def width(estimate: Estimate) -> float:
     return float(estimate.high or np.nan) - float(estimate.low or np.nan)
 
 
-def plain_f1(said: np.ndarray, truth: np.ndarray) -> float:
-    return float(2 * (said * truth).sum() / (said.sum() + truth.sum()))
+def plain_f1(scores: np.ndarray, truth: np.ndarray) -> float:
+    return float(2 * (scores * truth).sum() / (scores.sum() + truth.sum()))
 
 
 def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> None:
@@ -42,28 +42,30 @@ def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> N
 
 
 def test_a_judge_that_is_always_right_needs_few_labels() -> None:
-    few = sample(labelled=10, said=TRUTH)
+    few = sample(labelled=10, scores=TRUTH)
     powered = correction.yes_rate(few)
-    plain = correction.yes_rate(sample(labelled=10, said=np.ones(200)))  # labels only
+    plain = correction.yes_rate(sample(labelled=10, scores=np.ones(200)))  # labels only
     assert powered.value == pytest.approx(TRUTH.mean(), abs=0.005)
     assert width(powered) < 0.6 * width(plain)
 
 
 def test_a_judge_that_ignores_the_turn_adds_nothing() -> None:
-    constant = sample(labelled=10, said=np.ones(200))
+    constant = sample(labelled=10, scores=np.ones(200))
     assert correction.yes_rate(constant).value == pytest.approx(TRUTH[:50].mean())
     assert np.isnan(correction.rogan_gladen(constant).value)
 
 
 def test_rogan_and_gladen_undo_a_lenient_judge() -> None:
     lenient = np.where((TRUTH == 1) | (np.arange(200) % 2 == 0), 1.0, 0.0)
-    found = correction.rogan_gladen(sample(labelled=20, said=lenient)).value
-    assert abs(found - TRUTH.mean()) < abs(lenient.mean() - TRUTH.mean()) / 2
+    result = correction.rogan_gladen(sample(labelled=20, scores=lenient)).value
+    assert abs(result - TRUTH.mean()) < abs(lenient.mean() - TRUTH.mean()) / 2
 
 
 def test_labels_that_do_not_look_like_the_rest_are_noticed() -> None:
     shifted = np.where(DEBATES < 20, 1.0, SAID * (np.arange(200) % 3 > 0))
-    unlike, alike = (correction.transfer(sample(labelled=20, said=one)) for one in (shifted, SAID))
+    unlike, alike = (
+        correction.transfer(sample(labelled=20, scores=one)) for one in (shifted, SAID)
+    )
     assert unlike is not None
     assert alike is not None
     assert unlike.p < correction.UNLIKELY < alike.p
@@ -79,19 +81,19 @@ def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
     for seed in range(50):
         chance = np.random.default_rng(seed)
         truth = (chance.random(200) < chance.random()).astype(float)
-        said = np.where(chance.random(200) < 0.5 + chance.random() / 2, truth, 1 - truth)
+        scores = np.where(chance.random(200) < 0.5 + chance.random() / 2, truth, 1 - truth)
         for estimate in (correction.yes_rate, correction.f1, correction.rogan_gladen):
-            found = estimate(sample(labelled=12, said=said, truth=truth))
-            if found.low is not None and found.high is not None:
-                assert 0 <= found.low <= found.value <= found.high <= 1
+            result = estimate(sample(labelled=12, scores=scores, truth=truth))
+            if result.low is not None and result.high is not None:
+                assert 0 <= result.low <= result.value <= result.high <= 1
 
 
 def study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
     """A run of 40 debates, and labels of the first of them."""
-    said, truth = SAID.reshape(40, 5), TRUTH.reshape(40, 5)
+    scores, truth = SAID.reshape(40, 5), TRUTH.reshape(40, 5)
     run = run_file(
         tmp_path / "judge.jsonl",
-        [evaluation([(score,) * 4 for score in debate]) for debate in said],
+        [evaluation([(score,) * 4 for score in debate]) for debate in scores],
     )
     labels = [
         [(int(label) if number < labelled else None,) * 4 for label in debate]

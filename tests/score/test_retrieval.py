@@ -60,17 +60,17 @@ def values(report: RetrievalReport, run: str) -> dict[str, float]:
 
 def test_figures_by_hand(run: Path, qrels: Path) -> None:
     report = score_retrieval([run], qrels, samples=100)
-    found = values(report, "one")
-    assert found["RR"] == pytest.approx((1 / 2 + 1 + 0) / 3)
-    assert found["R@10"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    result = values(report, "one")
+    assert result["RR"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    assert result["R@10"] == pytest.approx((1 / 2 + 1 + 0) / 3)
     ndcg = (1 / math.log2(3)) / (1 + 1 / math.log2(3))
-    assert found["nDCG@10"] == pytest.approx((ndcg + 1 + 0) / 3)
+    assert result["nDCG@10"] == pytest.approx((ndcg + 1 + 0) / 3)
     assert report.queries == 3
 
 
 def test_missing_and_unknown_queries_are_told(run: Path, qrels: Path) -> None:
     report = score_retrieval([run], qrels, samples=100)
-    assert [(found.kind, found.message) for found in report.problems] == [
+    assert [(result.kind, result.message) for result in report.problems] == [
         (ProblemKind.NO_QUERY, "q3 counts as 0"),
         (ProblemKind.EXTRA_QUERY, "q9 is left out"),
     ]
@@ -101,7 +101,7 @@ def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) ->
     turned = written(tmp_path / "turned.run", lines(queries[::-1]))
     less = written(tmp_path / "less.run", lines(queries[1:]))
     report = score_retrieval([whole, turned, less], qrels, samples=400)
-    same, lost = (found for found in report.comparisons if found.measure == "RR")
+    same, lost = (result for result in report.comparisons if result.measure == "RR")
     assert (same.run, same.against, same.difference, same.p) == ("turned", "whole", 0.0, 1.0)
     assert (lost.run, lost.against) == ("less", "whole")
     assert lost.difference == pytest.approx(-1 / 12)
@@ -118,7 +118,7 @@ def test_a_clearly_better_run_has_a_small_p(tmp_path: Path) -> None:
         "".join(f"{q} Q0 x 1 2.0 t\n{q} Q0 a 2 1.0 t\n" for q in queries),
     )
     report = score_retrieval([bad, good], qrels, compare="all", samples=1000)
-    by_measure = {found.measure: found for found in report.comparisons}
+    by_measure = {result.measure: result for result in report.comparisons}
     assert by_measure["RR"].difference == 0.5
     assert by_measure["RR"].p == 1 / 1001
     assert by_measure["R@10"].p == 1.0

@@ -37,8 +37,8 @@ def test_a_whole_run_is_compared_with_its_input(runs: Path) -> None:
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = row["simulation"]["userTurns"][1]["systemResponse"]
-    return found
+    result: dict[str, Any] = row["simulation"]["userTurns"][1]["systemResponse"]
+    return result
 
 
 def says(words: str) -> Change:
@@ -111,7 +111,7 @@ CASES = [("simulations", name) for name in SIMULATIONS] + [
 def test_each_fault_is_reported_with_its_line(
     runs: Path, demo_index_path: Path, tmp_path: Path, kind: str, name: str
 ) -> None:
-    change, told = {"simulations": SIMULATIONS, "evaluations": EVALUATIONS}[kind][name]
+    change, message = {"simulations": SIMULATIONS, "evaluations": EVALUATIONS}[kind][name]
     wrong = with_changes(runs, tmp_path, kind, change)
     ended = touche_rad("check", wrong, "-i", demo_index_path, "--all")
     assert ended.code == 1
@@ -119,7 +119,7 @@ def test_each_fault_is_reported_with_its_line(
     assert summary.endswith(" lines: not valid")
     (line,) = [line for line in findings if ": fault: " in line]
     assert line.startswith(f"{wrong}:4: fault: ")
-    assert told in line
+    assert message in line
     (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
     assert not record["good"]
     assert [one["line"] for one in record["findings"] if one["level"] == "fault"] == [4]
@@ -202,10 +202,10 @@ STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
 def test_the_status_beside_a_run_says_whether_it_is_fit(
     runs: Path, tmp_path: Path, case: str, beside: str
 ) -> None:
-    fields, code, told = STATUSES[case]
+    fields, code, message = STATUSES[case]
     (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
     status = {"verb": "simulate", "output": "/elsewhere/simulations.jsonl", **fields}
     (tmp_path / beside).write_text(json.dumps(status))
     ended = touche_rad("check", tmp_path / "simulations.jsonl")
     assert ended.code == code, ended.out
-    assert told in ended.out
+    assert message in ended.out
