@@ -153,6 +153,15 @@ def _jinja() -> jinja2.Environment:
     )
 
 
+_TITLE: Final = re.compile(r"^CMV:?\s+", re.IGNORECASE)
+_JOINED: Final = re.compile(r"\b(?:and|or|but|if|because|that|which|who|i)\b|[,;:?]", re.IGNORECASE)
+_NEGATED: Final = re.compile(
+    r"\b(should|must|can|could|will|would|may|might|is|are|was|were|does|do|did|has|have)"
+    r"(?: not|n['’]t|not)\b|\b(ca|wo)n['’]t\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class Thesis:
     """What the user claims at the beginning, for the partials `stance` and `thesis`."""
@@ -168,6 +177,24 @@ class Thesis:
     def negated(self) -> bool:
         """Whether it contains a negation, so that "against the thesis" is easily misread."""
         return any(map(is_negation, words(self.text)))
+
+    @property
+    def opposite(self) -> str:
+        """The opposite of a plain negated sentence, without the negation; else empty.
+
+        A small model that must turn a negation around by itself defends the wrong side.
+        """
+        text = _TITLE.sub("", self.text)
+        match = _NEGATED.search(text)
+        alone = sum(map(is_negation, words(text))) == 1 and not _JOINED.search(text)
+        if match is None or not alone:
+            return ""
+        return f"{text[: match.start()]}{_verb(match)}{text[match.end() :]}"
+
+
+def _verb(match: re.Match[str]) -> str:
+    """Return the verb of a match of `_NEGATED` without its negation."""
+    return match[1] or {"ca": "can", "wo": "will"}[match[2].lower()]
 
 
 def render_dialogue(
