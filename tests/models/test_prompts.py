@@ -74,3 +74,21 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
     assert user.content.splitlines()[1] != plain[1], "a negated thesis is explained"
     with pytest.raises(UserError, match="not among the shared partials"):
         _read(tmp_path, '=== user\n{% include "../secret.jinja" %}')
+
+
+@pytest.mark.parametrize(
+    ("thesis", "opposite"),
+    [
+        ("Zoos should not be closed.", "Zoos should be closed."),
+        ("CMV: AdBlock isn't unethical", "AdBlock is unethical"),
+        ("Tigers cannot be pets.", "Tigers can be pets."),
+        ("No one should own a tiger.", ""),
+        ("Zoos should be closed.", ""),
+        ("Zoos should not exist because they hurt animals.", ""),
+        ("I do not think that zoos are bad.", ""),
+    ],
+)
+def test_the_opposite_of_a_plain_negated_thesis_is_written_out(thesis: str, opposite: str) -> None:
+    prompt = Prompt("position", '=== user\n{% include "thesis.jinja" %}\n')
+    (message,) = prompt.messages(thesis=Thesis(thesis))
+    assert (f'So you defend: "{opposite}"' in message.content) == bool(opposite)
