@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from retrieval.dense.neighbours import Neighbours, write_vectors
+from tests.models import scripted
+from tests.models.scripted import Scripted
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
@@ -86,67 +85,40 @@ def test_equal_vectors_stand_in_their_order(tmp_path: Path) -> None:
     assert [number for _, number in found] == [1, 5, 9, 13, 17]
 
 
-class _Server(ThreadingHTTPServer):
-    """An embeddings endpoint that keeps what it is asked: a text's vector counts its letters."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.asked: list[tuple[dict[str, str], dict[str, Any]]] = []
-        self.first: list[int] = []
-        self.slow = 0.0
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append((dict(self.headers), {"path": self.path, **body}))
-        time.sleep(self.server.slow)
-        if self.server.first:
-            self.send_response(self.server.first.pop())
-            self.end_headers()
-            return
-        data = [
-            {"index": place, "embedding": [float(text.count(one)) for one in "abcdefghij"] + [1.0]}
-            for place, text in enumerate(body["input"])
-        ]
-        answer = json.dumps({"data": data[::-1]}).encode()
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+def _embed(handler: scripted.Handler) -> None:
+    """Answer with vectors that count letters, the last text first."""
+    data = [
+        {"index": place, "embedding": [float(text.count(one)) for one in "abcdefghij"] + [1.0]}
+        for place, text in enumerate(handler.body["input"])
+    ]
+    scripted.says({"data": data[::-1]})(handler)
 
 
 @pytest.fixture
-def server() -> Iterator[_Server]:
-    with _Server() as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        made.always = _embed
         yield made
-        made.shutdown()
 
 
-def _name(server: _Server, model: str = "letters") -> str:
-    return f"openai:http://127.0.0.1:{server.server_port}/v1#{model}"
+def _name(server: Scripted) -> str:
+    return f"openai:{server.url}#letters"
 
 
 def test_an_endpoint_encodes(
-    server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
-    server.first = [503, 429]
+    server.script = [scripted.fails(429), scripted.fails(503)]
     opened(BEES, tmp_path / "ix")
     told: list[tuple[int, int]] = []
     wanted = VectorsWanted(_name(server))
     count = add_vectors(str(tmp_path / "ix"), wanted, report=lambda *at: told.append(at))
     assert told[-1] == (count, count) == (6 + 6 + 6, 6 + 6 + 6)
-    sent = {text for _, body in server.asked[2:] for text in body["input"]}
+    sent = {text for body in server.asked[2:] for text in body["input"]}
     assert sent == {getattr(one, field) for field in wanted.fields for one in BEES}
-    headers, body = server.asked[0]
-    assert headers["Authorization"] == "Bearer a-key"
-    assert (body["path"], body["model"]) == ("/v1/embeddings", "letters")
+    assert server.headers[0]["Authorization"] == "Bearer a-key"
+    assert server.asked[0]["model"] == "letters"
     index: Any = open_index(str(tmp_path / "ix"))
     assert list(index.encoders) == ["openai:letters"]
 
@@ -171,12 +143,17 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.long
-def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Path) -> None:
+def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted, tmp_path: Path) -> None:
     words = (str(DEMO), "--dense", _name(server), "--dense-precision", "int8")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert touche_rad("index", *words, "-o", str(whole)).code == 0
     server.asked.clear()
-    server.slow = 0.05
+
+    def slowly(handler: scripted.Handler) -> None:
+        time.sleep(0.05)
+        _embed(handler)
+
+    server.always = slowly
     process = subprocess.Popen(
         [sys.executable, "-m", "touche_rad", "index", *words, "-o", str(parts)],
         stdout=subprocess.DEVNULL,
@@ -186,7 +163,7 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Pat
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    server.slow = 0.0
+    server.always = _embed
     ended = touche_rad("index", *words, "-o", str(parts))
     assert ended.code == 0, ended.err
     assert _files(parts) == _files(whole)
@@ -196,7 +173,7 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Pat
 
 
 def test_further_fields_are_encoded_beside_those_that_are_there(
-    server: _Server, tmp_path: Path
+    server: Scripted, tmp_path: Path
 ) -> None:
     common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
     both = (*common[:2], str(tmp_path / "both"), *common[3:])
@@ -239,7 +216,7 @@ def test_an_encoder_that_changed_adds_no_further_fields(tmp_path: Path) -> None:
     assert len(kept.nearest("attacks", _unit([[1, 1, 1]]), 10)[0]) == len(BEES)
 
 
-def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path) -> None:
+def test_vectors_of_other_arguments_are_refused(server: Scripted, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
     ended = touche_rad("index", str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
     assert ended.code == 2
@@ -292,7 +269,7 @@ def test_dense_searches_compose(demo: str) -> None:
     assert len(search.transform(topics.iloc[:0])) == 0
 
 
-def test_unknown_vectors_and_fields_are_named(server: _Server, tmp_path: Path) -> None:
+def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--dense"):
         _dense(opened(BEES, tmp_path / "ix"), "text")
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
@@ -303,7 +280,7 @@ def test_unknown_vectors_and_fields_are_named(server: _Server, tmp_path: Path) -
         index.nearest("openai:letters", "attacks", np.ones((1, 11), dtype=np.float32), 3)
 
 
-def test_damaged_vectors_are_told(server: _Server, tmp_path: Path) -> None:
+def test_damaged_vectors_are_told(server: Scripted, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
     (heads,) = (tmp_path / "ix").rglob("heads.npy")
@@ -313,7 +290,7 @@ def test_damaged_vectors_are_told(server: _Server, tmp_path: Path) -> None:
         _dense(index, "text")
 
 
-def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path) -> None:
+def test_arguments_without_a_text_have_no_vector(server: Scripted, tmp_path: Path) -> None:
     texts = {"a": "abc", "b": " ", "c": "abc"}
     opened([Argument(id=id_, text=text) for id_, text in texts.items()], tmp_path / "ix")
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
