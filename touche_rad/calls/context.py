@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 
 @dataclass
@@ -36,14 +36,6 @@ class ModelUse:
         self.prompts |= other.prompts
 
 
-class Failures(Protocol):
-    """Where failures of plugins are reported to."""
-
-    def add(self, fallback: Any, error: BaseException) -> None:
-        """Report a failure, and the fallback for it."""
-        ...
-
-
 @dataclass(frozen=True)
 class CallContext:
     """The plugin, debate and turn of a model call, and its deadline."""
@@ -57,8 +49,8 @@ class CallContext:
     """Folder of prompt files that replace the plugin's own."""
     model_use: ModelUse | None = None
     """Collects the results of the model calls."""
-    failures: Failures | None = None
-    """Where the failures of the current run are reported to."""
+    report_failure: Callable[[Any, BaseException], None] | None = None
+    """Receives each fallback of the current run, with its cause."""
     observe: Callable[[Mapping[str, Any]], None] | None = None
     """Receives each search and each model call as a JSON object, perhaps in another thread."""
 

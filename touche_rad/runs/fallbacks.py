@@ -152,9 +152,9 @@ def fallback_for(
         count,
         turn,
     )
-    reports_to = current_context().failures or default
-    if reports_to is not None:
-        reports_to.add(one, inner)
+    report = current_context().report_failure or (default.add if default else None)
+    if report is not None:
+        report(one, inner)
     return one
 
 

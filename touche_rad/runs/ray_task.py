@@ -132,7 +132,7 @@ async def _process(
     stopped = ""
     options = replace(task.options, model=model)
     try:
-        with call_context(failures=FailureLog(folder / ERRORS, options.strict)):
+        with call_context(report_failure=FailureLog(folder / ERRORS, options.strict).add):
             failures = await process_units(
                 work.do, iter(block.units), options, lambda number, one: done.append((number, one))
             )

@@ -85,7 +85,7 @@ async def run_work(
             raise InputError(work.source, "expected at least one debate, found none")
         failures = FailureLog(options.errors, options.strict)
         units = range(total) if part is None else part.shard.units(total)
-        with call_context(failures=failures), output.begin(total, units):
+        with call_context(report_failure=failures.add), output.begin(total, units):
             await _work_through(work, options, output)
             status = output.finish()
             if part is not None:
