@@ -44,7 +44,7 @@ class Failing:
 
 class Hanging:
     def open(self, claim: Debate) -> str:
-        Event().wait()
+        Event().wait(3)
         raise AssertionError("nobody waits for this")
 
     async def reply(self, debate: Debate) -> str:
@@ -81,7 +81,7 @@ def test_a_note_is_one_clean_line() -> None:
 @pytest.mark.parametrize("debate", [CLAIM, SECOND])
 def test_a_user_that_hangs_is_given_up_at_the_deadline(debate: Debate) -> None:
     found = spoken(Hanging(), debate, deadline=0.05)
-    assert found.notes == ("user fallback: TimeoutError: no utterance within 0.05 seconds",)
+    assert found.notes == ("user fallback: CallTimeout: no answer within 0.05 seconds",)
     assert found.utterance
 
 

@@ -5,7 +5,6 @@ from touche_rad.calls.context import (
     ModelUse,
     call_context,
     current_context,
-    deadline_in,
     name_of,
     report_without_model,
 )
@@ -20,7 +19,6 @@ __all__ = [
     "TooManyCalls",
     "call_context",
     "current_context",
-    "deadline_in",
     "hanging",
     "name_of",
     "report_without_model",

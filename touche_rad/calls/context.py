@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -60,21 +59,12 @@ class CallContext:
         return {key: value for key, value in values.items() if value not in ("", None)}
 
 
-_SHARE: Final = 0.85
 _NOW: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallContext())  # noqa: B039
 
 
 def current_context() -> CallContext:
     """Return the context of the current task."""
     return _NOW.get()
-
-
-def deadline_in(seconds: float | None) -> float | None:
-    """Return the deadline of model calls for a plugin with this time limit in seconds.
-
-    It is earlier than the plugin's own limit, so that the plugin can answer without the model.
-    """
-    return None if seconds is None else time.monotonic() + _SHARE * seconds
 
 
 @contextmanager
@@ -92,9 +82,6 @@ def report_without_model(error: Exception) -> None:
 
     A plugin calls this where it catches a model's error and answers by other means. The run then
     counts the result as a fallback. A result whose model calls all failed is counted anyway.
-
-    Args:
-        error: Why the model did not take part.
     """
     use = current_context().model_use
     if use is not None:

@@ -14,18 +14,20 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
 
-from touche_rad.calls.context import call_context, deadline_in
+from touche_rad.calls.context import call_context
 
 T = TypeVar("T")
 
 MOST_HANGING = 64
 """Abandoned calls that still run; with so many, further calls fail at once."""
+_SHARE: Final = 0.85
+"""Part of a plugin's time limit for its model calls, so that it can answer without the model."""
 _running: set[_Call] = set()
 
 
@@ -153,7 +155,7 @@ def _context(function: object, seconds: float | None) -> AbstractContextManager[
     """Set the deadline of a plugin's model calls, and the user's prompts for the plugin."""
     values: dict[str, Any] = {}
     if seconds is not None:
-        values["deadline"] = deadline_in(seconds)
+        values["deadline"] = time.monotonic() + _SHARE * seconds
     plugin = getattr(function, "__self__", None)
     if plugin is not None and hasattr(plugin, "prompts_folder"):
         # Also None, so that a plugin does not use the prompts of the one that calls it.

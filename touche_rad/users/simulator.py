@@ -7,9 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-import anyio
-
-from touche_rad.calls import Calls, call_context, deadline_in
+from touche_rad.calls import Calls, call_context
 from touche_rad.debate import Debate
 from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.rules import RuleUser
@@ -80,10 +78,7 @@ class Speaker:
     async def speak(self, debate: Debate) -> Utterance:
         """Return the user's next utterance."""
         context = call_context(
-            plugin=f"user {self.name}",
-            debate=debate.key,
-            turn=len(debate.turns),
-            deadline=deadline_in(self.deadline),
+            plugin=f"user {self.name}", debate=debate.key, turn=len(debate.turns)
         )
         try:
             with context:
@@ -107,9 +102,7 @@ class Speaker:
         return clean(user.new_reply(debate) if debate.turns else user.open(debate))
 
     async def _run(self, method: Method, debate: Debate) -> str:
-        with anyio.move_on_after(self.deadline):
-            return await self._call(method, debate)
-        raise TimeoutError(f"no utterance within {self.deadline:g} seconds")
+        return await self._call(method, debate, seconds=self.deadline)
 
     def _bounded(self, utterance: object) -> Utterance:
         if not isinstance(utterance, str):
