@@ -79,7 +79,11 @@ class Annotations(Protocol):
 
 
 class Annotator(Protocol):
-    """Makes annotations with a language model (entry points of `touche_rad.annotators`)."""
+    """Makes annotations with a language model (entry points of `touche_rad.annotators`).
+
+    One that gives labels of a fixed set names them in the class attribute `labels`: `touche-rad
+    score` counts all of them, also those that no text has.
+    """
 
     model: Model
 
