@@ -245,12 +245,12 @@ class JudgeCalls:
         return message.content
 
     def _verdict(self, answer: BaseModel) -> DebateVerdict:
-        given = answer.model_dump()
+        values = answer.model_dump()
         marks = {
-            code: DimensionScore(clean(given[code]["comment"]), given[code]["score"])
+            code: DimensionScore(clean(values[code]["comment"]), values[code]["score"])
             for code in self.codes
         }
-        return DebateVerdict(marks, given["winner"], clean(given["comment"]))
+        return DebateVerdict(marks, values["winner"], clean(values["comment"]))
 
     async def _ask(self, name: str, schema: type[Any], oldest: str = "", **values: Any) -> Any:
         """Ask a prompt.

@@ -64,10 +64,10 @@ def detailed(
     to: Literal["both", "winner"],
 ) -> Detailed:
     """Return each side's findings: false facts, clashes, then what its structure lacks."""
-    found: Detailed = {side: [] for side in SIDES}
+    findings: Detailed = {side: [] for side in SIDES}
     for fact in facts:
         if fact.feedback:
-            found[fact.side].append(Finding("fact", (fact.id,), fact.feedback))
+            findings[fact.side].append(Finding("fact", (fact.id,), fact.feedback))
     for clash in clashes:
         if clash.feedback and clash.winner is not None:
             ids = (clash.pair.pro, clash.pair.con)
@@ -76,11 +76,11 @@ def detailed(
                 role: Literal["won", "lost", "split"] = "lost" if lost else "won"
                 role = "split" if clash.winner == "split" else role
                 if not lost or to == "both":
-                    found[side].append(Finding("persuasion", ids, clash.feedback, role))
+                    findings[side].append(Finding("persuasion", ids, clash.feedback, role))
     if points is not None:
         for side in SIDES:
-            found[side] += _structural(graph, side, points)
-    return found
+            findings[side] += _structural(graph, side, points)
+    return findings
 
 
 def _structural(graph: SceneGraph, side: Side, points: Mapping[Side, Points]) -> list[Finding]:
@@ -110,10 +110,10 @@ def close_call(card: Scorecard, options: Options) -> str:
 
 
 async def condensed(
-    model: Model, graph: SceneGraph, card: Scorecard, found: Detailed, result: Result, close: str
+    model: Model, graph: SceneGraph, card: Scorecard, findings: Detailed, result: Result, close: str
 ) -> str:
     """Ask for a summary of the findings; without findings no call is made."""
-    lines = _lines(graph, found)
+    lines = _lines(graph, findings)
     if not lines:
         return ""
     messages = Prompt.load(__package__, "condensed").messages(
@@ -127,15 +127,15 @@ async def condensed(
     return cut_to_words(clean(answer.summary), SUMMARY_WORDS)
 
 
-def _lines(graph: SceneGraph, found: Detailed) -> list[str]:
+def _lines(graph: SceneGraph, findings: Detailed) -> list[str]:
     """Return the findings for both sides, for pro, and for con, each with its arguments' texts."""
-    pro, con = found["pro"], found["con"]
+    pro, con = findings["pro"], findings["con"]
     shared = {(one.arguments, one.text) for one in pro if one.about == "persuasion"}
     shared &= {(one.arguments, one.text) for one in con if one.about == "persuasion"}
     both = [one for one in pro if (one.arguments, one.text) in shared]
     lines = [_line(graph, "both", "pro", one) for one in both]
     for side in SIDES:
-        rest = [one for one in found[side] if (one.arguments, one.text) not in shared]
+        rest = [one for one in findings[side] if (one.arguments, one.text) not in shared]
         lines += [_line(graph, side, side, one) for one in rest]
     return lines
 

@@ -86,7 +86,7 @@ def points(
         )
         for side in SIDES
     }
-    found: dict[Side, Points] = {}
+    by_side: dict[Side, Points] = {}
     for side in SIDES:
         supported = tuple(
             id_
@@ -101,18 +101,18 @@ def points(
         ]
         on_claims = [target for target in attacks if target in claims[OTHER[side]]]
         rebuttals = len(on_claims if rebutted == "claim" else attacks)
-        found[side] = Points(claims[side], supported, rebuttals, tuple(sorted(set(on_claims))))
-    return found
+        by_side[side] = Points(claims[side], supported, rebuttals, tuple(sorted(set(on_claims))))
+    return by_side
 
 
-def structure(found: Mapping[Side, Points], by: Literal["both", "own"]) -> BySide:
+def structure(by_side: Mapping[Side, Points], by: Literal["both", "own"]) -> BySide:
     """Return each side's share of both sides' points, or of the points it could have reached."""
     if by == "both":
-        whole = sum(its.total for its in found.values())
-        return {side: found[side].total / whole if whole else 0.0 for side in SIDES}
+        whole = sum(its.total for its in by_side.values())
+        return {side: by_side[side].total / whole if whole else 0.0 for side in SIDES}
     scores: BySide = {}
     for side in SIDES:
-        own, claims = found[side], len(found[OTHER[side]].claims)
+        own, claims = by_side[side], len(by_side[OTHER[side]].claims)
         supported = len(own.supported) / len(own.claims) if own.claims else 0.0
         struck = len(own.struck) / claims if claims else 0.0
         scores[side] = (supported + struck) / 2

@@ -59,26 +59,26 @@ class GricePanel:
             winner=winners[GENERAL], scores=scores, winners=winners, reason="; ".join(reasons)
         )
 
-    async def _verdicts(self, seen: Debate) -> Sequence[ViewVerdicts]:
+    async def _verdicts(self, debate: Debate) -> Sequence[ViewVerdicts]:
         """Judge all responses at once; their verdicts are independent."""
-        found: dict[int, ViewVerdicts] = {}
+        verdicts: dict[int, ViewVerdicts] = {}
 
         async def one(turn: int) -> None:
-            found[turn] = await judge_view(self._judge, seen.view(turn))
+            verdicts[turn] = await judge_view(self._judge, debate.view(turn))
 
         async with anyio.create_task_group() as group:
-            for turn, said in enumerate(seen.turns):
+            for turn, said in enumerate(debate.turns):
                 if said.response is not None:
                     group.start_soon(one, turn)
-        return [found[turn] for turn in sorted(found)]
+        return [verdicts[turn] for turn in sorted(verdicts)]
 
 
 def _means(verdicts: Sequence[ViewVerdicts]) -> Scores:
     """Return the mean of each maxim and of all four; missing verdicts are left out."""
     means: Scores = {}
     for maxim in Maxim:
-        given = [one.verdicts[maxim].score for one in verdicts if maxim not in one.unscored]
-        known = [score for score in given if score is not None]
-        means[maxim.value] = fmean(known) if known else None
+        scores = [one.verdicts[maxim].score for one in verdicts if maxim not in one.unscored]
+        valid = [score for score in scores if score is not None]
+        means[maxim.value] = fmean(valid) if valid else None
     parts = [mean for mean in means.values() if mean is not None]
     return {GENERAL: fmean(parts) if len(parts) == len(Maxim) else None, **means}

@@ -97,12 +97,12 @@ def _unit_scores(unit: Unit, answer: Any) -> UnitScores:
     totals: dict[str, float] = {}
     for speaker in unit.speakers:
         marks = getattr(answer, speaker.key)
-        given = {one: getattr(marks, one) for one in SUBJECTIVE}
+        values = {one: getattr(marks, one) for one in SUBJECTIVE}
         if isinstance(marks, Marks):
-            scores[speaker.name], analyses[speaker.name] = given, marks.analysis
+            scores[speaker.name], analyses[speaker.name] = values, marks.analysis
         else:
-            scores[speaker.name] = {one: mark.score for one, mark in given.items()}
-            analyses[speaker.name] = {one: mark.analysis for one, mark in given.items()}
+            scores[speaker.name] = {one: mark.score for one, mark in values.items()}
+            analyses[speaker.name] = {one: mark.analysis for one, mark in values.items()}
             totals[speaker.name] = marks.total_score
     details: dict[str, Any] = {"analysis": analyses}
     if totals:

@@ -55,16 +55,16 @@ _BESIDE = 12
 _BE = frozenset(("is", "are", "was", "were"))
 
 
-def exchanged_roles(said: Sequence[Token], written: Sequence[Token]) -> Token | None:
+def exchanged_roles(claim: Sequence[Token], source: Sequence[Token]) -> Token | None:
     """Return the verb whose subject and object have changed places in the sentence, or None."""
-    for at, token in enumerate(said):
+    for at, token in enumerate(claim):
         if token.word not in lexicon().directed:
             continue
-        ours = _sides(said, at)
+        ours = _sides(claim, at)
         theirs = [
-            _sides(written, place)
-            for place, other in enumerate(written)
-            if _same_verb(token, other) and _passive(said, at) == _passive(written, place)
+            _sides(source, place)
+            for place, other in enumerate(source)
+            if _same_verb(token, other) and _passive(claim, at) == _passive(source, place)
         ]
         kept = max((_shared(ours, its) for its in theirs), default=0)
         if any(_crossed(ours, its) and _shared(ours, its[::-1]) > kept for its in theirs):
@@ -118,46 +118,46 @@ _EDGE = 6
 class Change:
     """The words between two common words, in the sentence and in the source."""
 
-    said: tuple[Token, ...]
-    written: tuple[Token, ...]
+    claim: tuple[Token, ...]
+    source: tuple[Token, ...]
 
 
 @dataclass(frozen=True)
 class Alignment:
     """A sentence, a source, and the positions of their common words in order."""
 
-    said: tuple[Token, ...]
-    written: tuple[Token, ...]
+    claim: tuple[Token, ...]
+    source: tuple[Token, ...]
     pairs: tuple[tuple[int, int], ...]
 
     @property
     def share(self) -> float:
         """Share of the sentence's words that are common."""
-        return len(self.pairs) / len(self.said) if self.said else 0.0
+        return len(self.pairs) / len(self.claim) if self.claim else 0.0
 
     @property
     def changes(self) -> list[Change]:
         """Changes within and at the ends; the source's words outside the pairs do not count."""
         if not self.pairs:
-            return [Change(self.said, ())]
+            return [Change(self.claim, ())]
         first, last = self.pairs[0], self.pairs[-1]
         inner = [
-            Change(self.said[a + 1 : c], self.written[b + 1 : d])
+            Change(self.claim[a + 1 : c], self.source[b + 1 : d])
             for (a, b), (c, d) in zip(self.pairs, self.pairs[1:], strict=False)
         ]
-        ends = [Change(self.said[: first[0]], ()), Change(self.said[last[0] + 1 :], ())]
-        return [change for change in (*inner, *ends) if change.said or change.written]
+        ends = [Change(self.claim[: first[0]], ()), Change(self.claim[last[0] + 1 :], ())]
+        return [change for change in (*inner, *ends) if change.claim or change.source]
 
     @property
     def stretch(self) -> tuple[Token, ...]:
         """Words of the source from the first to the last common word."""
-        return self.written[self.pairs[0][1] : self.pairs[-1][1] + 1] if self.pairs else ()
+        return self.source[self.pairs[0][1] : self.pairs[-1][1] + 1] if self.pairs else ()
 
     def swapped(self) -> tuple[Token, Token] | None:
         """Return two content words that have exchanged their places, or None."""
         ranks = [dict[str, int](), dict[str, int]()]
-        for side, tokens in enumerate((self.said, self.written)):
-            paired = {pair[side] for pair in self.pairs if self.said[pair[0]].matters}
+        for side, tokens in enumerate((self.claim, self.source)):
+            paired = {pair[side] for pair in self.pairs if self.claim[pair[0]].matters}
             rank = 0
             for at, token in enumerate(tokens):
                 rank += at in paired
@@ -165,7 +165,7 @@ class Alignment:
                     ranks[side].setdefault(token.stem, rank)
         moved = [
             (ranks[1][token.stem] - ranks[0][token.stem], token)
-            for token in self.said
+            for token in self.claim
             if token.matters and token.stem in ranks[0] and token.stem in ranks[1]
         ]
         forth = next((token for by, token in moved if by > 0), None)
@@ -177,10 +177,10 @@ class Alignment:
         if not self.pairs:
             return True
         start, end = self.pairs[0][1], self.pairs[-1][1] + 1
-        behind = clause_behind(self.written[end:][:_EDGE])
-        return negates_oddly(self.said) in (
+        behind = clause_behind(self.source[end:][:_EDGE])
+        return negates_oddly(self.claim) in (
             negates_oddly(self.stretch),
-            negates_oddly((*self.written[start:end], *behind)),
+            negates_oddly((*self.source[start:end], *behind)),
         )
 
     def turned(self) -> Token | None:
@@ -189,50 +189,50 @@ class Alignment:
         If both sides have as many negations, one such word is only another wording (`never allowed
         to run`, `may never run`), and two are a negation that has moved.
         """
-        said, written = negated_words(self.said), negated_words(self.written)
-        found = [
-            self.said[a] for a, b in self.pairs if self.said[a].matters and said[a] != written[b]
+        claim, source = negated_words(self.claim), negated_words(self.source)
+        words = [
+            self.claim[a] for a, b in self.pairs if self.claim[a].matters and claim[a] != source[b]
         ]
-        return found[0] if len(found) > self.as_negative() else None
+        return words[0] if len(words) > self.as_negative() else None
 
     def turned_at_an_end(self) -> Token | None:
         """Return the content word next to a negation added before or after the common words.
 
         A negation that the source has elsewhere was moved, not added.
         """
-        common = [(a, b) for a, b in self.pairs if self.said[a].matters]
+        common = [(a, b) for a, b in self.pairs if self.claim[a].matters]
         if not common:
             return None
         (first, at), (last, to) = common[0], common[-1]
-        head, tail = self.said[:first], self.said[last + 1 :]
-        starts = self.written[at].before in ENDS
-        before = () if starts else clause_before(self.written[max(0, at - _EDGE) : at])
-        behind = clause_behind(self.written[to + 1 :][:_EDGE])
+        head, tail = self.claim[:first], self.claim[last + 1 :]
+        starts = self.source[at].before in ENDS
+        before = () if starts else clause_before(self.source[max(0, at - _EDGE) : at])
+        behind = clause_behind(self.source[to + 1 :][:_EDGE])
         if negates_oddly(head) != negates_oddly(before) and not self._moved(head, before):
-            return self.said[first]
+            return self.claim[first]
         if negates_oddly(tail) != negates_oddly(behind) and not self._moved(tail, behind):
-            return self.said[last]
+            return self.claim[last]
         return None
 
     def _moved(self, head_or_tail: Sequence[Token], edge: Sequence[Token]) -> bool:
         """Whether each side has a negation in another place for that of the other."""
-        said, written = ({pair[side] for pair in self.pairs} for side in (0, 1))
-        elsewhere = [token for at, token in enumerate(self.written) if at not in written]
-        ours = [token for at, token in enumerate(self.said) if at not in said]
+        claim, source = ({pair[side] for pair in self.pairs} for side in (0, 1))
+        elsewhere = [token for at, token in enumerate(self.source) if at not in source]
+        ours = [token for at, token in enumerate(self.claim) if at not in claim]
         return any_negator(head_or_tail, ours) and any_negator(edge, elsewhere)
 
 
-def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
+def contrary_pair(claim: Sequence[Token], source: Sequence[Token]) -> tuple[str, str] | None:
     """Return a word of the sentence and its contrary in the source, or None."""
-    ours, theirs = {token.stem for token in said}, {token.stem for token in written}
-    return contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
+    ours, theirs = {token.stem for token in claim}, {token.stem for token in source}
+    return contraries(Change(tuple(_only(claim, theirs)), tuple(_only(source, ours))))
 
 
 def contraries(change: Change) -> tuple[str, str] | None:
     """Return a new word and the contrary word that it replaces, or None."""
     known = lexicon()
-    for new in change.said:
-        for gone in change.written:
+    for new in change.claim:
+        for gone in change.source:
             if known.contrary(new.stem, gone.stem):
                 return new.word, gone.word
     return None
@@ -242,17 +242,17 @@ def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
     return (token for token in tokens if token.stem not in without)
 
 
-def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
+def align(claim: Sequence[Token], source: Sequence[Token]) -> Alignment:
     """Align at most `MAX_SENTENCE` words with the most similar window of the source."""
-    said = tuple(said[:MAX_SENTENCE])
-    written = tuple(_window(said, source))
-    return Alignment(said, written, tuple(common_words(said, written)))
+    words = tuple(claim[:MAX_SENTENCE])
+    window = tuple(_window(words, source))
+    return Alignment(words, window, tuple(common_words(words, window)))
 
 
-def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
+def _window(claim: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
     if len(source) <= MAX_SOURCE:
         return source
-    stems = {token.stem for token in said if token.matters}
+    stems = {token.stem for token in claim if token.matters}
     hits = [token.stem in stems for token in source]
     inside = best = sum(hits[:MAX_SOURCE])
     start = 0

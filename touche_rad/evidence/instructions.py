@@ -88,8 +88,8 @@ def flagged_sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text that look like instructions, shortened."""
     if not _ANY.search(text):
         return ()
-    found = [one for one in split_sentences(text) if _ANY.search(one)]
-    return tuple(one[:_LONGEST] for one in found or [text])
+    hits = [one for one in split_sentences(text) if _ANY.search(one)]
+    return tuple(one[:_LONGEST] for one in hits or [text])
 
 
 def flags(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
@@ -106,9 +106,9 @@ def flags(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
 
 def warning(debates: Iterable[tuple[str, Sequence[Turn]]]) -> str:
     """Return one line with the count and the first places of all flags; "" without a flag."""
-    found = [
+    hits = [
         f"debate {name}, turn {number + 1}, {what}"
         for name, turns in debates
         for number, what in flags(turns)
     ]
-    return f"{KIND}s: {len(found)}, such as: {'; '.join(found[:_SHOWN])}" if found else ""
+    return f"{KIND}s: {len(hits)}, such as: {'; '.join(hits[:_SHOWN])}" if hits else ""

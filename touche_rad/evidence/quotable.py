@@ -36,24 +36,24 @@ def whole_sentences(text: str) -> list[str]:
     """Return the sentences of a text without fragments at its end, such as a link."""
     whole = clean(text)
     shred = _SHRED.search(whole, max(0, len(whole) - _LONGEST_SHRED))
-    found = sentences(whole[: shred.start()] if shred else whole)
-    while len(found) > 1 and not _ENDED.search(found[-1]):
-        found.pop()
-    return found
+    parts = sentences(whole[: shred.start()] if shred else whole)
+    while len(parts) > 1 and not _ENDED.search(parts[-1]):
+        parts.pop()
+    return parts
 
 
 def quotation(text: str, most: int, whole: int) -> str:
     """Return the quotation of a text: all of it, or whole sentences that stand alone."""
-    found = whole_sentences(text)
-    joined = " ".join(found)
+    parts = whole_sentences(text)
+    joined = " ".join(parts)
     if count_words(joined) <= min(whole, most):
         return joined
     runs = [
-        " ".join(found[start:end])
-        for start in range(len(found))
-        for end in range(start + 1, min(start + 2, len(found)) + 1)
-        if count_words(" ".join(found[start:end])) <= most
-        and (start == 0 or not missing_context(found[start]))
+        " ".join(parts[start:end])
+        for start in range(len(parts))
+        for end in range(start + 1, min(start + 2, len(parts)) + 1)
+        if count_words(" ".join(parts[start:end])) <= most
+        and (start == 0 or not missing_context(parts[start]))
     ]
     if not runs:
         return cut_to_words(clean(text), most)
@@ -156,16 +156,16 @@ def missing_context(text: str) -> str:
     """
     whole = clean(text)
     named = _OTHER_TEXT.search(whole)
-    said = sentences(whole)
-    if not said:
+    parts = sentences(whole)
+    if not parts:
         return ""
-    begins = _START.match(said[0].lstrip("\"'“”‘’([ "))
+    begins = _START.match(parts[0].lstrip("\"'“”‘’([ "))
     if begins:
         return begins.group().strip()
-    for early in _EARLY.finditer(said[0]):
-        before = said[0][: early.start()]
+    for early in _EARLY.finditer(parts[0]):
+        before = parts[0][: early.start()]
         several = early.group().lower() != "these" or _PLURAL.search(before)
-        if not several or not _explained(before, said[0][early.end() :]):
+        if not several or not _explained(before, parts[0][early.end() :]):
             return early.group().strip()
     return named.group().strip() if named else ""
 

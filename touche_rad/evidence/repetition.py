@@ -39,13 +39,13 @@ def content_starts(tokens: Sequence[Token]) -> list[int]:
 
     The last value is `len(tokens)` if the sentence has only introducing phrases.
     """
-    found = [0]
-    while found[-1] < len(tokens) and len(found) <= MAX_FRAMES:
-        behind = _behind_frame(tokens, found[-1])
+    starts = [0]
+    while starts[-1] < len(tokens) and len(starts) <= MAX_FRAMES:
+        behind = _behind_frame(tokens, starts[-1])
         if behind is None:
             break
-        found.append(behind)
-    return found
+        starts.append(behind)
+    return starts
 
 
 def without_padding(tokens: Sequence[Token]) -> tuple[Token, ...]:
@@ -145,19 +145,19 @@ def find_quotation(sentence: Passage, source: Passage) -> Quotation:
     A part is out of context if the words left out around it change its meaning: `animals suffer`
     is no fair quotation of `it is a myth that animals suffer`.
     """
-    found = Quotation.NONE
+    result = Quotation.NONE
     for tokens, kept in _tried(sentence, source):
         if kept:
             return Quotation.KEPT
         if kept is not None and len(tokens) >= _TELLING:
-            found = Quotation.TORN
-    return found
+            result = Quotation.TORN
+    return result
 
 
 def quotation_start(sentence: Passage, source: Passage) -> int:
     """Return the number of the words before the quotation in a sentence; 0 if there is none."""
-    found = (len(tokens) for tokens, kept in _tried(sentence, source) if kept)
-    return len(sentence.tokens) - next(found, len(sentence.tokens))
+    lengths = (len(tokens) for tokens, kept in _tried(sentence, source) if kept)
+    return len(sentence.tokens) - next(lengths, len(sentence.tokens))
 
 
 def _tried(sentence: Passage, source: Passage) -> Iterator[tuple[Sequence[Token], bool | None]]:
@@ -182,10 +182,10 @@ def _spans_of_parts(tokens: Sequence[Token], source: Passage) -> list[Span]:
     """Return the spans of the parts between ellipses in order; empty if one is missing."""
     spans: list[Span] = []
     for part in split_at(tokens, ["…"]):
-        found = next(_occurrences(part, source, spans[-1].end if spans else 0), None)
-        if found is None:
+        span = next(_occurrences(part, source, spans[-1].end if spans else 0), None)
+        if span is None:
             return []
-        spans.append(found)
+        spans.append(span)
     return spans
 
 
@@ -307,24 +307,24 @@ def echoed(tokens: Sequence[Token], message: Passage) -> float:
     return 0.0 if is_reversed(tokens, message.tokens) else covered
 
 
-def is_reversed(said: Sequence[Token], written: Sequence[Token]) -> bool:
+def is_reversed(claim: Sequence[Token], source: Sequence[Token]) -> bool:
     """Whether a sentence reverses a text in the same words; the order of clauses does not count."""
-    if not _reverses(said, written):
+    if not _reverses(claim, source):
         return False
-    clauses = list(_clauses(said))
-    return len(clauses) < 2 or any(_reverses(one, written) for one in clauses)
+    clauses = list(_clauses(claim))
+    return len(clauses) < 2 or any(_reverses(one, source) for one in clauses)
 
 
 def _senses(token: Token) -> tuple[str, str]:
     return token.stem, lexicon().sense(token.stem)
 
 
-def _reverses(said: Sequence[Token], written: Sequence[Token]) -> bool:
-    aligned = align(said, written)
-    if aligned.turned() or contrary_pair(said, aligned.stretch):
+def _reverses(claim: Sequence[Token], source: Sequence[Token]) -> bool:
+    aligned = align(claim, source)
+    if aligned.turned() or contrary_pair(claim, aligned.stretch):
         return True
     negators = lexicon().negators
-    ours = sum(token.word in negators for token in said)
+    ours = sum(token.word in negators for token in claim)
     return ours != 0 and ours != sum(token.word in negators for token in aligned.stretch)
 
 

@@ -44,14 +44,14 @@ def _empty(token: Token) -> bool:
     )
 
 
-def unsupported_words(said: Sequence[Token], written: Sequence[Token]) -> list[Token]:
+def unsupported_words(claim: Sequence[Token], source: Sequence[Token]) -> list[Token]:
     """Return the words with meaning that the source does not have, also not as synonyms."""
     known = lexicon()
-    there = {token.stem for token in written}
+    there = {token.stem for token in source}
     senses = {known.sense(one) for one in there}
     return [
         token
-        for token in said
+        for token in claim
         if token.word not in known.harmless
         and not _empty(token)
         and token.stem not in there
@@ -91,10 +91,10 @@ def find_tampering(
     return None
 
 
-def _turned_inside(alignment: Alignment, said: Sequence[Token]) -> str:
+def _turned_inside(alignment: Alignment, claim: Sequence[Token]) -> str:
     if turned := alignment.turned():
         return f"says the opposite at '{turned.word}'"
-    pair = contrary_pair(said, alignment.written)
+    pair = contrary_pair(claim, alignment.source)
     if pair and alignment.as_negative() and lexicon().negators.intersection(pair):
         return ""
     return f"says '{pair[0]}' where the source says '{pair[1]}'" if pair else ""
@@ -114,21 +114,21 @@ def _only_negated(alignment: Alignment) -> bool:
 
 def _own_matter(change: Change) -> bool:
     negators = lexicon().negators
-    tokens = (*change.said, *change.written)
+    tokens = (*change.claim, *change.source)
     return any(token.matters and token.word not in negators for token in tokens)
 
 
 def _negates(change: Change) -> bool:
     known = lexicon()
-    said, written = ({token.word for token in side} for side in (change.said, change.written))
-    return len(said & known.negators) != len(written & known.negators)
+    claim, source = ({token.word for token in side} for side in (change.claim, change.source))
+    return len(claim & known.negators) != len(source & known.negators)
 
 
-def _invention(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
+def _invention(claim: Sequence[Token], source: Passage, *, freely: bool) -> str:
     known = lexicon()
     there = {token.stem for token in source.tokens}
-    for at, token in enumerate(said):
-        if token.stem in there or (token.word == "any" and any_negator(said[:at])):
+    for at, token in enumerate(claim):
+        if token.stem in there or (token.word == "any" and any_negator(claim[:at])):
             continue
         if token.word in known.witnesses:
             return f"names evidence, '{token.word}', that is not in the source"
@@ -143,14 +143,14 @@ def _invention(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
 def _distortion(change: Change) -> str:
     """Return how one change in a quotation changes its meaning, or an empty text."""
     known = lexicon()
-    said = {token.word for token in change.said}
-    written = {token.word for token in change.written}
-    new, gone = said - written, written - said
+    claim = {token.word for token in change.claim}
+    source = {token.word for token in change.source}
+    new, gone = claim - source, source - claim
     if pair := contraries(change):
         return f"says '{pair[0]}' where the source says '{pair[1]}'"
-    if len(said & known.negators) != len(written & known.negators):
-        word = min((said ^ written) & known.negators)
-        return f"{'adds' if word in said else 'drops'} '{word}'"
+    if len(claim & known.negators) != len(source & known.negators):
+        word = min((claim ^ source) & known.negators)
+        return f"{'adds' if word in claim else 'drops'} '{word}'"
     for word in sorted(new):
         if word in known.exaggerators:
             return f"exaggerates with '{word}'"
@@ -162,8 +162,8 @@ def _distortion(change: Change) -> str:
 
 def _leaves_out_whole(change: Change) -> bool:
     """Whether the words left out are a clause or reach into another sentence."""
-    inside = any(token.before in (".", "…") for token in change.written[1:])
-    return inside or (not change.said and bool(change.written[0].before))
+    inside = any(token.before in (".", "…") for token in change.source[1:])
+    return inside or (not change.claim and bool(change.source[0].before))
 
 
 class SupportKind(StrEnum):
@@ -224,10 +224,10 @@ QUOTED = Support(SupportKind.QUOTED, 1.0, "quoted")
 
 def support(sentence: Passage, source: Passage) -> Support:
     """Return how one source supports a sentence."""
-    found = find_quotation(sentence, source)
-    if found is Quotation.KEPT:
+    quotation = find_quotation(sentence, source)
+    if quotation is Quotation.KEPT:
         return QUOTED
-    if found is Quotation.TORN:
+    if quotation is Quotation.TORN:
         return Support(SupportKind.DISTORTED, 1.0, "torn out of a sentence that says otherwise")
     matter = without_padding(
         sentence.tokens[content_starts(sentence.tokens)[-1] :] or sentence.tokens
@@ -250,7 +250,7 @@ def support(sentence: Passage, source: Passage) -> Support:
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
     light = lexicon().light
     if new := [
-        one for one in unsupported_words(alignment.said, source.tokens) if one.word not in light
+        one for one in unsupported_words(alignment.claim, source.tokens) if one.word not in light
     ]:
         return Support(SupportKind.CHANGED, covered, f"adds '{new[0].word}' to a quotation")
     for change in alignment.changes:
@@ -263,24 +263,24 @@ def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Su
 def _exchanged(change: Change) -> tuple[str, str] | None:
     """Return a content word that replaces one with another meaning, or None."""
     known = lexicon()
-    said = [token for token in change.said if _weighs(token)]
-    written = [token for token in change.written if _weighs(token)]
-    if not said or not written:
+    claim = [token for token in change.claim if _weighs(token)]
+    source = [token for token in change.source if _weighs(token)]
+    if not claim or not source:
         return None
-    senses = {known.sense(token.stem) for token in written}
-    new = next((token for token in said if known.sense(token.stem) not in senses), None)
-    return (new.word, written[0].word) if new else None
+    senses = {known.sense(token.stem) for token in source}
+    new = next((token for token in claim if known.sense(token.stem) not in senses), None)
+    return (new.word, source[0].word) if new else None
 
 
 def _weighs(token: Token) -> bool:
     return token.matters and token.word not in lexicon().harmless
 
 
-def _addition(said: Sequence[Token], source: Passage) -> str:
+def _addition(claim: Sequence[Token], source: Passage) -> str:
     """Return the first of `ADDED` new content words in a row, or an empty text."""
-    new = {id(token) for token in unsupported_words(said, source.tokens)}
+    new = {id(token) for token in unsupported_words(claim, source.tokens)}
     row: list[Token] = []
-    for token in said:
+    for token in claim:
         if id(token) in new:
             row.append(token)
         elif token.matters and token.word not in lexicon().harmless:

@@ -303,28 +303,28 @@ def _negates(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at].word in known.negators and following not in known.not_negated
 
 
-def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
+def coverage(claim: Sequence[Token], source: Sequence[Token]) -> float:
     """Return the share of the content words that the source has, also as synonyms."""
-    found, matter = _found(said, written)
-    return found / matter if matter else 0.0
+    hits, matter = _hits(claim, source)
+    return hits / matter if matter else 0.0
 
 
-def strict_coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
+def strict_coverage(claim: Sequence[Token], source: Sequence[Token]) -> float:
     """Return the coverage; if a word is missing, one of the found words does not count.
 
     That word may only be the topic: `zoos save animals` has two thirds of `zoos harm animals`.
     """
-    found, matter = _found(said, written)
-    return 1.0 if matter and found == matter else max(0, found - 1) / max(1, matter)
+    hits, matter = _hits(claim, source)
+    return 1.0 if matter and hits == matter else max(0, hits - 1) / max(1, matter)
 
 
-def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
+def _hits(claim: Sequence[Token], source: Sequence[Token]) -> tuple[int, int]:
     known = lexicon()
-    there = {token.stem for token in written}
+    there = {token.stem for token in source}
     senses = {known.sense(one) for one in there}
-    matter = [token for token in said if token.matters and token.word not in known.negators]
-    found = sum(token.stem in there or known.sense(token.stem) in senses for token in matter)
-    return found, len(matter)
+    matter = [token for token in claim if token.matters and token.word not in known.negators]
+    hits = sum(token.stem in there or known.sense(token.stem) in senses for token in matter)
+    return hits, len(matter)
 
 
 def share_of_content(

@@ -214,10 +214,12 @@ class _SinaiJudge:
 
     async def _by_maxim(self, case: Mapping[str, Any]) -> dict[Maxim, Verdict]:
         """Judge each maxim in its own call, as in the paper."""
-        found = await self.model.ask_all([partial(self._of_maxim, maxim, case) for maxim in Maxim])
+        results = await self.model.ask_all(
+            [partial(self._of_maxim, maxim, case) for maxim in Maxim]
+        )
         return {
             maxim: _no_verdict(str(one)) if isinstance(one, ModelError) else one
-            for maxim, one in zip(Maxim, found, strict=True)
+            for maxim, one in zip(Maxim, results, strict=True)
         }
 
     async def _of_maxim(self, maxim: Maxim, case: Mapping[str, Any]) -> Verdict:
