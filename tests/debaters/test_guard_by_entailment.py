@@ -20,7 +20,7 @@ from touche_rad.calls import call_context
 from touche_rad.debate import Argument
 from touche_rad.debaters.composed.debater import ByNli
 from touche_rad.errors import OptionError, UserError
-from touche_rad.evidence.guard import Checked, Guard
+from touche_rad.evidence.guard import Guard, GuardResult
 
 QUOTED = "Charities collect the penny that nobody misses."
 FOLLOWS = "Small change is of use to those who help."
@@ -149,13 +149,13 @@ def test_an_nli_model_that_hangs_is_not_waited_for(
     done = threading.Event()
     monkeypatch.setattr(Nli, "read", lambda *_: done.wait())
 
-    async def checked() -> Checked:
+    async def checked() -> GuardResult:
         guard = Guard(ByNli(str(credulous), 0.5))
         with call_context(deadline=time.monotonic() + 0.2):
             return await guard.checked(f"{QUOTED} {BESIDE}", (ARGUMENTS[2],))
 
     try:
-        assert anyio.run(checked) == Checked((QUOTED,), (BESIDE,))
+        assert anyio.run(checked) == GuardResult((QUOTED,), (BESIDE,))
     finally:
         done.set()
 
@@ -195,7 +195,7 @@ def test_without_a_citation_nothing_stands_and_nobody_is_asked(cited: tuple[Argu
             raise AssertionError("asked")
 
     said = ("I disagree.", QUOTED, FOLLOWS)
-    assert anyio.run(Guard(Never()).checked, " ".join(said), cited) == Checked((), said)
+    assert anyio.run(Guard(Never()).checked, " ".join(said), cited) == GuardResult((), said)
 
 
 def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.guard import Found, read
+from touche_rad.evidence.guard import WordCheck, read
 
 QUOTED = "Mints cannot prove that coins are useful."
 
@@ -13,13 +13,13 @@ QUOTED = "Mints cannot prove that coins are useful."
 @pytest.mark.parametrize(
     ("beginning", "found"),
     [
-        ("That being said", Found.SAID),
-        ("Having said that", Found.SAID),
-        ("However", Found.SAID),
-        ("Bankers say", Found.DISTORTED),
-        ("It is wrong that", Found.DISTORTED),
+        ("That being said", WordCheck.SUPPORTED),
+        ("Having said that", WordCheck.SUPPORTED),
+        ("However", WordCheck.SUPPORTED),
+        ("Bankers say", WordCheck.DISTORTED),
+        ("It is wrong that", WordCheck.DISTORTED),
     ],
 )
-def test_what_stands_before_a_quotation(beginning: str, found: Found) -> None:
+def test_what_stands_before_a_quotation(beginning: str, found: WordCheck) -> None:
     source = Argument(id="a", text=f"{beginning} {QUOTED[0].lower()}{QUOTED[1:]}")
     assert read(QUOTED, (source,)) is found

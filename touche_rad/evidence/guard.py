@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import compress
+from operator import not_
 from typing import Final, Protocol
 
 import anyio
@@ -22,10 +24,10 @@ LONGEST: Final = 600
 """Maximum letters of a sentence that is checked for entailment."""
 
 
-class Found(Enum):
+class WordCheck(Enum):
     """Result of the check of a sentence by its words."""
 
-    SAID = "the arguments say it, or it claims nothing"
+    SUPPORTED = "the arguments say it, or it claims nothing"
     OPEN = "it is no quotation"
     DISTORTED = "it changes the meaning of an argument"
 
@@ -33,17 +35,17 @@ class Found(Enum):
 class Entails(Protocol):
     """Decides whether arguments entail sentences."""
 
-    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+    async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Return for each sentence whether it follows; raise an error on failure."""
         ...
 
 
 @dataclass(frozen=True)
-class Checked:
+class GuardResult:
     """The sentences of an answer in order: supported and unsupported."""
 
-    stands: tuple[str, ...] = ()
-    goes: tuple[str, ...] = ()
+    supported: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
     entailed: bool = False
     """Whether a supported sentence is no quotation."""
 
@@ -56,51 +58,56 @@ class Guard:
         self._entails = entails
         self._longest = longest
 
-    async def checked(self, content: str, arguments: Sequence[Argument]) -> Checked:
+    async def checked(self, content: str, arguments: Sequence[Argument]) -> GuardResult:
         """Return the supported and the unsupported sentences of an answer."""
-        said = sentences(clean(content))
+        claims = sentences(clean(content))
         texts = [clean(one.text) for one in arguments if one.text.strip()]
-        if not said or not texts:
-            return Checked(goes=tuple(said))
-        found = await anyio.to_thread.run_sync(self._read, said, tuple(arguments))
-        doubted = [at for at, one in enumerate(found) if one is Found.OPEN]
-        followed = await self._followed([said[at] for at in doubted], texts)
-        entailed = {at for at, follows in zip(doubted, followed, strict=True) if follows}
-        stands = {at for at, one in enumerate(found) if one is Found.SAID} | entailed
-        return Checked(
-            tuple(one for at, one in enumerate(said) if at in stands),
-            tuple(one for at, one in enumerate(said) if at not in stands),
+        if not claims or not texts:
+            return GuardResult(unsupported=tuple(claims))
+        checks = await anyio.to_thread.run_sync(self._read, claims, tuple(arguments))
+        doubtful = [
+            claim for claim, one in zip(claims, checks, strict=True) if one is WordCheck.OPEN
+        ]
+        entailed = await self._entailed(doubtful, texts)
+        supported = [
+            one is WordCheck.SUPPORTED or (one is WordCheck.OPEN and claim in entailed)
+            for claim, one in zip(claims, checks, strict=True)
+        ]
+        return GuardResult(
+            tuple(compress(claims, supported)),
+            tuple(compress(claims, map(not_, supported))),
             entailed=bool(entailed),
         )
 
-    async def _followed(self, said: Sequence[str], texts: Sequence[str]) -> list[bool]:
-        """Return whether sentences are entailed; on an error, none is."""
-        short = [one for one in said if len(one) <= LONGEST]
+    async def _entailed(self, claims: Sequence[str], texts: Sequence[str]) -> set[str]:
+        """Return the sentences that are entailed; on an error, none is."""
+        short = [one for one in claims if len(one) <= LONGEST]
         if self._entails is None or not short:
-            return [False] * len(said)
+            return set()
         try:
-            answered = await self._entails.of(short, texts)
-            follows = dict(zip(short, answered, strict=True))
+            answers = await self._entails.of(short, texts)
+            return {one for one, follows in zip(short, answers, strict=True) if follows is True}
         except Exception as error:
             log.info("no sentence counts as entailed because the check failed: %s", error)
-            return [False] * len(said)
-        return [follows.get(one, False) is True for one in said]
+            return set()
 
-    def _read(self, said: Sequence[str], arguments: tuple[Argument, ...]) -> list[Found]:
+    def _read(self, claims: Sequence[str], arguments: tuple[Argument, ...]) -> list[WordCheck]:
         return [
-            read(one, arguments) if count_words(one) <= self._longest else Found.DISTORTED
-            for one in said
+            read(one, arguments) if count_words(one) <= self._longest else WordCheck.DISTORTED
+            for one in claims
         ]
 
 
-def read(sentence: str, arguments: tuple[Argument, ...]) -> Found:
+def read(sentence: str, arguments: tuple[Argument, ...]) -> WordCheck:
     """Check one sentence by its words, as if it were the whole answer."""
     texts = [argument.text for argument in arguments]
     if all(one.support.supported for one in findings_in(sentence, texts)):
-        return Found.SAID
+        return WordCheck.SUPPORTED
     apart = [one.support for text in texts for one in findings_in(sentence, [text])]
     distorted = all(one.kind is SupportKind.DISTORTED for one in apart)
-    return Found.DISTORTED if distorted or any(one.contrary for one in apart) else Found.OPEN
+    return (
+        WordCheck.DISTORTED if distorted or any(one.contrary for one in apart) else WordCheck.OPEN
+    )
 
 
 def describe_unsupported(sentence: str, arguments: Sequence[Argument]) -> str:

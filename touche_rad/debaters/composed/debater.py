@@ -17,7 +17,14 @@ from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import MOST_READ, STANCE, StanceName
 from touche_rad.errors import UserError
-from touche_rad.evidence.guard import Checked, Entails, Found, Guard, describe_unsupported, read
+from touche_rad.evidence.guard import (
+    Entails,
+    Guard,
+    GuardResult,
+    WordCheck,
+    describe_unsupported,
+    read,
+)
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Line, Paragraph
@@ -43,21 +50,21 @@ class ByNli:
         self._sure = sure
         self._call = Calls()
 
-    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+    async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Classify every sentence with every premise before the deadline of the turn."""
         end = current_context().deadline
         with anyio.fail_after(None if end is None else end - time.monotonic()):
-            return await self._call(self._all, list(said), list(arguments))
+            return await self._call(self._all, list(claims), list(arguments))
 
-    def _all(self, said: list[str], arguments: list[str]) -> list[bool]:
+    def _all(self, claims: list[str], arguments: list[str]) -> list[bool]:
         premises = [*arguments, " ".join(arguments)] if len(arguments) > 1 else arguments
-        whole = [one for one in said if self._nli.reads_whole(one)]
+        whole = [one for one in claims if self._nli.reads_whole(one)]
         read = self._nli.read([(premise, one) for one in whole for premise in premises])
         likely = {
             one: float(read[at * len(premises) : (at + 1) * len(premises), 0].max())
             for at, one in enumerate(whole)
         }
-        return [likely.get(one, 0.0) >= self._sure for one in said]
+        return [likely.get(one, 0.0) >= self._sure for one in claims]
 
 
 class ByModel:
@@ -66,12 +73,12 @@ class ByModel:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+    async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Ask for all sentences at once."""
         messages = Prompt.load(__package__, "entailed").messages(
-            arguments=list(arguments), sentences=list(said)
+            arguments=list(arguments), sentences=list(claims)
         )
-        checks: Any = (list[Check], Field(min_length=len(said), max_length=len(said)))
+        checks: Any = (list[Check], Field(min_length=len(claims), max_length=len(claims)))
         schema = create_model("Entailments", __base__=Entailments, checks=checks)
         answer = await self._model.ask(messages, schema, step="guard.entailed")
         return [one.entailed == "yes" for one in answer.checks]
@@ -107,13 +114,13 @@ class Written(BaseModel):
 class _Draft:
     """An answer with its sentences checked, and the arguments that it cites."""
 
-    checked: Checked
+    checked: GuardResult
     cited: tuple[Argument, ...] = ()
 
     def shared_words(self) -> int:
         """Count the words of the arguments that the supported sentences contain."""
         words = {word for one in self.cited for word in content_words(one.text)}
-        return len(words & set(content_words(" ".join(self.checked.stands))))
+        return len(words & set(content_words(" ".join(self.checked.supported))))
 
 
 class Composed:
@@ -159,12 +166,12 @@ class Composed:
         """Return the supported sentences of the model's answer, or else a quotation."""
         if not quotables:
             return self._grounded.quote_best(debate, quotables)
-        draft = _Draft(Checked())
+        draft = _Draft(GuardResult())
         try:
             draft = await self._checked_draft(debate, quotables)
         except ModelError as error:
             report_without_model(error)
-        content = cut_to_words(" ".join(draft.checked.stands), self.options.max_words)
+        content = cut_to_words(" ".join(draft.checked.supported), self.options.max_words)
         used = _used(content, draft.cited)
         if draft.checked.entailed:  # an entailed sentence may share no word with its argument
             used += [one for one in draft.cited if one not in used]
@@ -201,11 +208,11 @@ class Composed:
         shorten = drop_oldest(prompt, "dialogue", values)
         written = await self.model.ask(messages, schema, step="composed.writing", shorten=shorten)
         draft = await self._check(written, quotables, debate)
-        if not draft.checked.goes or not draft.cited or options.guard == "model":
+        if not draft.checked.unsupported or not draft.cited or options.guard == "model":
             return draft
         again = Prompt.load(__package__, "repair").messages(
             unsupported=[
-                (one, describe_unsupported(one, draft.cited)) for one in draft.checked.goes
+                (one, describe_unsupported(one, draft.cited)) for one in draft.checked.unsupported
             ],
             words=options.max_words,
             cited=options.cited,
@@ -227,7 +234,7 @@ class Composed:
         numbers = dict.fromkeys(one for one in written.numbers if 1 <= one <= len(arguments))
         cited = [arguments[number - 1] for number in numbers][:most]
         if not cited:
-            return _Draft(Checked(tuple(_without_facts(written.response, debate))))
+            return _Draft(GuardResult(tuple(_without_facts(written.response, debate))))
         draft = _Draft(await self._guard.checked(written.response, cited), tuple(cited))
         others = [one for one in arguments if one not in cited]
         text = sentences(clean(written.response))
@@ -244,18 +251,20 @@ def _renumbered(
     checked = draft.checked
     saying = {
         sentence: argument
-        for sentence in checked.goes
+        for sentence in checked.unsupported
         for argument in reversed(others)
-        if read(sentence, (argument,)) is Found.SAID
+        if read(sentence, (argument,)) is WordCheck.SUPPORTED
     }
     if not saying:
         return draft
-    cited = list(draft.cited) if checked.entailed else _used(" ".join(checked.stands), draft.cited)
+    cited = (
+        list(draft.cited) if checked.entailed else _used(" ".join(checked.supported), draft.cited)
+    )
     cited += [one for one in others if one in saying.values()][: most - len(cited)]
     new = {sentence for sentence, argument in saying.items() if argument in cited}
-    stands = tuple(one for one in text if one in new or one in checked.stands)
-    goes = tuple(one for one in checked.goes if one not in new)
-    return _Draft(replace(checked, stands=stands, goes=goes), tuple(cited))
+    stands = tuple(one for one in text if one in new or one in checked.supported)
+    goes = tuple(one for one in checked.unsupported if one not in new)
+    return _Draft(replace(checked, supported=stands, unsupported=goes), tuple(cited))
 
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:

@@ -35,7 +35,7 @@ from touche_rad.debaters.inspiredebate.speech import (
     write_speech,
 )
 from touche_rad.errors import WorkError
-from touche_rad.evidence.guard import Checked, Guard
+from touche_rad.evidence.guard import Guard, GuardResult
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
@@ -144,16 +144,16 @@ class InspireDebate:
         for sentence in sentences(argument):
             own_claim = without_attribution(sentence, message)
             checked = await self._guard.checked(own_claim, arguments)
-            (other if checked.goes else supported).append(sentence)
-        checked = Checked(tuple(supported), tuple(other))
+            (other if checked.unsupported else supported).append(sentence)
+        checked = GuardResult(tuple(supported), tuple(other))
         return Draft(speech, options.max_words, arguments, checked, message)
 
     def _response(self, debate: Debate, draft: Draft, evidence: list[Evidence]) -> Response:
         """Return the supported sentences; if they are too few, the whole argument."""
         options = self.options
         content = draft.argument
-        if draft.checked and draft.checked.goes:
-            supported = " ".join(draft.checked.stands)
+        if draft.checked and draft.checked.unsupported:
+            supported = " ".join(draft.checked.supported)
             if count_words(supported) >= _MIN_WORDS:
                 content = supported
             elif options.unsupported == "quote" and _on_our_side(debate, evidence):

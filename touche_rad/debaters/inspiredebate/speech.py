@@ -15,7 +15,7 @@ from touche_rad.debaters.inspiredebate.conversation import (
     topic_of,
     without_oldest,
 )
-from touche_rad.evidence.guard import Checked, describe_unsupported
+from touche_rad.evidence.guard import GuardResult, describe_unsupported
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis
@@ -110,7 +110,7 @@ class Draft:
     words: int
     cited: tuple[Argument, ...] = ()
     """The arguments that it uses, as far as they are known."""
-    checked: Checked | None = None
+    checked: GuardResult | None = None
     """The supported and unsupported sentences; None if they were not checked."""
     message: str = ""
 
@@ -126,12 +126,12 @@ class Draft:
             return "refused"
         if count_words(self.argument) > self.words:
             return "long"
-        return "unsupported" if self.checked and self.checked.goes else None
+        return "unsupported" if self.checked and self.checked.unsupported else None
 
     @property
     def quality(self) -> tuple[bool, bool, int]:
         """The order of drafts; the best has the highest."""
-        supported = " ".join(self.checked.stands) if self.checked else ""
+        supported = " ".join(self.checked.supported) if self.checked else ""
         return self.problem != "refused", self.problem is None, len(content_words(supported))
 
 
@@ -171,7 +171,7 @@ async def write_speech(
 
 def _ask_again(draft: Draft) -> Message:
     sources = (*draft.cited, Argument(id="", text=draft.message))
-    unsupported = draft.checked.goes if draft.checked else ()
+    unsupported = draft.checked.unsupported if draft.checked else ()
     (message,) = Prompt.load(__package__, "again").messages(
         problem=draft.problem,
         count=count_words(draft.argument),

@@ -7,7 +7,7 @@ from typing import Final
 
 from touche_rad.debate import Argument
 from touche_rad.evidence.findings import findings_in, read_sentences
-from touche_rad.evidence.guard import Found, Guard, read
+from touche_rad.evidence.guard import Guard, WordCheck, read
 from touche_rad.evidence.support import SupportKind, support
 from touche_rad.evidence.words import read_passage
 from touche_rad.text import clean, content_words, sentences, words
@@ -90,7 +90,7 @@ def distortions(content: str, arguments: Sequence[Argument], opponent: str) -> I
     for sentence in sentences(clean(content)):
         if criticises(sentence, opponent):
             continue
-        if read(sentence, tuple(arguments)) is Found.DISTORTED:
+        if read(sentence, tuple(arguments)) is WordCheck.DISTORTED:
             why = [one.support.why for one in findings_in(sentence, texts)]
             reason = why[0] if why else "it is too long"
             yield f'No argument says this: "{sentence}" Reason: {reason}.'
@@ -102,9 +102,9 @@ class NotQuoted:
     def __init__(self, unsupported: Sequence[str]) -> None:
         self._unsupported = [set(content_words(one)) for one in unsupported]
 
-    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+    async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Return whether no sentence has more than half of the words of a quotation."""
-        words = [set(content_words(sentence)) for sentence in said]
+        words = [set(content_words(sentence)) for sentence in claims]
         return [
             all(2 * len(quoted & one) <= len(quoted) for quoted in self._unsupported)
             for one in words
@@ -126,5 +126,5 @@ async def supported(
     follows = await model.of(free, ()) if model else [False] * len(free)
     stands = {one for one, follow in zip(free, follows, strict=True) if follow}
     rest = " ".join(one for one in everything if one not in free)
-    stands.update((await Guard(model).checked(rest, arguments)).stands)
+    stands.update((await Guard(model).checked(rest, arguments)).supported)
     return [one for one in everything if one in stands]
