@@ -213,9 +213,12 @@ def _select_further(
     """Return further debaters and judges of the page; by default, all debaters that work here."""
     from touche_rad.plugins import registered
 
-    def missing(one: Selected) -> list[str]:
-        return one.plugin.missing(index=True, model=prepare.names_model(options))
+    index, model = debater.opens_index(options), prepare.names_model(options)
 
+    def missing(one: Selected) -> list[str]:
+        return one.plugin.missing(index=index or one.name in named, model=model)
+
+    named = [spec.name for spec in (*options.also_debater, *options.also_judge)]
     debaters = [prepare.select("debater", spec) for spec in options.also_debater]
     judges = [prepare.select("judge", spec) for spec in options.also_judge]
     for one in (*debaters, *judges):
