@@ -38,23 +38,16 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_path: Path) -> None:
     run, verdicts = tmp_path / "run.jsonl", tmp_path / "verdicts.jsonl"
-    answered = touche_rad("respond", DEBATES, "-i", demo_index_path, "-o", run)
-    assert answered.code == 0, answered.err
+    call = ("respond", DEBATES, "-i", demo_index_path, "-o", run)
+    assert touche_rad(*call).code == 0
     rows = _lines(run)
-    assert len(rows) == 60
-    for row in rows:
-        assert 0 < len(str(row["content"]).split()) <= 60
-    assert sum(bool(row["arguments"]) for row in rows) >= 55
+    assert all(0 < len(str(row["content"]).split()) <= 60 for row in rows)
+    assert (len(rows), sum(bool(row["arguments"]) for row in rows) >= 55) == (60, True)
     assert touche_rad("judge", run, "-o", verdicts).code == 0
-    judged = list(files.read_evaluations(verdicts))
-    assert len(judged) == 20
-    for one in judged:
+    for one in files.read_evaluations(verdicts):
         for turn, verdicts_of in zip(one.debate.turns, one.turns, strict=True):
             assert verdicts_of[Maxim.QUALITY].yes == bool(turn.response.arguments)
-    last = touche_rad(
-        "respond", DEBATES, "-i", demo_index_path, "--last-only", "-o", run, "--replace"
-    )
-    assert last.code == 0, last.err
+    assert touche_rad(*call, "--last-only", "--replace").code == 0
     assert [row["turn"] for row in _lines(run)] == [2] * 20
 
 

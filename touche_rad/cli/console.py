@@ -174,20 +174,22 @@ def next_after(
         except InputError:  # an empty file
             return None
 
-    report: list[str | Path] = ["report", out, "-o", beside(".html")]
-    cited = ["-i", index] if index else []
+    kind, cited = kind_of(out), ["-i", index] if index else []
     judge: list[str | Path] = ["judge", out, "-o", beside(".evaluations.jsonl")]
-    check: list[str | Path] = ["check", out, "--input", source, *cited]
-    steps: dict[Kind | None, list[list[str | Path]]] = {
-        Kind.RESPONSES: [judge, MAKE_INDEX_STEP] if demo else [judge],
-        Kind.SIMULATIONS: [judge, MAKE_INDEX_STEP] if demo else [check, judge],
-        Kind.EVALUATIONS: [["check", out, "--input", source], ["score", out, "LABELS"], report],
-        Kind.CONTESTS: [["judge", out, "-j", "grice", "-o", beside(".outcomes.jsonl")]],
-        Kind.OUTCOMES: [report],
-    }
-    if kind_of(out) is Kind.OUTCOMES and kind_of(source) is Kind.CONTESTS:
-        steps[Kind.OUTCOMES].insert(0, ["score", out, source])
-    return steps.get(kind_of(out), [])
+    check: list[str | Path] = ["check", out, "--input", source]
+    report: list[str | Path] = ["report", out, "-o", beside(".html")]
+    if kind is Kind.RESPONSES:
+        return [judge, MAKE_INDEX_STEP] if demo else [judge]
+    if kind is Kind.SIMULATIONS:
+        return [judge, MAKE_INDEX_STEP] if demo else [[*check, *cited], judge]
+    if kind is Kind.EVALUATIONS:
+        return [check, ["score", out, "LABELS"], report]
+    if kind is Kind.CONTESTS:
+        return [["judge", out, "-j", "grice", "-o", beside(".outcomes.jsonl")]]
+    if kind is Kind.OUTCOMES:
+        has_results = kind_of(source) is Kind.CONTESTS
+        return [["score", out, source], report] if has_results else [report]
+    return []
 
 
 def next_page(page: Path, *, further: bool = False, quiet: bool = False) -> None:

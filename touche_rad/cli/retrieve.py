@@ -165,16 +165,10 @@ def _read_queries(path: Path) -> Iterator[tuple[str, str]]:
 
 def _record(query_id: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
     """Return a query and its hits as JSON values."""
-    rows = [
-        {
-            "rank": rank,
-            "score": hit.score,
-            "id": hit.argument.id,
-            "text": hit.argument.text,
-            "path": list(hit.path),
-        }
-        for rank, hit in enumerate(hits, 1)
-    ]
+    rows = []
+    for rank, hit in enumerate(hits, 1):
+        of_hit = {"id": hit.argument.id, "text": hit.argument.text, "path": list(hit.path)}
+        rows.append({"rank": rank, "score": hit.score, **of_hit})
     return {"id": query_id, "query": query, "hits": rows}
 
 

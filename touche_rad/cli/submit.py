@@ -197,10 +197,8 @@ class Trial:
     def __init__(self, options: SubmitOptions, collection: Path) -> None:
         """Prepare the trial; nothing is read or written yet."""
         self.options, self.collection = options, collection
-        self.specs: dict[Kind, opt.PluginSpec | None] = {
-            "debater": options.debater,
-            "judge": options.judge,
-        }
+        specs: list[tuple[Kind, Any]] = [("debater", options.debater), ("judge", options.judge)]
+        self.specs: dict[Kind, opt.PluginSpec] = {kind: spec for kind, spec in specs if spec}
         # The folder with tira.yml and the Dockerfile.
         self.repository = options.file.parent
         self.folder = options.output
@@ -228,9 +226,8 @@ class Trial:
         fix = "give a file of arguments: JSON Lines with `id` and `text`"
         yield "collection", self._read_collection, fix
         for kind, spec in self.specs.items():
-            if spec is not None:
-                fix = f"touche-rad list {spec.name} shows what it needs and its options"
-                yield kind, partial(self._find_plugin, kind, spec), fix
+            fix = f"touche-rad list {spec.name} shows what it needs and its options"
+            yield kind, partial(self._find_plugin, kind, spec), fix
         fix = "start the server, or name another one with -m URL#MODEL"
         yield "model", self._ask_model, fix
         fix = f"remove {self.folder} and try again, or choose another folder with -o"
@@ -269,7 +266,7 @@ class Trial:
         return f"{selected.tag}: installed, and its options are valid"
 
     def _uses_model(self) -> bool:
-        plugins = [prepare.select(kind, one).plugin for kind, one in self.specs.items() if one]
+        plugins = [prepare.select(kind, one).plugin for kind, one in self.specs.items()]
         return prepare.names_model(self.options) and any(one.uses_model for one in plugins)
 
     def _ask_model(self) -> str:
