@@ -24,10 +24,7 @@ async def ask_about(
     max_tokens: int | None = None,
     **more: Any,
 ) -> M:
-    """Ask with the thesis, the dialogue and other variables of a prompt.
-
-    A prompt that is too long loses the oldest utterances.
-    """
+    """Ask with the thesis and the dialogue; too long a prompt loses the oldest utterances."""
     values = {"thesis": Thesis.of(debate), "dialogue": render_dialogue(debate), **more}
     return await model.ask(
         prompt.messages(**values),

@@ -77,10 +77,7 @@ def _earlier(debate: Debate, names_evidence: bool) -> list[Message]:
 
 
 def _as_answer(response: Response, names_evidence: bool) -> str:
-    """Return an earlier response in the format in which the model has to answer.
-
-    If its reasoning is unknown, the arguments that it cites stand for it.
-    """
+    """Return a response as the model has to answer; citations stand for unknown reasoning."""
     reasoning, argument = split_blocks(clean(response.content))
     cited = dict.fromkeys(_shortened(one.text) for one in response.arguments)
     pieces = [f'Piece {number} says: "{text}"' for number, text in enumerate(cited, 1)]

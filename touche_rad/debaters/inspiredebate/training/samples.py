@@ -229,10 +229,7 @@ class TracedAnswers:
                 self._by_sentence[_plain(sentence)[:_KEY_LETTERS]].append(sample)
 
     def find(self, content: str, utterance: str) -> TrainingSample | None:
-        """Return the traced answer of a response, with the response as its argument.
-
-        The response may lack sentences of the answer; it has no others.
-        """
+        """Return the traced answer that has all sentences of a response, without its others."""
         message = clean(utterance)[:200]
         parts = [_plain(part) for part in sentences(clean(content))]
         matching = [
