@@ -370,11 +370,11 @@ def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
     if options.as_json:
         click.echo(json.dumps(summary.figures.to_json(), ensure_ascii=False, indent=2))
     else:
-        shown = [summary.figures.lines(terminal_width())]
+        tables = [summary.figures.lines(terminal_width())]
         if summary.judges is not None:
             ranked = summary.judges.model_copy(update={"comparisons": ()})
-            shown.append(ranked.lines(terminal_width()))
-        click.echo("\n\n".join("\n".join(lines) for lines in shown if lines))
+            tables.append(ranked.lines(terminal_width()))
+        click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
     for line in bench.warnings():
         say(f"warning: {line}")
     results = Path(os.path.relpath(bench.results))

@@ -174,8 +174,8 @@ class Chat:
                 self._view.say(name)
                 self._view.say(purpose, "    ")
         else:
-            known = [name.split()[0] for name in COMMANDS]
-            raise UserError(f"there is no command {word}{nearest(word, known)}; /help lists them")
+            names = [name.split()[0] for name in COMMANDS]
+            raise UserError(f"there is no command {word}{nearest(word, names)}; /help lists them")
 
     def _answer(self, message: str) -> None:
         """Answer a message, print the answer and judge it."""

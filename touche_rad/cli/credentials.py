@@ -31,8 +31,8 @@ def refuse_stranger(setting: str, value: object, where: str, fix: str) -> None:
     `fix` is how the user confirms it.
     """
     variable = next((one for one in CREDENTIALS[setting] if os.environ.get(one)), None)
-    known = {host for one in _ADDRESSES for host in _HOST.findall(os.environ.get(one, ""))}
-    strangers = [host for host in _HOST.findall(str(value)) if host not in known]
+    hosts = {host for one in _ADDRESSES for host in _HOST.findall(os.environ.get(one, ""))}
+    strangers = [host for host in _HOST.findall(str(value)) if host not in hosts]
     if variable and strangers:
         raise UserError(
             f"{where} names the {setting.replace('_', ' ')} at {strangers[0]}, which would get "

@@ -38,13 +38,13 @@ class JudgedTurn:
     debate: str
     turn: int
     view: Debate
-    judged: ViewVerdicts
+    verdicts: ViewVerdicts
     explained: Mapping[Maxim, ExplainedVerdict]
     replies: Sequence[str]
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield one verdict after the other as JSON data."""
-        for maxim, verdict in self.judged.verdicts.items():
+        for maxim, verdict in self.verdicts.verdicts.items():
             explained = self.explained.get(maxim)
             yield {
                 "debate": self.debate,
@@ -53,7 +53,7 @@ class JudgedTurn:
                 "score": verdict.score,
                 "rationale": verdict.rationale,
                 **verdict.extra,
-                "fallback": self.judged.unscored.get(maxim),
+                "fallback": self.verdicts.unscored.get(maxim),
                 **(explained.record() if explained is not None else {}),
                 "replies": list(self.replies),
             }
@@ -119,11 +119,11 @@ async def _print_turns(
 ) -> bool:
     console, good, calls = open_console(), True, 0
     for name, turn, view in turns:
-        judged = await judge_view(judge, view, deadline=deadline)
+        verdicts = await judge_view(judge, view, deadline=deadline)
         replies = _replies(trace)[calls:]
         calls += len(replies)
-        one = JudgedTurn(name, turn, view, judged, await _explained(judge, view), replies)
-        good = good and not judged.fallbacks
+        one = JudgedTurn(name, turn, view, verdicts, await _explained(judge, view), replies)
+        good = good and not verdicts.fallbacks
         if as_json:
             print_json(one.records())
         else:
@@ -153,8 +153,8 @@ def short_lines(one: JudgedTurn, console: Console) -> list[Text]:
         Text(shorten(f"{one.debate} turn {one.turn}: {one.view.last.utterance}", width), "bold"),
         Text(shorten(f"  answer: {response.content if response else ''}", width)),
     ]
-    for maxim in one.judged.verdicts:
-        line, reason = verdict_text(one.judged, maxim)
+    for maxim in one.verdicts.verdicts:
+        line, reason = verdict_text(one.verdicts, maxim)
         lines.append(line)
         explained = one.explained.get(maxim)
         if explained is not None and len(counting(explained.features)) > 1:

@@ -228,7 +228,7 @@ def plugin_options(main: str | None, *others: str) -> Any:
 
     `main` is the plugin of a key without a prefix, `others` are those that a prefix can name.
     """
-    known = [one for one in (main, *others, "model", "vllm") if one]
+    plugins = [one for one in (main, *others, "model", "vllm") if one]
 
     def parse(
         ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
@@ -242,14 +242,14 @@ def plugin_options(main: str | None, *others: str) -> Any:
                 raise UserError(f"-O {text}: expected KEY=VALUE")
             prefix, key, value = match.groups()
             plugin = {"panel": "judge"}.get(prefix, prefix) or main
-            if plugin in known:
+            if plugin in plugins:
                 by_plugin.setdefault(str(plugin), {})[key.replace("-", "_")] = value
             elif text in from_flags:
-                names = " or ".join(f"{one}.KEY=VALUE" for one in known)
+                names = " or ".join(f"{one}.KEY=VALUE" for one in plugins)
                 raise UserError(f"-O {text}: this command has {names}")
         return PluginOptions(by_plugin)
 
-    example = f"; -O {known[1]}.KEY=VALUE for the {known[1]}" if main else ""
+    example = f"; -O {plugins[1]}.KEY=VALUE for the {plugins[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
 
     def make(name: str, kind: Any) -> click.Parameter:

@@ -158,8 +158,8 @@ class Command(click.Command):
             where = _SOURCES.get(source, "default") if source else "default"
             if where == "file" and ctx.obj is not None:
                 where = f"file {ctx.obj.path}"
-            shown = "***" if name == "token" and value else _show(value)
-            click.echo(f"{name.replace('_', '-')} = {shown}  ({where})")
+            text = "***" if name == "token" and value else _show(value)
+            click.echo(f"{name.replace('_', '-')} = {text}  ({where})")
         return 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -174,9 +174,9 @@ class Command(click.Command):
 
 def _stop_message(ctx: click.Context) -> str:
     """Say that the same command resumes the work, if it does."""
-    written = ctx.params.get("output") or os.environ.get("outputDir")
+    output = ctx.params.get("output") or os.environ.get("outputDir")
     resumes = "restart" in ctx.params or ctx.info_name == "index"
-    return f"stopped{'; run the same command again to resume' if written and resumes else ''}"
+    return f"stopped{'; run the same command again to resume' if output and resumes else ''}"
 
 
 def _show(value: Any) -> str:

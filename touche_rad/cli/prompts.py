@@ -71,11 +71,11 @@ def prompts_command(options: PromptsOptions) -> None:
         _print_overview(rows, as_json=options.as_json)
         return
     # Some plugins that ask a model send the prompts of others only.
-    known = {one.name: one for one in reversed(_plugins()) if one.uses_model}
-    known |= {plugin.name: plugin for plugin, _ in reversed(rows)}
-    if name not in known:
-        raise OptionError(f"no plugin {name!r} has prompts{nearest(name, known)}")
-    plugin = known[name]
+    plugins = {one.name: one for one in reversed(_plugins()) if one.uses_model}
+    plugins |= {plugin.name: plugin for plugin, _ in reversed(rows)}
+    if name not in plugins:
+        raise OptionError(f"no plugin {name!r} has prompts{nearest(name, plugins)}")
+    plugin = plugins[name]
     if options.output is not None:
         _copy(plugin, options.output)
         return
@@ -84,11 +84,11 @@ def prompts_command(options: PromptsOptions) -> None:
         records = [{**vars(one), "tokens": one.tokens} for one in requests]
         click.echo(json.dumps(records, ensure_ascii=False, indent=2))
         return
-    shown = set()
+    schemas = set()
     for number, request in enumerate(requests, 1):
-        if options.every or request.schema_name not in shown:
+        if options.every or request.schema_name not in schemas:
             _print_request(number, request)
-        shown.add(request.schema_name)
+        schemas.add(request.schema_name)
     tokens = sum(request.tokens for request in requests)
     calls = f"{len(requests)} call{'' if len(requests) == 1 else 's'}"
     say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
@@ -179,10 +179,10 @@ async def _answer_or_judge(
 
 
 def _print_request(number: int, request: Request) -> None:
-    asked = request.schema_name or (
+    answer = request.schema_name or (
         f"one of {', '.join(request.choices)}" if request.choices else "text"
     )
-    click.secho(f"== {number}. {asked}, about {request.tokens} prompt tokens", bold=True)
+    click.secho(f"== {number}. {answer}, about {request.tokens} prompt tokens", bold=True)
     for message in request.messages:
         click.secho(f"-- {message['role']}", bold=True)
         click.echo(printable(message["content"]))

@@ -35,10 +35,10 @@ def schema_command(options: SchemaOptions) -> None:
     from touche_rad import files
     from touche_rad.files.schemas import names, schema_of
 
-    known, kind, output = names(), options.kind, options.output
-    if kind is not None and kind not in known:
-        raise OptionError(f"there is no schema {kind!r}{nearest(kind, known)}")
-    schemas = {name: schema_of(known[name]) for name in ([kind] if kind else known)}
+    kinds, kind, output = names(), options.kind, options.output
+    if kind is not None and kind not in kinds:
+        raise OptionError(f"there is no schema {kind!r}{nearest(kind, kinds)}")
+    schemas = {name: schema_of(kinds[name]) for name in ([kind] if kind else kinds)}
     if output is None:
         click.echo(_text(schemas[kind] if kind else schemas), nl=False)
         return
