@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import __version__, files
-from touche_rad.errors import InputError, UserError, refuse_newer
+from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
@@ -32,7 +32,6 @@ PAGE: Final = "page"
 VERSION: Final = 1
 FORMAT: Final = f"touche-rad record {VERSION}"
 FINISHED: Final = "finished"
-_OBJECTS: Final = ("plan", "inputs", "outputs", "files", "entries", "versions")
 _PACKAGE: Final = re.compile(r"^[A-Za-z0-9._-]+")
 _COUNTS: Final = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
 
@@ -152,7 +151,4 @@ def read_record(results: Path) -> dict[str, Any]:
         raise UserError(f"{path} is not a record of touche-rad: expected format {FORMAT!r}")
     if record.get("state") != FINISHED:
         raise UserError(f"{path} is of a run that is not finished: run the same command again")
-    for key in _OBJECTS:
-        if not isinstance(record.get(key), dict):
-            raise InputError(path, "expected an object", field=key)
     return record
