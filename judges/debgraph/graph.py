@@ -58,15 +58,16 @@ _KIND_ORDER: Final = (
 )
 
 
-def is_claim(kind: Relation, kinds: Kinds) -> bool:
-    """Whether an argument of this kind counts as a claim."""
-    return kind is Relation.CLAIM or (kinds == "like" and kind is Relation.CONCLUSION)
-
-
-def is_premise(relation: Relation, kinds: Kinds) -> bool:
-    """Whether this relation gives its target a premise."""
-    like = kinds == "like" and relation is Relation.FIRST_PRINCIPLE
-    return relation is Relation.PREMISE or like
+CLAIMS: Final[dict[Kinds, set[Relation]]] = {
+    "like": {Relation.CLAIM, Relation.CONCLUSION},
+    "literal": {Relation.CLAIM},
+}
+"""The kinds of arguments that count as claims."""
+PREMISES: Final[dict[Kinds, set[Relation]]] = {
+    "like": {Relation.PREMISE, Relation.FIRST_PRINCIPLE},
+    "literal": {Relation.PREMISE},
+}
+"""The relations that give their target a premise."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from judges.debgraph.graph import OTHER, SIDES, Kinds, SceneGraph, is_claim, is_premise
+from judges.debgraph.graph import CLAIMS, OTHER, PREMISES, SIDES, Kinds, SceneGraph
 from judges.debgraph.options import Options
 from judges.debgraph.verdicts import Clash, Fact
 from touche_rad.contest import Side, leader
@@ -82,7 +82,7 @@ def points(
             node.id
             for node in graph.arguments(side)
             # One without a relation helps nobody: the prompt asks for none then.
-            if graph.outgoing(node.id) and is_claim(graph.kind(node.id), kinds)
+            if graph.outgoing(node.id) and graph.kind(node.id) in CLAIMS[kinds]
         )
         for side in SIDES
     }
@@ -91,7 +91,7 @@ def points(
         supported = tuple(
             id_
             for id_ in claims[side]
-            if any(is_premise(edge.relation, kinds) for edge in graph.incoming(id_))
+            if any(edge.relation in PREMISES[kinds] for edge in graph.incoming(id_))
         )
         attacks = [
             edge.target

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -225,7 +225,8 @@ class Alignment:
 def contrary_pair(claim: Sequence[Token], source: Sequence[Token]) -> tuple[str, str] | None:
     """Return a word of the sentence and its contrary in the source, or None."""
     ours, theirs = {token.stem for token in claim}, {token.stem for token in source}
-    return contraries(Change(tuple(_only(claim, theirs)), tuple(_only(source, ours))))
+    new = tuple(token for token in claim if token.stem not in theirs)
+    return contraries(Change(new, tuple(token for token in source if token.stem not in ours)))
 
 
 def contraries(change: Change) -> tuple[str, str] | None:
@@ -236,10 +237,6 @@ def contraries(change: Change) -> tuple[str, str] | None:
             if known.contrary(new.stem, gone.stem):
                 return new.word, gone.word
     return None
-
-
-def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
-    return (token for token in tokens if token.stem not in without)
 
 
 def align(claim: Sequence[Token], source: Sequence[Token]) -> Alignment:
