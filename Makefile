@@ -105,7 +105,7 @@ audit:  ## known vulnerabilities of the images' packages; asks the package index
 
 # Rules that `make scan` skips, and why they are no fault here:
 # B104 (serve --host): The user names the address; the default is in the help.
-# B113 (touche_rad/users/official.py, retrieval/web/searxng.py): The caller has a time limit around the whole call.
+# B113 (touche_rad/users/_official.py, retrieval/web/_searxng.py): The caller has a time limit around the whole call.
 # B310 (retrieval/dense/encoders.py): The address of an encoder is an option of the user.
 # B608 (touche_rad/models/cache.py): The names of columns are constants of the module.
 # B615 (models loaded by name): The user names the model, or its folder.

@@ -41,9 +41,9 @@ from benchmarks.quality_pipelines import (
     stance_pipelines,
 )
 from benchmarks.quality_stance import stance_table
+from retrieval._tasks import HIDDEN as HIDDEN_TASKS
+from retrieval._tasks import Topic, task, topics
 from retrieval.dense.tuning.training import report_of
-from retrieval.tasks import HIDDEN as HIDDEN_TASKS
-from retrieval.tasks import Topic, task, topics
 from touche_rad import files, plugins
 from touche_rad.debate import Argument
 from touche_rad.score.significance import holm

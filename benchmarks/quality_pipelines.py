@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
+from retrieval._tasks import Topic
 from retrieval.dense.search import DenseRetriever
 from retrieval.index.store import digest
 from retrieval.retrievers import TextRetriever
 from retrieval.stance.trained import report_of as stance_report
-from retrieval.tasks import Topic
 from touche_rad.debate import Argument
 from touche_rad.plugins import ArgumentIndex, Services, find
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.quality_pipelines import short_name, stance_backends
+from retrieval._tasks import split_of
 from retrieval.index.store import digest
 from retrieval.stance import StanceBackend
+from retrieval.stance._language_model import ModelStance
 from retrieval.stance.backend import backend
-from retrieval.stance.language_model import ModelStance
 from retrieval.stance.trained import TrainedStance
 from retrieval.stance.training import ORIGINS, usable
-from retrieval.tasks import split_of
 from touche_rad.debate import Argument
 
 DRAWS = 1000

@@ -183,7 +183,7 @@ def retrieval(options: argparse.Namespace) -> None:
 
 def remove(location: str) -> None:
     """Delete what an earlier run left on the server."""
-    from retrieval.elastic.connection import Connection, place
+    from retrieval.elastic._connection import Connection, place
 
     at = place(location)
 

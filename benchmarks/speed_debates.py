@@ -26,8 +26,8 @@ import anyio
 import httpx2
 
 from benchmarks.reliability import lines
+from touche_rad.models._vllm import Vllm
 from touche_rad.models.client import Client
-from touche_rad.models.vllm import Vllm
 
 
 class Recorder(ThreadingHTTPServer):

@@ -21,10 +21,10 @@ import httpx2
 from pydantic import BaseModel, Field
 
 from touche_rad.models import Message, Model
+from touche_rad.models._vllm import Vllm
 from touche_rad.models.endpoint import Address
 from touche_rad.models.model import Settings
 from touche_rad.models.usage import Usage
-from touche_rad.models.vllm import Vllm
 
 SHARED = "You judge the answers of a debate. Say yes or no to each question, and be strict. " * 12
 

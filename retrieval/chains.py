@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from retrieval.fusion import ranked, scaled
+from retrieval._fusion import ranked, scaled
+from retrieval._links import Link, LinkedIndex, alike
+from retrieval._searching import Searcher
 from retrieval.index.statements import NEAR
-from retrieval.links import Link, LinkedIndex, alike
-from retrieval.searching import Searcher
 from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
 from touche_rad.plugins import ArgumentIndex, Services

@@ -5,7 +5,7 @@ An entry point imports it with `import pyterrier`; for ir_datasets alone, import
 `touche-rad/demo` is the bundled collection, and `touche-rad/claimrev` reads the file that the
 environment variable TOUCHE_RAD_CLAIMREV names. Their topics are the claims of the arguments: an
 argument that attacks the claim has relevance 2, one that supports it 1. Both have the test
-collections of `retrieval.tasks`, such as `touche-rad/demo/counter/orig/test`; the ten claims for
+collections of `retrieval._tasks`, such as `touche-rad/demo/counter/orig/test`; the ten claims for
 debates are `touche-rad/demo/claims`. In PyTerrier the names start with `irds:`.
 """
 
@@ -23,7 +23,7 @@ from ir_datasets.datasets.base import Dataset
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericQuery, TrecQrel
 from ir_datasets.indices import Docstore
 
-from retrieval.tasks import Task, every, topics
+from retrieval._tasks import Task, every, topics
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import Field
 
+from retrieval._fusion import best_of, reciprocal_rank, scaled
+from retrieval._searching import Searcher
 from retrieval.chains import ChainRetriever
-from retrieval.fusion import best_of, reciprocal_rank, scaled
-from retrieval.searching import Searcher
 from touche_rad.debate import Hit
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, arguments_by, meaning_of

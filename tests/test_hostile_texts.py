@@ -14,18 +14,18 @@ import pytest
 from pydantic import BaseModel
 
 from judges.debatrix import speeches
-from judges.inspirescore.fol import parser
+from judges.inspirescore.fol import _parser as parser
 from touche_rad import errors, text
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
-from touche_rad.debaters.grounded import polarity
+from touche_rad.debaters.grounded import _polarity as polarity
 from touche_rad.evidence import quotable
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models.output import NoObject, parse_object
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.judging import judge_view
+from touche_rad.serve._bodies import ChatRequest
 from touche_rad.serve.app import to_debate
-from touche_rad.serve.bodies import ChatRequest
 
 LENGTH = 30_000
 UNITS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -87,6 +88,24 @@ def test_no_module_imports_a_higher_layer() -> None:
         if name != "touche_rad" and layer(other) > layer(name)
     }
     assert upward == set()
+
+
+def test_a_private_module_is_imported_by_its_package_only() -> None:
+    strangers = {
+        f"{name} -> {other}"
+        for name, others in graph().items()
+        for other in others
+        for package, _, module in [other.rpartition(".")]
+        if re.match(r"_[a-z]", module) and not f"{name}.".startswith(f"{package}.")
+    }
+    assert strangers == set()
+
+
+def test_each_package_names_what_is_public() -> None:
+    packages = [path for path in PATHS.values() if path.name == "__init__.py"]
+    assert len(packages) > 30
+    silent = [path for path in packages if "__all__" not in path.read_text("utf-8")]
+    assert silent == [ROOT / "touche_rad" / "__init__.py"]
 
 
 def test_only_the_vocabulary_is_at_the_root() -> None:

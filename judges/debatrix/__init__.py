@@ -1,5 +1,5 @@
 """Debatrix: a debate judged speech by speech in several dimensions, and by a panel of them."""
 
-from judges.debatrix.panel import Debatrix
+from judges.debatrix._panel import Debatrix
 
 __all__ = ["Debatrix"]

@@ -1,5 +1,5 @@
 """DebGraph: a debate as a graph of claims, premises and rebuttals, scored and judged."""
 
-from judges.debgraph.panel import DebGraph
+from judges.debgraph._panel import DebGraph
 
 __all__ = ["DebGraph"]

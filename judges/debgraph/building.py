@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
+from judges.debgraph._options import Options
+from judges.debgraph._reading import SpeechReader, SpeechReport
+from judges.debgraph._verdicts import ProConOrTie
 from judges.debgraph.graph import MEANINGS, SceneGraph, joined, quoted, rounds_of
-from judges.debgraph.options import Options
-from judges.debgraph.reading import SpeechReader, SpeechReport
-from judges.debgraph.verdicts import ProConOrTie
 from touche_rad.contest import Contest
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.text import clean

@@ -1,1 +1,3 @@
 """Dense search: encoders, vectors beside an index, nearest neighbours."""
+
+__all__ = ["encoders", "search", "tuning", "vectors"]

@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol, runtime_checkable
 import numpy as np
 from pydantic import Field
 
+from retrieval._searching import Searcher
 from retrieval.dense.encoders import Vectors, encoder
-from retrieval.searching import Searcher
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest

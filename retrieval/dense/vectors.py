@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from retrieval.dense._neighbours import Neighbours, Precision, write_vectors
 from retrieval.dense.encoders import Encoder, Vectors
-from retrieval.dense.neighbours import Neighbours, Precision, write_vectors
 from retrieval.index.analyser import content
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest, refuse_newer

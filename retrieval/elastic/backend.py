@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import Field
 
-from retrieval.elastic import shape
-from retrieval.elastic.annotations import annotate
-from retrieval.elastic.arguments import ElasticArguments
-from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.loading import load
+from retrieval._links import Link, alike
+from retrieval.elastic import _shape as shape
+from retrieval.elastic._annotations import annotate
+from retrieval.elastic._arguments import ElasticArguments
+from retrieval.elastic._connection import Connection, place
+from retrieval.elastic._loading import load
 from retrieval.index.statements import ROLES
 from retrieval.index.store import digest
-from retrieval.links import Link, alike
 from touche_rad import plugins
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument
@@ -106,7 +106,7 @@ class ElasticIndexes(IndexBackend):
     ) -> int:
         """Encode the arguments of an index of ours; a killed run is resumed."""
         from retrieval.dense.search import loaded
-        from retrieval.elastic.vectors import add_vectors
+        from retrieval.elastic._vectors import add_vectors
 
         return add_vectors(_open(location, of), loaded(wanted.encoder), wanted, report)
 

@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retrieval._links import Link, alike
+from retrieval.index._build import build
 from retrieval.index.analyser import FIELDS, LONGEST_QUERY, check_field, tokens
-from retrieval.index.build import build
 from retrieval.index.engine import Engine
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest
-from retrieval.links import Link, alike
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo

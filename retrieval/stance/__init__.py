@@ -29,3 +29,6 @@ class StanceBackend(Protocol):
     def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
         """Return the stance of each argument to the text it is paired with."""
         ...
+
+
+__all__ = ["Stance", "StanceBackend", "backend", "nli", "retriever", "trained", "training"]

@@ -15,7 +15,7 @@ def backend(name: str, model: Model | None = None) -> StanceBackend:
     """Return the stance backend of a name."""
     kind, _, place = name.partition(":")
     if kind == "rules" and not place:
-        from retrieval.stance.rules import Rules
+        from retrieval.stance._rules import Rules
 
         return Rules()
     if kind == "nli" and place:
@@ -27,7 +27,7 @@ def backend(name: str, model: Model | None = None) -> StanceBackend:
 
         return TrainedStance(place)
     if kind == "model":
-        from retrieval.stance.language_model import ModelStance
+        from retrieval.stance._language_model import ModelStance
 
         return ModelStance(place, model)
     raise OptionError(f"there is no stance backend {name!r}{nearest(name, NAMES)}")

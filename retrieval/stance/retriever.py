@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrieval.fusion import ranked, scaled
-from retrieval.searching import Searcher
+from retrieval._fusion import ranked, scaled
+from retrieval._searching import Searcher
 from retrieval.stance.backend import backend
 from touche_rad import plugins
 from touche_rad.debate import Hit

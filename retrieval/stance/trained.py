@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from retrieval._tasks import TrainingReport
 from retrieval.stance import Stance
 from retrieval.stance.nli import cross_encoder, logits_of, with_claims
-from retrieval.tasks import TrainingReport
 from touche_rad.debate import Argument
 
 CHANCE: Final = 0.5

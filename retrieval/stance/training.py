@@ -9,10 +9,10 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from retrieval._training import CollectionTrainer, Job, Trained
 from retrieval.dense.encoders import encodable
 from retrieval.stance.nli import cross_encoder, rows_of
 from retrieval.stance.trained import StanceReport, supports
-from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Final
 
-from retrieval.web.folder import Folder
+from retrieval.web._folder import Folder
+from retrieval.web._searxng import SearXNG
 from retrieval.web.search import WebSearch
-from retrieval.web.searxng import SearXNG
 
 VARIABLE: Final = "TOUCHE_RAD_WEB"
 
@@ -25,3 +25,6 @@ def web_search(source: str = "") -> WebSearch | None:
     if address.startswith(("http://", "https://")) or named != address:
         return SearXNG(address)
     return Folder(Path(named.removeprefix("folder:")).expanduser())
+
+
+__all__ = ["search"]

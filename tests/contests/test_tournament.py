@@ -22,7 +22,7 @@ from tests.models import scripted
 from tests.models.by_schema import answering
 from touche_rad.cli import run as terminal
 from touche_rad.contest import Contest, Outcome, Speech
-from touche_rad.contests.tournament.ratings import AVERAGE, as_ratings, rate, strengths
+from touche_rad.contests.tournament._ratings import AVERAGE, as_ratings, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file

@@ -18,7 +18,7 @@ from tests.models.scripted import Scripted
 from tests.nli import always, taught
 from touche_rad.calls import call_context
 from touche_rad.debate import Argument
-from touche_rad.debaters.composed.debater import ByNli
+from touche_rad.debaters.composed._debater import ByNli
 from touche_rad.errors import OptionError, UserError
 from touche_rad.evidence.guard import Guard, GuardResult
 

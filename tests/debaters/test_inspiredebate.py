@@ -18,9 +18,9 @@ from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.inspiredebate.conversation import split_blocks
-from touche_rad.debaters.inspiredebate.evidence import cited, of_argument
-from touche_rad.debaters.inspiredebate.speech import in_bounds, refused
+from touche_rad.debaters.inspiredebate._conversation import split_blocks
+from touche_rad.debaters.inspiredebate._evidence import cited, of_argument
+from touche_rad.debaters.inspiredebate._speech import in_bounds, refused
 from touche_rad.errors import UserError, WorkError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.terminal import touche_rad
-from touche_rad.contests.foreign.reading import contests
+from touche_rad.contests.foreign._reading import contests
 from touche_rad.files.records import read_whole
 
 SPEECH = {"speaker": "A", "text": "One.\u2028Two.\u0085Three.\x0bFour."}

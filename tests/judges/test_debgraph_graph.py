@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.debgraph.export import as_json, from_json, graphml
+from judges.debgraph._export import as_json, from_json, graphml
+from judges.debgraph._reading import Draft, check, draft_schema, merge
+from judges.debgraph._scores import factuality, points, structure
+from judges.debgraph._verdicts import Fact, pairs_of
 from judges.debgraph.graph import (
     MOTION,
     OTHER,
@@ -19,9 +22,6 @@ from judges.debgraph.graph import (
     SceneGraph,
     rounds_of,
 )
-from judges.debgraph.reading import Draft, check, draft_schema, merge
-from judges.debgraph.scores import factuality, points, structure
-from judges.debgraph.verdicts import Fact, pairs_of
 from tests.judges.debgraph_debate import DRAFTS
 from touche_rad.contest import Contest, Side, Speech
 

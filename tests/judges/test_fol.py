@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.inspirescore.fol import Decision, FormulaError, Solver, parse
-from judges.inspirescore.fol.parser import LONGEST
+from judges.inspirescore.fol._parser import LONGEST
 
 READ = [
     ("Bans(school, candy)", "Bans(school, candy)"),

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from judges.inspirescore._facts import Piece, repeats
 from judges.inspirescore.aggregation import DIMENSIONS, OBJECTIVE, SUBJECTIVE
-from judges.inspirescore.facts import Piece, repeats
 from judges.inspirescore.fol import Solver
 from retrieval.web import VARIABLE
 from tests.debaters.world import BothSides

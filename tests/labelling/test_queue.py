@@ -8,8 +8,8 @@ import pytest
 
 from tests.labelling.makers import TURNS, write_run, write_verdicts
 from touche_rad.errors import InputError
+from touche_rad.labelling._queue import Item, Selection, make_queue, samples
 from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
-from touche_rad.labelling.queue import Item, Selection, make_queue, samples
 
 DEBATES = 20
 

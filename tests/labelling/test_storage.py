@@ -13,8 +13,8 @@ from tests.labelling.makers import TURNS, open_session, write_run, write_verdict
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
+from touche_rad.labelling._log import Log
 from touche_rad.labelling.exchanges import Place
-from touche_rad.labelling.log import Log
 from touche_rad.labelling.session import Session
 
 Q, L, R, M = Maxim

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import unavailable
 from tests.models.tiny import tiny_model
-from touche_rad.models.vllm import PYTHON
+from touche_rad.models._vllm import PYTHON
 
 
 @pytest.fixture(scope="session")

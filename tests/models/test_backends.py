@@ -20,7 +20,9 @@ from tests.models.tiny import tiny_model
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
-from touche_rad.models import Message, Model, endpoints, sending
+from touche_rad.models import Message, Model
+from touche_rad.models import _endpoints as endpoints
+from touche_rad.models import _sending as sending
 from touche_rad.models import errors as faults
 from touche_rad.models.model import Settings, open_backend
 

@@ -21,9 +21,9 @@ from tests.terminal import touche_rad_process as touche_rad
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.models import errors as faults
+from touche_rad.models._vllm import Vllm
 from touche_rad.models.model import Settings
 from touche_rad.models.usage import Usage
-from touche_rad.models.vllm import Vllm
 
 pytestmark = pytest.mark.services
 
@@ -160,7 +160,7 @@ async def _killed_in_the_middle(model: Model, seen: set[int]) -> list[Any]:
 OWNER = """
 import anyio, sys
 from touche_rad.models import Message, Model
-from touche_rad.models.vllm import Vllm
+from touche_rad.models._vllm import Vllm
 
 async def run():
     server = Vllm(sys.argv[1], dict(one.split("=", 1) for one in sys.argv[2:]))

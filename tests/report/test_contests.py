@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from judges.debgraph.export import as_json
+from judges.debgraph._export import as_json
 from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph
 from tests.report.makers import islands
 from tests.terminal import touche_rad

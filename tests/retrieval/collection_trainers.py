@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from retrieval.tasks import Unseen
+from retrieval._tasks import Unseen
 from tests.retrieval.trainings import DEMO, Training, metrics, report
 from tests.terminal import touche_rad
 from touche_rad import files

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from retrieval.dense.neighbours import Neighbours, write_vectors
+from retrieval.dense._neighbours import Neighbours, write_vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.retrieval.small import BEES, opened

@@ -11,7 +11,7 @@ import pyterrier as pt
 import pytest
 
 from retrieval import irds
-from retrieval.tasks import SPLITS, every, split_of, task, topics
+from retrieval._tasks import SPLITS, every, split_of, task, topics
 from tests.retrieval.small import BEES
 from touche_rad import files
 from touche_rad.debate import Argument

@@ -11,7 +11,7 @@ import pyterrier as pt
 import pytest
 from ir_measures import RR, nDCG
 
-from retrieval.fusion import best_of, reciprocal_rank, scaled
+from retrieval._fusion import best_of, reciprocal_rank, scaled
 from retrieval.index.pisa import PisaArguments
 from retrieval.retrievers import on_topic
 from tests.retrieval.small import BEES, opened

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval._tasks import Unseen
 from retrieval.stance.backend import backend
 from retrieval.stance.nli import Nli
 from retrieval.stance.trained import TrainedStance, report_of
 from retrieval.stance.training import batches, usable
-from retrieval.tasks import Unseen
 from tests.nli import LABELS, by_chance
 from tests.retrieval.collection_trainers import TrainerTests
 from tests.retrieval.small import opened

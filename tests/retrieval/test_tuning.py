@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval._tasks import Unseen
 from retrieval.dense.tuning.training import batches, false_negatives, queries
-from retrieval.tasks import Unseen
 from tests.retrieval.collection_trainers import TrainerTests
 from tests.retrieval.small import encoder_by_chance
 from tests.retrieval.trainings import Training, changed, report, written

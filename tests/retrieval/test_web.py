@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.web import VARIABLE, web_search
+from retrieval.web._searxng import LARGEST, SearXNG
 from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, WebSearch, plain, search_all
-from retrieval.web.searxng import LARGEST, SearXNG
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, breaks, dripping, result, says
 from touche_rad.errors import UserError

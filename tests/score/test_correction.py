@@ -10,8 +10,8 @@ import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
 from tests.terminal import touche_rad
-from touche_rad.score import correction
-from touche_rad.score.correction import Estimate, JudgedTurns
+from touche_rad.score import _correction as correction
+from touche_rad.score._correction import Estimate, JudgedTurns
 
 DEBATES = np.repeat(np.arange(40), 5)
 CHANCE = np.random.default_rng(7)

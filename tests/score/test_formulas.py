@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from touche_rad.score import figures, measures
+from touche_rad.score import _figures as figures
+from touche_rad.score import measures
 from touche_rad.score.measures import Counts, count, f1, precision, recall, says_yes
 
 

@@ -24,7 +24,7 @@ from tests.terminal import touche_rad
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
-from touche_rad.serve.bodies import ChatRequest
+from touche_rad.serve._bodies import ChatRequest
 from touche_rad.serve.limits import Access, Gate, Limits, TimedConnection
 
 TOKEN = "0123456789abcdef"

@@ -14,8 +14,8 @@ from touche_rad import files
 from touche_rad.calls import call_context
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate import InspireDebate
-from touche_rad.debaters.inspiredebate.conversation import conversation
-from touche_rad.debaters.inspiredebate.training.samples import answer_of
+from touche_rad.debaters.inspiredebate._conversation import conversation
+from touche_rad.debaters.inspiredebate.training._samples import answer_of
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services

@@ -21,7 +21,7 @@ from tests.training.makers import played
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Response
-from touche_rad.debaters.inspiredebate.training.samples import held_out
+from touche_rad.debaters.inspiredebate.training._samples import held_out
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address

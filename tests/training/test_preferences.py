@@ -18,9 +18,9 @@ from tests.training.makers import played
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.debaters.inspiredebate.conversation import join_blocks
+from touche_rad.debaters.inspiredebate._conversation import join_blocks
+from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of, spoken
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, Scored, pairs
-from touche_rad.debaters.inspiredebate.training.samples import TrainingSample, answer_of, spoken
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
 from touche_rad.plugins import trainer

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import unavailable
 from tests.terminal import touche_rad_process as touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.models.vllm import PYTHON
+from touche_rad.models._vllm import PYTHON
 from touche_rad.training.folder import Folder
 
 pytestmark = pytest.mark.services

@@ -18,7 +18,7 @@ from tests.models import scripted
 from tests.models.scripted import Answer, Handler, Scripted, fails, raw, says
 from tests.runs.playing import OFTEN, Stage, write_claims
 from touche_rad.text import count_words
-from touche_rad.users import official
+from touche_rad.users import _official as official
 
 
 def told(content: Any, **more: Any) -> Answer:

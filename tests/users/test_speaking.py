@@ -13,7 +13,7 @@ from touche_rad.calls import CallContext, current_context
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
 from touche_rad.users import RuleUser, Speaker, parse_user
-from touche_rad.users.simulator import Utterance
+from touche_rad.users._simulator import Utterance
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
 SECOND = CLAIM.with_utterance("Zoos should be closed.").with_response(

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from touche_rad import files
-from touche_rad.bench.cells import DebateCell, VerdictCell, cells_of, labelled_runs
+from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of, labelled_runs
 from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import FIGURES
 from touche_rad.debate import Maxim

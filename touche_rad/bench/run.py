@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.bench.cells import DebateCell, VerdictCell, cells_of
+from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of
+from touche_rad.bench._page import page_files, write_pages
 from touche_rad.bench.figures import Summary, compute
-from touche_rad.bench.page import page_files, write_pages
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.bench.record import begin_record, is_ours, write_record
 from touche_rad.demo import is_demo

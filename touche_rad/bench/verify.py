@@ -10,9 +10,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.bench.cells import cells_of
+from touche_rad.bench._cells import cells_of
+from touche_rad.bench._page import page_files, write_pages
 from touche_rad.bench.figures import compute
-from touche_rad.bench.page import page_files, write_pages
 from touche_rad.bench.plan import DATA, PlanFile, check_plan, load_plan
 from touche_rad.bench.record import FIGURES, RECORD, entry_records, read_record, versions
 from touche_rad.files.outputs import sha256_of

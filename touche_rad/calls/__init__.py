@@ -1,6 +1,6 @@
 """Calls of plugins: time limit, result, notes, and the context of the call."""
 
-from touche_rad.calls.context import (
+from touche_rad.calls._context import (
     CallContext,
     ModelUse,
     call_context,
@@ -8,8 +8,8 @@ from touche_rad.calls.context import (
     name_of,
     report_without_model,
 )
-from touche_rad.calls.plugin_calls import Calls, CallTimeout, TooManyCalls, hanging
-from touche_rad.calls.sync import run_sync
+from touche_rad.calls._plugin_calls import Calls, CallTimeout, TooManyCalls, hanging
+from touche_rad.calls._sync import run_sync
 
 __all__ = [
     "CallContext",

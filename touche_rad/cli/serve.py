@@ -205,8 +205,8 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=options.quiet)
     prepare.check_demo(options, services.index)
     _raise_open_files_limit()
-    # At Python's own rate, garbage collection takes a seventh of the time of an answer that compares
-    # many arguments. What is open now stays until the end.
+    # At Python's own rate, garbage collection takes a seventh of the time of an answer that
+    # compares many arguments. What is open now stays until the end.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)

@@ -12,8 +12,9 @@ import numpy as np
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.contests import verdicts as v
-from touche_rad.contests.mean_scores import PEOPLE, mean_rows, people, win_rows
+from touche_rad.contests import _verdicts as v
+from touche_rad.contests._mean_scores import PEOPLE, mean_rows, people, win_rows
+from touche_rad.contests._side_scores import SCORES, people_scores, side_rows
 from touche_rad.contests.score_report import (
     Against,
     Basis,
@@ -25,7 +26,6 @@ from touche_rad.contests.score_report import (
     means,
     published_scores,
 )
-from touche_rad.contests.side_scores import SCORES, people_scores, side_rows
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 from touche_rad.score.measures import correlations

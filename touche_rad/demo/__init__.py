@@ -72,3 +72,6 @@ def _fingerprint() -> str:
 def _cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "touche-rad"
+
+
+__all__ = ["DEMO", "demo_file", "is_demo", "open_demo"]

@@ -1,8 +1,10 @@
 """Read and write the official files, line by line; their kind is detected from the content."""
 
-from touche_rad.files.claims import claims_text, read_queries
+from touche_rad.files._claims import claims_text, read_queries
+from touche_rad.files._evaluations import Evaluation, evaluation_line
+from touche_rad.files._messages import annotated_line, chat_line, response_line
+from touche_rad.files._trec import Qrel, Ranked, qrels_lines, read_qrels, read_run, run_lines
 from touche_rad.files.contests import Judgement, contest_line, judgement_line
-from touche_rad.files.evaluations import Evaluation, evaluation_line
 from touche_rad.files.formats import (
     DEBATES,
     Kind,
@@ -22,11 +24,9 @@ from touche_rad.files.formats import (
     read_outcomes,
     read_views,
 )
-from touche_rad.files.messages import annotated_line, chat_line, response_line
 from touche_rad.files.outputs import check_output
 from touche_rad.files.records import EMPTY_RECORD, BadLines, atomic_write
 from touche_rad.files.simulations import argument_of, has_configuration, simulation_line
-from touche_rad.files.trec import Qrel, Ranked, qrels_lines, read_qrels, read_run, run_lines
 
 __all__ = [
     "DEBATES",

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Maxim, Turn
 from touche_rad.errors import InputError
+from touche_rad.files._claims import CLAIM, USER, read_rows
+from touche_rad.files._evaluations import Evaluation, evaluated_debate, evaluation_of
+from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files.annotations import Annotated, annotation_of
-from touche_rad.files.claims import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
-from touche_rad.files.evaluations import Evaluation, evaluated_debate, evaluation_of
-from touche_rad.files.messages import annotated_of, chat_of, response_of
 from touche_rad.files.records import (
     EMPTY_RECORD,
     BadLines,

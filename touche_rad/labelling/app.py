@@ -19,9 +19,9 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.debate import Maxim
 from touche_rad.errors import why
+from touche_rad.labelling._views import answers_record, state_record, turn_record
 from touche_rad.labelling.exchanges import Place
 from touche_rad.labelling.session import Session
-from touche_rad.labelling.views import answers_record, state_record, turn_record
 from touche_rad.pages import rendering
 
 HOSTS: Final = ("127.0.0.1", "localhost")

@@ -9,10 +9,10 @@ from typing import Any
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
+from touche_rad.labelling._log import Event, Log
+from touche_rad.labelling._queue import Item, Selection, make_queue, samples
+from touche_rad.labelling._study import Answer, Study, effective, label_rows, labels_of, now
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
-from touche_rad.labelling.log import Event, Log
-from touche_rad.labelling.queue import Item, Selection, make_queue, samples
-from touche_rad.labelling.study import Answer, Study, effective, label_rows, labels_of, now
 
 
 def log_beside(output: Path) -> Path:

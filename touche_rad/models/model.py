@@ -20,9 +20,10 @@ import anyio
 from pydantic import BaseModel
 
 from touche_rad.errors import OptionError, UserError
+from touche_rad.models._endpoints import Endpoints
+from touche_rad.models._sending import Sender
 from touche_rad.models.cache import VERSION, Cache, Row
 from touche_rad.models.endpoint import NONE, URL, Address, Backend, Endpoint, parse_address
-from touche_rad.models.endpoints import Endpoints
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import (
     LIKELY,
@@ -36,7 +37,6 @@ from touche_rad.models.output import (
     parse_object,
 )
 from touche_rad.models.prompts import Message
-from touche_rad.models.sending import Sender
 from touche_rad.models.usage import Call, Trace, Usage
 
 
@@ -62,15 +62,15 @@ def open_backend(
     if vllm and kind != "vllm":
         raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
     if kind == "vllm":
-        from touche_rad.models.vllm import Vllm
+        from touche_rad.models._vllm import Vllm
 
         return Vllm(name, vllm, seed=seed, report=report, log_file=log_file)
     if kind == "hf":
-        from touche_rad.models.local import Local
+        from touche_rad.models._local import Local
 
         return Local(name)
     if kind == "scripted":
-        from touche_rad.models.scripted import Scripted
+        from touche_rad.models._scripted import Scripted
 
         return Scripted(Path(name))
     return _server(text or "")

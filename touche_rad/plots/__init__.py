@@ -1,1 +1,3 @@
 """Plots as SVG."""
+
+__all__ = ["svg"]

@@ -8,6 +8,7 @@ services)`.
 Import everything about plugins from here.
 """
 
+from touche_rad.plugins._explanations import ExplainedCandidate, ExplainedVerdict, Feature
 from touche_rad.plugins.contracts import (
     Annotations,
     Annotator,
@@ -23,7 +24,6 @@ from touche_rad.plugins.contracts import (
     Retriever,
     VectorsWanted,
 )
-from touche_rad.plugins.explanations import ExplainedCandidate, ExplainedVerdict, Feature
 from touche_rad.plugins.indexes import (
     add_vectors,
     annotations_of,

@@ -11,7 +11,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.models import Model
-from touche_rad.plugins.explanations import ExplainedCandidate, ExplainedVerdict
+from touche_rad.plugins._explanations import ExplainedCandidate, ExplainedVerdict
 
 JsonObject = Mapping[str, Any]
 Progress = Callable[[int, int], None]

@@ -18,19 +18,19 @@ from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
 from touche_rad.pages import read_asset, render_fragment, render_page
 from touche_rad.plots.svg import Dot
-from touche_rad.report.boards import Board, Plot, dot_plot
-from touche_rad.report.browse import PART_LETTERS, browser, to_json
-from touche_rad.report.calls import cost_board, costs
-from touche_rad.report.contests import contest_sections
-from touche_rad.report.conversations import Topic, topics
-from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
-from touche_rad.report.rates import rate_board
-from touche_rad.report.sources import Source, debates_of, sources_of
-from touche_rad.report.tournament import (
+from touche_rad.report._browse import PART_LETTERS, browser, to_json
+from touche_rad.report._contests import contest_sections
+from touche_rad.report._conversations import Topic, topics
+from touche_rad.report._rates import rate_board
+from touche_rad.report._sources import Source, debates_of, sources_of
+from touche_rad.report._tournament import (
     read_tournament,
     split_runs_and_ratings,
     tournament_board,
 )
+from touche_rad.report.boards import Board, Plot, dot_plot
+from touche_rad.report.calls import cost_board, costs
+from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import score
 from touche_rad.score.reports import JudgementReport, Report
 from touche_rad.text import count_words

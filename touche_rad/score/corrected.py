@@ -10,8 +10,8 @@ import numpy as np
 
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
-from touche_rad.score import correction
-from touche_rad.score.correction import Estimate, JudgedTurns
+from touche_rad.score import _correction as correction
+from touche_rad.score._correction import Estimate, JudgedTurns
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 

@@ -11,8 +11,8 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.runs.work import Progress
+from touche_rad.score._figures import Draws, baseline_scores, measure
 from touche_rad.score.evaluations import read_rows
-from touche_rad.score.figures import Draws, baseline_scores, measure
 from touche_rad.score.health import health
 from touche_rad.score.matching import (
     Alignment,

@@ -11,7 +11,7 @@ import numpy as np
 from touche_rad import files
 from touche_rad.runs.work import Progress
 from touche_rad.score import significance as bootstrap
-from touche_rad.score.figures import Draws
+from touche_rad.score._figures import Draws
 from touche_rad.score.naming import baseline_names, names
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, Ranked, RetrievalRow

@@ -23,7 +23,7 @@ from touche_rad.models import Model
 from touche_rad.plugins import Judge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import CachedJudge, judge_view
-from touche_rad.serve.bodies import (
+from touche_rad.serve._bodies import (
     MAX_TURNS,
     AnswerBody,
     ChatRequest,

@@ -28,7 +28,7 @@ from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset
 from touche_rad.plugins import ArgumentIndex, Explains, Judge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
-from touche_rad.serve.bodies import MAX_TURNS, Body, readable
+from touche_rad.serve._bodies import MAX_TURNS, Body, readable
 from touche_rad.text import redact
 
 log = logging.getLogger("touche_rad")

@@ -22,7 +22,7 @@ import yaml
 
 from touche_rad import __version__, files
 from touche_rad.text import redact_data
-from touche_rad.tira import tracking
+from touche_rad.tira import _tracking as tracking
 
 log = logging.getLogger("touche_rad")
 

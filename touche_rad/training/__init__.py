@@ -2,3 +2,5 @@
 
 Trainers are entry points of the group `touche_rad.trainers`. Only `loop` needs torch.
 """
+
+__all__ = ["card", "folder", "loop", "recipe"]

@@ -1,1 +1,3 @@
 """Train encoders on a collection (`touche-rad train encoder`)."""
+
+__all__ = ["training"]

@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 from pydantic import Field
 
+from retrieval._tasks import HIDDEN, Task, Topic, TrainingReport, topics
+from retrieval._training import CollectionTrainer, Job, Trained
 from retrieval.dense.encoders import SentenceEncoder, encodable
 from retrieval.index.analyser import ALL, analyse, content
-from retrieval.tasks import HIDDEN, Task, Topic, TrainingReport, topics
-from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
 from touche_rad.training.loop import trainable
 from touche_rad.training.recipe import Count, Layers, Positive, Recipe

@@ -12,8 +12,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from retrieval.elastic.arguments import ElasticArguments
-from retrieval.elastic.connection import Connection, place
+from retrieval.elastic._arguments import ElasticArguments
+from retrieval.elastic._connection import Connection, place
 from tests.retrieval.elastic.servers import PASSWORD, Server, run
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Turn

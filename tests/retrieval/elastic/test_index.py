@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from retrieval.elastic.arguments import ElasticArguments
+from retrieval._links import LinkedIndex
+from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.analyser import FIELDS
 from retrieval.index.pisa import PisaArguments
-from retrieval.links import LinkedIndex
 from tests.retrieval.elastic.servers import Server, asked, run
 from tests.retrieval.small import BEES, opened
 from touche_rad import files

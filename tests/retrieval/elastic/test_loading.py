@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from retrieval.elastic import shape
+from retrieval.elastic import _shape as shape
 from tests.conftest import unavailable
 from tests.retrieval.elastic.servers import Server, address, asked, run
 from tests.retrieval.small import BEES

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from retrieval.elastic.connection import place
+from retrieval.elastic._connection import place
 from tests.retrieval.elastic.servers import (
     LOADER,
     LOADER_PASSWORD,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from retrieval.dense.encoders import Vectors
-from retrieval.elastic.arguments import ElasticArguments
-from retrieval.elastic.vectors import add_vectors
+from retrieval.elastic._arguments import ElasticArguments
+from retrieval.elastic._vectors import add_vectors
 from tests.debaters.world import debate
 from tests.retrieval.elastic.servers import Server, run
 from tests.retrieval.small import BEES
@@ -96,7 +96,7 @@ def test_the_same_collection_loaded_again_keeps_its_vectors(location: str) -> No
 def test_a_killed_encoding_is_resumed_after_its_last_field(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrieval.elastic.arguments.PAGE", 2)
+    monkeypatch.setattr("retrieval.elastic._arguments.PAGE", 2)
     build_index(BEES, location)
     with pytest.raises(KeyboardInterrupt):
         _add(location, Letters(dies_after=4), "text", "attacks")
@@ -154,7 +154,7 @@ def test_what_the_vectors_do_not_know_is_told(location: str) -> None:
 def test_likeness_is_the_product_of_the_vectors(
     location: str, monkeypatch: pytest.MonkeyPatch, parts: str
 ) -> None:
-    monkeypatch.setattr("retrieval.elastic.arguments.PAGE", 4)
+    monkeypatch.setattr("retrieval.elastic._arguments.PAGE", 4)
     odd = [*BEES, Argument(id="\ud800/?", text="Bees hum."), Argument(id="blank", text=" ")]
     build_index(odd, location, options={"shards": parts})
     _add(location, Letters(), "text", "attacks", "supports")

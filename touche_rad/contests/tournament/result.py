@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.contests.tournament.ratings import Rating, rate
+from touche_rad.contests.tournament._ratings import Rating, rate
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
 from touche_rad.score.tables import NONE, Columns, Item, Part, Printed, Table, table
 

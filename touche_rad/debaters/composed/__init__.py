@@ -1,5 +1,5 @@
 """The debater that writes, and stands by what its arguments say."""
 
-from touche_rad.debaters.composed.debater import Composed
+from touche_rad.debaters.composed._debater import Composed
 
 __all__ = ["Composed"]

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
-from touche_rad.debaters.asking import ask_about
-from touche_rad.debaters.grounded.polarity import CLEAR, content
+from touche_rad.debaters._asking import ask_about
+from touche_rad.debaters.grounded._polarity import CLEAR, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     PHRASES,

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.grounded.polarity import side, sides
+from touche_rad.debaters.grounded._polarity import side, sides
 from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
 from touche_rad.text import clean, content_words, cut_to_words
 

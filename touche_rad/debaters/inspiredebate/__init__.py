@@ -1,5 +1,5 @@
 """InspireDebate's debater: search terms, evidence, reasoning before the argument."""
 
-from touche_rad.debaters.inspiredebate.debater import InspireDebate
+from touche_rad.debaters.inspiredebate._debater import InspireDebate
 
 __all__ = ["InspireDebate"]

@@ -1,6 +1,6 @@
 """Audit judges: how their verdicts change when a response is changed, and how far they agree."""
 
+from touche_rad.score.audit._running import audit
 from touche_rad.score.audit.figures import Audit
-from touche_rad.score.audit.running import audit
 
 __all__ = ["Audit", "audit"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from touche_rad.debate import Maxim
-from touche_rad.score.audit.probes import PROBES, Must
+from touche_rad.score.audit._probes import PROBES, Must
 from touche_rad.score.measures import count, kappa
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 

@@ -6,10 +6,10 @@ a measure is 0 if there is no true positive. F1 of "yes" rewards a judge that al
 and Matthews' correlation are 0 for it.
 """
 
+from touche_rad.score.measures._correlation import correlations
+from touche_rad.score.measures._counts import Counts, count, says_yes
 from touche_rad.score.measures.accuracy import accuracy
 from touche_rad.score.measures.alpha import alpha
-from touche_rad.score.measures.correlation import correlations
-from touche_rad.score.measures.counts import Counts, count, says_yes
 from touche_rad.score.measures.f1 import f1
 from touche_rad.score.measures.hamming import hamming
 from touche_rad.score.measures.jaccard import jaccard

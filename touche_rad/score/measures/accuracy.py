@@ -1,6 +1,6 @@
 """Accuracy."""
 
-from touche_rad.score.measures.counts import Counts
+from touche_rad.score.measures._counts import Counts
 
 
 def accuracy(counts: Counts) -> float | None:

@@ -1,6 +1,6 @@
 """F1."""
 
-from touche_rad.score.measures.counts import Counts
+from touche_rad.score.measures._counts import Counts
 from touche_rad.score.measures.precision import precision
 from touche_rad.score.measures.recall import recall
 

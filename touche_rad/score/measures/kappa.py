@@ -1,6 +1,6 @@
 """Cohen's kappa."""
 
-from touche_rad.score.measures.counts import Counts
+from touche_rad.score.measures._counts import Counts
 
 
 def kappa(counts: Counts) -> float | None:

@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from touche_rad.score.measures.counts import Counts
+from touche_rad.score.measures._counts import Counts
 
 
 def mcc(counts: Counts) -> float | None:

@@ -1,6 +1,6 @@
 """Precision."""
 
-from touche_rad.score.measures.counts import Counts
+from touche_rad.score.measures._counts import Counts
 
 
 def precision(counts: Counts) -> float:

@@ -1,6 +1,6 @@
 """Recall."""
 
-from touche_rad.score.measures.counts import Counts
+from touche_rad.score.measures._counts import Counts
 
 
 def recall(counts: Counts) -> float:

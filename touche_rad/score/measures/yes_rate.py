@@ -1,6 +1,6 @@
 """How often the judge and the labels say yes."""
 
-from touche_rad.score.measures.counts import Counts
+from touche_rad.score.measures._counts import Counts
 
 
 def yes_rate(counts: Counts) -> float | None:

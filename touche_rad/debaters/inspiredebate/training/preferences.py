@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from touche_rad import files
-from touche_rad.debaters.asking import Wording
-from touche_rad.debaters.inspiredebate.training.recorded import (
+from touche_rad.debaters._asking import Wording
+from touche_rad.debaters.inspiredebate.training._recorded import (
     Answered,
     Reader,
     ReasoningSource,
@@ -20,7 +20,7 @@ from touche_rad.debaters.inspiredebate.training.recorded import (
     first_record,
     learn_traces,
 )
-from touche_rad.debaters.inspiredebate.training.samples import (
+from touche_rad.debaters.inspiredebate.training._samples import (
     TrainingData,
     TrainingSample,
     digest,

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from touche_rad.debaters.asking import Wording
+from touche_rad.debaters._asking import Wording
+from touche_rad.debaters.inspiredebate.training._recorded import ReasoningSource, read_answers
+from touche_rad.debaters.inspiredebate.training._samples import (
+    TrainingData,
+    read_records,
+    trace_of,
+    write_records,
+)
 from touche_rad.debaters.inspiredebate.training.model import (
     AdapterRecipe,
     check_installed,
@@ -25,13 +32,6 @@ from touche_rad.debaters.inspiredebate.training.model import (
     serve_commands,
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
-from touche_rad.debaters.inspiredebate.training.recorded import ReasoningSource, read_answers
-from touche_rad.debaters.inspiredebate.training.samples import (
-    TrainingData,
-    read_records,
-    trace_of,
-    write_records,
-)
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.training.card import versions, write_card

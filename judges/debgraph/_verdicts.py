@@ -1,0 +1,267 @@
+"""Ask whether each argument is true, and which argument of each rebuttal is more persuasive."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import BeforeValidator, Field, create_model
+
+from judges.debgraph._options import Options
+from judges.debgraph.graph import Node, SceneGraph, quoted
+from touche_rad.contest import Side
+from touche_rad.models import Model, Prompt, ask_in_parts
+from touche_rad.models.output import Page
+from touche_rad.text import clean, cut_to_words
+
+T = TypeVar("T")
+WORDS: Final = 250
+"""Words of one piece of feedback, as in the paper."""
+BATCH_WORDS: Final = 30
+"""Words of one piece of feedback if one call asks for many."""
+MAX_TOKENS: Final = 2_048
+"""Token limit of an answer."""
+Note = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+"""Feedback of at most `BATCH_WORDS` words."""
+
+
+def _lower_case(value: Any) -> Any:
+    """Read `Pro` as pro and JSON's true as "true"."""
+    return str(value).strip().lower() if isinstance(value, (str, bool)) else value
+
+
+def _probability(value: Any) -> Any:
+    """Read a percentage, or any number above 1, as a probability."""
+    text = str(value).strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        return value
+    return number / 100 if number > 1 or text.endswith("%") else number
+
+
+TrueOrFalse = Annotated[Literal["true", "false"], BeforeValidator(_lower_case)]
+ProOrCon = Annotated[Literal["pro", "con"], BeforeValidator(_lower_case)]
+ProConOrTie = Annotated[Literal["pro", "con", "tie"], BeforeValidator(_lower_case)]
+Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_probability)]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """One kind of verdict: its prompt and the keys of its JSON object."""
+
+    prompt: str
+    step: str
+    schema: str
+    number: str
+    """The key that says which item a verdict in a list is about."""
+    keys: Mapping[str, Any]
+
+    def answer_schema(self, options: Options, numbers: Collection[int]) -> Any:
+        """Return the schema of one verdict, or of a list of verdicts on the items so numbered."""
+        each = options.ask == "each"
+        limits = Field(json_schema_extra={"minimum": min(numbers), "maximum": max(numbers)})
+        keys: dict[str, Any] = {} if each else {self.number: (int, limits)}
+        if options.feedback != "none":  # first, so that the verdict follows from the reason
+            keys["feedback"] = (Page if each else Note, "")
+        keys |= {key: (kind, ...) for key, kind in self.keys.items()}
+        verdict: Any = create_model(self.schema, **keys)
+        if each:
+            return verdict
+        exact = Field(json_schema_extra={"minItems": len(numbers), "maxItems": len(numbers)})
+        return create_model(f"{self.schema}s", verdicts=(list[verdict], exact))
+
+
+_FACT: Final = _Question(
+    "facts", "debgraph.fact", "FactVerdict", "id", {"label": TrueOrFalse, "confidence": Confidence}
+)
+_PAIR: Final = _Question("pairs", "debgraph.pair", "PairVerdict", "pair", {"winner": ProOrCon})
+
+
+async def _ask_all(
+    model: Model,
+    options: Options,
+    question: _Question,
+    items: Sequence[T],
+    shown: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
+    **values: Any,
+) -> list[Any]:
+    """Return the verdict on each item, or a text that says why there is none."""
+    each = options.ask == "each"
+    words = 0 if options.feedback == "none" else WORDS if each else BATCH_WORDS
+
+    async def ask(group: Sequence[T]) -> list[Any]:
+        numbered = shown(group)
+        messages = Prompt.load(__package__, question.prompt).messages(
+            each=each, words=words, items=numbered, **values
+        )
+        schema = question.answer_schema(options, numbered)
+        answer: Any = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
+        if each:
+            return [answer]
+        first: dict[int, Any] = {}
+        for verdict in answer.verdicts:
+            first.setdefault(getattr(verdict, question.number), verdict)
+        return [first.get(number, "the model gave no verdict on it") for number in numbered]
+
+    size = 1 if each else _even_size(len(items), options.batch)
+    return await ask_in_parts(items, size, ask, lambda _, fault: fault)
+
+
+def _even_size(count: int, most: int) -> int:
+    """Return the size of as few parts as possible, at most `most`, of similar length."""
+    calls = -(-count // most) or 1
+    return -(-count // calls) or 1
+
+
+def _feedback(verdict: Any) -> str:
+    return cut_to_words(clean(getattr(verdict, "feedback", "")), WORDS)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """The verdict on an argument; without a label, `fault` says why."""
+
+    id: int
+    side: Side
+    label: bool | None = None
+    confidence: float = 0.0
+    feedback: str = ""
+    fault: str = ""
+
+    @property
+    def product(self) -> float | None:
+        """The label times the confidence: a false argument scores 0, however sure the model is."""
+        return None if self.label is None else float(self.label) * self.confidence
+
+
+async def check_facts(model: Model, options: Options, info: str, graph: SceneGraph) -> list[Fact]:
+    """Return a verdict on each argument of the graph; feedback is kept only on false ones."""
+    nodes = list(graph.arguments())
+    verdicts = await _ask_all(
+        model,
+        options,
+        _FACT,
+        nodes,
+        lambda group: {n.id: {"text": quoted(n.text)} for n in group},
+        motion=quoted(graph.motion),
+        info=info,
+    )
+
+    def fact(node: Node, verdict: Any) -> Fact:
+        if isinstance(verdict, str):
+            return Fact(node.id, node.side, fault=verdict)
+        label = verdict.label == "true"
+        feedback = "" if label else _feedback(verdict)
+        return Fact(node.id, node.side, label, verdict.confidence, feedback)
+
+    return [fact(*pair) for pair in zip(nodes, verdicts, strict=True)]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two arguments joined by a rebuttal, and the sides that rebut."""
+
+    pro: int
+    con: int
+    answering: frozenset[Side]
+
+
+@dataclass(frozen=True)
+class Clash:
+    """The verdict on a pair; `split` if the two orders disagree."""
+
+    pair: Pair
+    winner: Literal["pro", "con", "split"] | None = None
+    feedback: str = ""
+    fault: str = ""
+
+    def share(self, side: Side) -> float | None:
+        """Return a side's share of the pair."""
+        if self.winner is None:
+            return None
+        return 0.5 if self.winner == "split" else float(self.winner == side)
+
+    def joined(self, other: Clash) -> Clash:
+        """Join the verdicts from both orders; a side that wins in one order only gets half."""
+        if self.winner is None or other.winner is None:
+            return self if self.winner is None else replace(other, feedback=self.feedback)
+        return self if self.winner == other.winner else replace(self, winner="split")
+
+
+def pairs_of(graph: SceneGraph, how: Literal["once", "edges"]) -> list[Pair]:
+    """Return the pairs of each rebuttal, or each pair once, in the order of the debate."""
+    pairs: list[Pair] = []
+    for edge in graph.edges():
+        if edge.relation.attacks:
+            side: Side = graph.node(edge.source).side
+            ends = (edge.source, edge.target) if side == "pro" else (edge.target, edge.source)
+            pairs.append(Pair(*ends, frozenset({side})))
+    if how == "edges":
+        return pairs
+    once: dict[tuple[int, int], Pair] = {}
+    for pair in pairs:
+        before = once.get((pair.pro, pair.con), pair)
+        once[pair.pro, pair.con] = replace(pair, answering=before.answering | pair.answering)
+    return list(once.values())
+
+
+def pro_first(seed: int, pro: str, con: str) -> bool:
+    """Choose at random, by the texts and the seed, whether the pro argument is shown first.
+
+    If the sides are exchanged, the same two texts are shown in the same order.
+    """
+    low, high = sorted((pro, con))
+    drawn = hashlib.sha256(f"{seed}\0{low}\0{high}".encode("utf-8", "replace")).digest()[0] % 2
+    return (pro == low) == (drawn == 0)
+
+
+async def compare_pairs(
+    model: Model, options: Options, info: str, graph: SceneGraph, seed: int
+) -> list[Clash]:
+    """Return a verdict on each pair of the graph, from one order of its arguments or from both."""
+    pairs = pairs_of(graph, options.pairs)
+    first = [
+        options.order != "random"
+        or pro_first(seed, graph.node(pair.pro).text, graph.node(pair.con).text)
+        for pair in pairs
+    ]
+
+    async def compare(pro_is_first: Sequence[bool]) -> list[Clash]:
+        verdicts = await _ask_all(
+            model,
+            options,
+            _PAIR,
+            list(zip(pairs, pro_is_first, strict=True)),
+            shown,
+            motion=quoted(graph.motion),
+            info=info,
+        )
+        return [
+            Clash(pair, fault=verdict)
+            if isinstance(verdict, str)
+            else Clash(pair, verdict.winner, _feedback(verdict))
+            for pair, verdict in zip(pairs, verdicts, strict=True)
+        ]
+
+    def shown(group: Sequence[tuple[Pair, bool]]) -> dict[int, Mapping[str, Any]]:
+        return {
+            number: {"arguments": _arguments(graph, pair, pro_is_first)}
+            for number, (pair, pro_is_first) in enumerate(group, 1)
+        }
+
+    clashes = await compare(first)
+    if options.order != "both":
+        return clashes
+    other = await compare([not one for one in first])
+    return [one.joined(two) for one, two in zip(clashes, other, strict=True)]
+
+
+def _arguments(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str, Any]]:
+    ends: list[tuple[Side, int]] = [("pro", pair.pro), ("con", pair.con)]
+    return [
+        {"side": side, "text": quoted(graph.node(id_).text), "answers": side in pair.answering}
+        for side, id_ in (ends if pro_is_first else ends[::-1])
+    ]

@@ -1,0 +1,82 @@
+"""The panel `inspirescore`: six dimensions of each speaker, a total, and a computed winner."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import ClassVar, Final
+
+import anyio
+
+from judges.inspirescore._facts import Evidence, FactChecker
+from judges.inspirescore._logic import LogicChecker
+from judges.inspirescore._options import InspireScoreOptions
+from judges.inspirescore._outcome import Findings, outcome
+from judges.inspirescore._responses import responses_of, speakers_of
+from judges.inspirescore._subjective import score_units, units_of
+from judges.inspirescore.aggregation import SUBJECTIVE
+from judges.inspirescore.fol import Solver, solver_is_installed
+from retrieval.web import web_search
+from touche_rad.contest import Contest, Outcome
+from touche_rad.plugins import Services
+from touche_rad.text import clean
+
+log = logging.getLogger("touche_rad")
+
+LONGEST_INFO: Final = 2_000
+"""Characters of the motion and of the background information."""
+
+
+class InspireScore:
+    """Scores a debate by six dimensions: four judged, facts looked up, logic decided twice."""
+
+    needs: ClassVar = ("model",)
+    uses: ClassVar = ("index",)
+    Options = InspireScoreOptions
+
+    def __init__(
+        self, options: InspireScoreOptions, services: Services, facts_of: Collection[str] = ()
+    ) -> None:
+        """Also take the speakers whose facts are checked; none means all."""
+        self.options, self._facts_of = options, facts_of
+        self.model = services.need_model("panel inspirescore")
+        index = services.index if "index" in options.sources else None
+        web = web_search(options.web) if "web" in options.sources else None
+        judges_facts = "fact_authenticity" in options.selected and not options.given_evidence
+        if judges_facts and index is None and web is None:
+            log.warning(
+                "inspirescore has no source of evidence: facts are judged from the model's own "
+                "knowledge (-O web=URL names a SearXNG server or a folder of texts)"
+            )
+        self._facts = FactChecker(self.model, Evidence(index, web, options), options)
+        solves = options.logic == "solver" or (options.cross_check and solver_is_installed())
+        self._logic = LogicChecker(self.model, Solver() if solves else None, options)
+
+    async def judge(self, contest: Contest) -> Outcome:
+        """Score each speaker; a failed step costs only its own dimensions."""
+        options = self.options
+        responses = responses_of(contest, options.max_characters)
+        spoken = [response for response in responses if not response.empty]
+        motion = clean(contest.motion)[:LONGEST_INFO]
+        info = clean(contest.info)[:LONGEST_INFO]
+        findings = Findings(tuple(speakers_of(contest).values()), responses, self._facts_of)
+
+        async def score() -> None:
+            units = units_of(responses, options.subjective_scope)
+            findings.subjective = await score_units(self.model, motion, info, units, options)
+
+        async def check_facts() -> None:
+            checked = [one for one in spoken if findings.checks_facts_of(one.speaker)]
+            findings.facts, findings.search_faults = await self._facts.check(motion, checked)
+
+        async def check_logic() -> None:
+            findings.logic = await self._logic.check(motion, spoken)
+
+        async with anyio.create_task_group() as group:
+            if set(options.selected) & set(SUBJECTIVE):
+                group.start_soon(score)
+            if "fact_authenticity" in options.selected:
+                group.start_soon(check_facts)
+            if "logical_validity" in options.selected:
+                group.start_soon(check_logic)
+        return outcome(findings, options, self._facts.evidence.sources)

@@ -1,0 +1,187 @@
+"""Load a collection into a new index, then switch the alias to it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from hashlib import sha256
+from itertools import islice
+from typing import IO, Any, Final
+
+from retrieval.elastic import _shape as shape
+from retrieval.elastic._connection import WRITING_TRY, Connection, log, place
+from retrieval.index.analyser import PARTS, tokens
+from retrieval.index.statements import ROLES, StatementGroups
+from retrieval.index.store import distinct
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError, WorkError
+
+BATCH: Final = 1_000
+"""Arguments per batch."""
+BYTES: Final = 900_000
+"""Maximum size of a request, unless a single document is larger; proxies often allow 1 MiB."""
+_EXISTS: Final = 409
+_MERGE_SECONDS: Final = 4 * 3600.0
+"""Maximum time of a merge: a large index with vectors takes long."""
+
+
+def send(
+    connection: Connection, actions: Iterable[Mapping[str, Any]], *, ignore: tuple[int, ...] = ()
+) -> None:
+    """Send bulk actions; what the server did not answer is sent again."""
+    from elasticsearch.helpers import BulkIndexError, bulk
+
+    options: dict[str, Any] = {"max_chunk_bytes": BYTES, "max_retries": 3, "initial_backoff": 0.5}
+    iterator = iter(actions)
+    while batch := list(islice(iterator, BATCH)):
+        call = partial(bulk, actions=batch, ignore_status=ignore, **options)
+        try:
+            connection.ask(call, one_try=WRITING_TRY)
+        except BulkIndexError as error:
+            ((_, item),) = error.errors[0].items()
+            why = item.get("error")
+            reason = " ".join(str(why.get("reason") if isinstance(why, dict) else why).split())
+            raise WorkError(
+                f"{connection.where}: the server rejected the argument {item.get('_id')!r}: "
+                f"{reason[:200]}"
+            ) from None
+
+
+def load(
+    arguments: Iterable[Argument], location: str, *, replace: bool, shards: int, replicas: int
+) -> int:
+    """Build an index and return the number of its arguments."""
+    connection = Connection(place(location))
+    before = _standing(connection, replace=replace)
+    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+        digest, groups = _spool(arguments, file)
+        count = len(groups)
+        body = {
+            "settings": shape.settings(shards, replicas),
+            "mappings": shape.mapping(digest, count),
+        }
+        short = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
+        concrete = f"{connection.where.index}-{short}-{shape.FORMAT}"
+        connection.ask(partial(_create, index=concrete, body=body))
+        # "create" keeps the first copy of an argument that is sent twice. "index" would replace it,
+        # and a replaced copy counts in the scores until segments are merged.
+        send(connection, _actions(file, groups, concrete), ignore=(_EXISTS,))
+    settle(connection, concrete)
+    stored = int(connection.ask(lambda es: es.count(index=concrete))["count"])
+    if stored != count:
+        raise WorkError(
+            f"{connection.where}: {concrete} has {stored} arguments instead of {count}: repeat the "
+            "command, or delete it"
+        )
+    describe(connection, concrete, complete=True)
+    _rename(connection, concrete, before)
+    return count
+
+
+def _spool(arguments: Iterable[Argument], file: IO[str]) -> tuple[str, Any]:
+    """Write the documents without the groups of their statements; return digest and groups.
+
+    The groups are known only after the last argument.
+    """
+    digest, statements = sha256(), StatementGroups()
+    for _, line in distinct(arguments, shape.sendable):
+        digest.update(line)
+        record = json.loads(line)
+        stems = {part: tokens(record.get(part) or "") for part in PARTS}
+        statements.add(stems[role] for role in ROLES)
+        file.write(json.dumps(shape.document(record, line, stems)) + "\n")
+    groups = statements.groups()
+    if not len(groups):
+        raise UserError("the collection contains no argument")
+    return digest.hexdigest(), groups
+
+
+def _actions(file: IO[str], groups: Any, concrete: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the bulk actions that create the documents, in order."""
+    file.seek(0)
+    for order, (line, numbers) in enumerate(zip(file, groups.tolist(), strict=True)):
+        document = json.loads(line)
+        document["order"] = order
+        document[shape.GROUPS] = {
+            role: number for role, number in zip(ROLES, numbers, strict=True) if number >= 0
+        }
+        action = {"_op_type": "create", "_index": concrete, "_id": document["id"]}
+        yield {**action, "_source": document}
+
+
+def _standing(connection: Connection, *, replace: bool) -> list[str]:
+    """Return the indexes behind the alias, which are to be replaced."""
+    name = connection.where.index
+    if not connection.ask(lambda es: bool(es.indices.exists(index=name))):
+        return []
+    indexes = connection.ask(lambda es: es.indices.get(index=name)).body
+    if name in indexes:
+        raise UserError(f"{connection.where} is an index and not an alias of ours: not replaced")
+    if any(
+        shape.MARK not in ((one.get("mappings") or {}).get("_meta") or {})
+        for one in indexes.values()
+    ):
+        raise UserError(f"{connection.where} was not built by touche-rad: not replaced")
+    if not replace:
+        raise UserError(f"{connection.where} exists already; replace it with --replace")
+    return list(indexes)
+
+
+def _create(es: Any, index: str, body: Mapping[str, Any]) -> None:
+    """Create an index unless a killed load has."""
+    import elasticsearch
+
+    try:
+        es.indices.create(index=index, **body)
+    except elasticsearch.BadRequestError as error:
+        if error.error != "resource_already_exists_exception":
+            raise
+
+
+def settle(connection: Connection, concrete: str) -> None:
+    """Make what was written searchable, in one segment per shard and copy.
+
+    Every copy then gives the same scores to the last bit. Without it, replaced documents count in
+    the scores of a copy until it merges its segments, and each copy does so at another time.
+    """
+    connection.ask(lambda es: es.indices.refresh(index=concrete), one_try=WRITING_TRY)
+    # Wait a little for copies that are being made; a user may lack the permission to ask for it.
+    connection.ask(
+        lambda es: es.options(ignore_status=[403, 408]).cluster.health(
+            index=concrete, wait_for_no_initializing_shards=True, timeout="5s"
+        )
+    )
+    merged = connection.ask(
+        lambda es: es.options(
+            request_timeout=_MERGE_SECONDS, ignore_status=[403]
+        ).indices.forcemerge(index=concrete, max_num_segments=1)
+    )
+    if merged.meta.status == 403:
+        log.warning(
+            "%s: no permission to merge segments (index privilege maintenance): the index is "
+            "complete, but its copies may give slightly different scores",
+            connection.where,
+        )
+
+
+def describe(connection: Connection, concrete: str, **changes: Any) -> None:
+    """Change the description of an index of ours; entries are added to what is an object."""
+    about = connection.ask(lambda es: es.indices.get_mapping(index=concrete))[concrete]
+    meta = about["mappings"]["_meta"]
+    for key, value in changes.items():
+        earlier = meta[shape.MARK].get(key) or {}
+        meta[shape.MARK][key] = {**earlier, **value} if isinstance(value, dict) else value
+    connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=meta))
+
+
+def _rename(connection: Connection, concrete: str, before: Iterable[str]) -> None:
+    """Switch the alias to the new index in one step, and delete the old ones."""
+    name = connection.where.index
+    old = [one for one in before if one != concrete]
+    actions: list[dict[str, Any]] = [{"add": {"index": concrete, "alias": name}}]
+    actions += [{"remove": {"index": one, "alias": name}} for one in old]
+    connection.ask(lambda es: es.indices.update_aliases(actions=actions))
+    if old:
+        connection.ask(lambda es: es.options(ignore_status=404).indices.delete(index=old))

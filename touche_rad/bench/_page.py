@@ -1,0 +1,173 @@
+"""The pages of a run: the leaderboard with all debates, and the judges on the labelled debates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from touche_rad.bench._cells import VerdictCell, cells_of, labelled_runs
+from touche_rad.bench.figures import Figures, Summary
+from touche_rad.bench.plan import PlanFile
+from touche_rad.bench.record import PAGE
+from touche_rad.debate import Maxim
+from touche_rad.plots.svg import Dot
+from touche_rad.report import write_report
+from touche_rad.report.boards import (
+    Board,
+    BoardTable,
+    Link,
+    Standing,
+    by_pair,
+    dot_plot,
+    interval,
+    number,
+    ranking_in_words,
+)
+from touche_rad.report.calls import cost_board, costs
+from touche_rad.report.leaderboards import judgement_board
+from touche_rad.report.page import INDEX
+from touche_rad.score.result import MEAN
+from touche_rad.score.tables import NONE
+
+JUDGES: Final = "judges"
+"""The folder of the judges' page."""
+
+
+def write_pages(
+    plan_file: PlanFile, results: Path, summary: Summary, into: Path | None = None
+) -> Path:
+    """Write the pages of a run, and return the first one."""
+    folder, plan = (into or results) / PAGE, plan_file.plan
+    title = plan.pages.title or plan.name
+    judges = summary.judges
+    if judges is not None:
+        page = write_report(
+            [results / one.path for one in labelled_runs(plan_file)],
+            folder / JUDGES if plan_file.debaters else folder,
+            labels=plan_file.file("labels"),
+            boards=[judgement_board(judges)],
+            title=f"{title}: judges" if plan_file.debaters else title,
+            debates=plan.pages.debates,
+        ).page
+    if plan_file.debaters:
+        cells = (one for one in cells_of(plan_file) if isinstance(one, VerdictCell))
+        runs = [results / one.path for one in cells if one.of is not None]
+        page = write_report(
+            runs,
+            folder,
+            title=title,
+            boards=list(_boards(plan_file, results, summary)),
+            debates=plan.pages.debates,
+        ).page
+    return page
+
+
+def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Board]:
+    yield _debaters(summary.figures, set(plan_file.plan.pages.baselines))
+    if summary.judges is not None:
+        board = judgement_board(summary.judges)
+        board.title = "Judges"
+        board.details = [(title, list(map(_with_links, tables))) for title, tables in board.details]
+        board.links = [(f"{JUDGES}/{INDEX}", "Read the labelled debates with all verdicts")]
+        yield board
+    cells = [
+        (cell.path.removesuffix(".jsonl"), results / cell.path) for cell in cells_of(plan_file)
+    ]
+    cost = cost_board([cost for name, path in cells for cost in costs(name, path)])
+    if cost is not None:
+        yield cost
+
+
+def _with_links(table: BoardTable) -> BoardTable:
+    """Let the cells of a table open the judges' page instead of this one."""
+    rows = [
+        [Link(one, f"{JUDGES}/{INDEX}{one.href}") if isinstance(one, Link) else one for one in row]
+        for row in table.rows
+    ]
+    return replace(table, rows=rows)
+
+
+def _debaters(figures: Figures, baselines: set[str]) -> Board:
+    """Show the debaters with their share of yes, by maxim, judge and user."""
+    debaters = figures.debaters
+    standings = [Standing(one.name, one.yes) for one in debaters]
+    unranked = frozenset(one.name for one in debaters if one.name in baselines)
+    ignored = [name for name in debaters[0].judges if name in baselines]
+    heads = ["debater", "rank", "yes", "95 % interval", *map(str, Maxim), "words", "fallbacks"]
+    rows = [
+        [
+            one.name,
+            NONE if one.rank is None else str(one.rank),
+            number(one.yes, 4),
+            interval(one.low, one.high),
+            *(number(one.maxims[str(m)]) for m in Maxim),
+            number(one.words, 1),
+            str(one.fallbacks),
+        ]
+        for one in debaters
+    ]
+    difference = by_pair(figures.comparisons, MEAN)
+    without = f" The judges {', '.join(ignored)} are baselines and do not count." if ignored else ""
+    return Board(
+        "Debaters",
+        list(
+            ranking_in_words(
+                [one for one in standings if one.name not in unranked],
+                [one for one in standings if one.name in unranked],
+                "share of yes",
+                difference,
+            )
+        ),
+        f"Share of yes on {figures.claims} claims, mean of the judges and the maxims.{without} "
+        f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “significantly” means "
+        "that the interval of the paired difference excludes 0. Judges may be wrong: their scores "
+        "on labelled debates show how often.",
+        [BoardTable("Share of yes", heads, rows, unranked)],
+        [
+            dot_plot(
+                "Share of yes", [Dot(one.name, one.yes, one.low, one.high) for one in debaters]
+            ),
+            dot_plot(
+                "Words per response",
+                [Dot(one.name, one.words, None, None) for one in debaters],
+                [("limit", 60.0)],
+                digits=0,
+            ),
+        ],
+        [
+            (
+                f"Share of yes by {kind}",
+                [
+                    _table(
+                        kind, [(one.name, getattr(one, f"{kind}s")) for one in debaters], unranked
+                    )
+                ],
+            )
+            for kind in ("judge", "user", "seed")
+            if kind == "judge" or len(getattr(debaters[0], f"{kind}s")) > 1
+        ],
+        [
+            f"{one.name}: a fallback debater gave {one.fallbacks} of {one.responses} responses"
+            for one in debaters
+            if one.fallbacks
+        ],
+    )
+
+
+def _table(
+    kind: str, rows: Sequence[tuple[str, dict[str, float]]], unranked: frozenset[str]
+) -> BoardTable:
+    names = list(rows[0][1])
+    return BoardTable(
+        f"Share of yes by {kind}",
+        ["debater", *names],
+        [[name, *(number(values[one]) for one in names)] for name, values in rows],
+        unranked,
+    )
+
+
+def page_files(results: Path) -> list[Path]:
+    """Return the files of the pages."""
+    return sorted(path for path in (results / PAGE).rglob("[!.]*") if path.is_file())

@@ -1,0 +1,179 @@
+"""Calls of plugins with a time limit.
+
+A plain function runs in a thread and cannot be stopped from outside: at the time limit the caller
+stops waiting, and the thread is abandoned. An `async def` is awaited; one that blocks the event
+loop blocks every other call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import anyio
+import anyio.to_thread
+
+from touche_rad.calls._context import call_context
+
+T = TypeVar("T")
+
+MOST_HANGING = 64
+"""Abandoned calls that still run; with so many, further calls fail at once."""
+_SHARE: Final = 0.85
+"""Part of a plugin's time limit for its model calls, so that it can answer without the model."""
+_running: set[_Call] = set()
+
+
+class TooManyCalls(RuntimeError):
+    """Too many calls that timed out are still running."""
+
+
+class CallTimeout(TimeoutError):
+    """A call reached its time limit, or the time limit until it begins."""
+
+
+def hanging() -> int:
+    """Return how many abandoned calls still run in this process."""
+    return sum(call.is_abandoned for call in list(_running))
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call of a plain function in a thread."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    is_abandoned: bool = False
+    """Whether nobody waits for the result any more."""
+
+    def run(self) -> Any:
+        """Call the function."""
+        _running.add(self)
+        try:
+            return self.function(*self.args)
+        except BaseException as error:
+            raise _as_exception(error) from error.__cause__
+        finally:
+            _running.discard(self)
+
+
+@dataclass(eq=False)
+class Calls:
+    """Calls plugins; at most `at_once` plain functions run at a time.
+
+    Each plugin that calls others has its own `Calls`, so that nested calls do not wait for the
+    threads of their callers.
+    """
+
+    at_once: int = 40
+    _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = field(
+        default_factory=WeakKeyDictionary
+    )
+
+    async def __call__(
+        self,
+        function: Callable[..., T | Awaitable[T]],
+        *args: Any,
+        seconds: float | None = None,
+        within: float | None = None,
+    ) -> T:
+        """Await a plugin's method, or run it in a thread where it is a plain function.
+
+        `seconds` limits the work; `within` limits it with the time before it begins. A plain
+        function waits while all threads are in use, and begins at the latest when a tenth of
+        `within`, or of `seconds` if that is less, is left. At a limit, CallTimeout is raised.
+        """
+        start = time.monotonic()
+        if within is not None:
+            seconds = within if seconds is None else min(seconds, within)
+        if inspect.iscoroutinefunction(function):
+            with _context(function, seconds):
+                return cast("T", await _limited(function(*args), seconds, seconds))
+        loop = asyncio.get_running_loop()
+        slots = self._slots.setdefault(loop, asyncio.Semaphore(self.at_once))
+        wait = None if within is None or seconds is None else within - seconds / 10
+        with anyio.move_on_after(wait) as waiting:
+            await slots.acquire()
+        if waiting.cancelled_caught:
+            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
+        try:
+            if within is not None and seconds is not None:
+                seconds = min(seconds, within - (time.monotonic() - start))
+            with _context(function, seconds):
+                start = time.monotonic()
+                value = await self._in_thread(_Call(function, args), seconds)
+                if inspect.isawaitable(value):
+                    left = None if seconds is None else start + seconds - time.monotonic()
+                    value = await _limited(value, seconds, left)
+                return cast("T", value)
+        finally:
+            slots.release()
+
+    async def _in_thread(self, call: _Call, seconds: float | None) -> Any:
+        if hanging() >= MOST_HANGING:
+            raise TooManyCalls(f"{hanging()} calls that timed out are still running")
+        try:
+            with anyio.move_on_after(seconds):
+                # The slots limit the calls; an abandoned one must not keep a thread from the next.
+                return await anyio.to_thread.run_sync(
+                    call.run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(math.inf)
+                )
+        except asyncio.CancelledError:
+            call.is_abandoned = True
+            raise
+        call.is_abandoned = True
+        raise _timeout(seconds)
+
+
+async def _limited(awaitable: Awaitable[Any], seconds: float | None, left: float | None) -> Any:
+    """Await for the time that is left of `seconds`."""
+    with anyio.move_on_after(left):
+        try:
+            value = await awaitable
+            return await value if inspect.isawaitable(value) else value
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise RuntimeError("the call cancelled itself") from error
+        except (Exception, SystemExit) as error:
+            usable = _as_exception(error)
+            if usable is error:
+                raise
+            raise usable from error
+    raise _timeout(seconds)
+
+
+def _context(function: object, seconds: float | None) -> AbstractContextManager[None]:
+    """Set the deadline of a plugin's model calls, and the user's prompts for the plugin."""
+    values: dict[str, Any] = {}
+    if seconds is not None:
+        values["deadline"] = time.monotonic() + _SHARE * seconds
+    plugin = getattr(function, "__self__", None)
+    if plugin is not None and hasattr(plugin, "prompts_folder"):
+        # Also None, so that a plugin does not use the prompts of the one that calls it.
+        values["prompts"] = plugin.prompts_folder
+    return call_context(**values) if values else nullcontext()
+
+
+def _timeout(seconds: float | None) -> CallTimeout:
+    return CallTimeout(f"no answer within {seconds:g} seconds")
+
+
+def _as_exception(raised: BaseException) -> Exception:
+    """Return a plugin's failure as an error that can be printed.
+
+    A plugin may end its own call, not the program: `sys.exit` in it is a failure of it.
+    """
+    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
+        return raised
+    wrapped = RuntimeError(f"{type(raised).__name__}: {raised}")
+    wrapped.__cause__ = raised
+    return wrapped

@@ -1,0 +1,227 @@
+"""The debater `inspiredebate`: search terms, evidence, reasoning and an argument."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from itertools import zip_longest
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from retrieval.web import web_search
+from touche_rad.calls import report_without_model
+from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debaters._asking import Wording, cited_before
+from touche_rad.debaters.inspiredebate import _evidence as search
+from touche_rad.debaters.inspiredebate._conversation import (
+    conversation,
+    join_blocks,
+    topic_of,
+)
+from touche_rad.debaters.inspiredebate._evidence import (
+    Evidence,
+    cited,
+    of_argument,
+    supports_side,
+    without_attribution,
+)
+from touche_rad.debaters.inspiredebate._speech import (
+    Draft,
+    Speech,
+    own_words,
+    search_terms,
+    write_speech,
+)
+from touche_rad.errors import WorkError
+from touche_rad.evidence.guard import Guard, GuardResult
+from touche_rad.models import ModelError
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services, setting
+from touche_rad.text import clean, count_words, cut_to_words, sentences
+from touche_rad.users.contest_views import opens
+
+Shows = Literal["argument", "both"]
+_MIN_WORDS = 6
+"""Minimum words of an argument after its unsupported sentences are removed."""
+
+
+class InspireDebate:
+    """Searches for evidence, reasons, then argues (InspireDebate)."""
+
+    needs: ClassVar = ("index", "model")
+    takes_sides: ClassVar = True
+
+    class Options(PluginOptions):
+        """Options, and the details that the paper leaves open as settings."""
+
+        profile: str = Field("lean", description="paper: the two calls as published")
+        keywords: int = Field(
+            3, ge=0, le=3, description="maximum search terms; 0: no call for them"
+        )
+        web: str = Field("", description="SearXNG address or folder of texts (default: no web)")
+        max_words: int = Field(60, ge=5, le=1_000, description="maximum words of an argument")
+        cited: int = Field(2, ge=0, le=9, description="maximum cited arguments")
+        shows: Shows = Field("argument", description="the response; both: reasoning and argument")
+        repeat: bool = Field(False, description="may cite an argument again")
+        retrieval: bool = setting(True, description="evidence in the prompt")
+        arguments: bool = setting(True, description="search the index; false: only the web")
+        field: search.Field = setting("attacks", description="the field that is searched")
+        message: bool = setting(True, description="search for the message and the topic too")
+        per_term: int = setting(3, ge=1, le=20, description="hits of each search")
+        shown: int = setting(6, ge=1, le=30, description="pieces of evidence in the prompt")
+        min_similarity: float = setting(
+            0.5, ge=0, le=1, description="minimum similarity of a sentence and an argument it cites"
+        )
+        wording: Wording = setting("close", description="close to the evidence's words, or free")
+        check: Literal["none", "quotation"] = setting(
+            "quotation", description="remove sentences that the named evidence does not support"
+        )
+        new_attempts: int = setting(
+            1,
+            ge=0,
+            le=3,
+            description="new requests after a refusal, a long argument or unsupported sentences",
+        )
+        unsupported: Literal["quote", "keep"] = setting(
+            "keep",
+            description="an argument without any support: keep it, or quote evidence of our side",
+        )
+
+    @staticmethod
+    def works_without_index(options: Options) -> bool:
+        """Whether there is a web source: its pages alone can be the evidence."""
+        return web_search(options.web) is not None
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.options = options
+        self.index = services.index
+        self.model = services.need_model("debater inspiredebate")
+        self.web = web_search(options.web)
+        self._guard = Guard(longest=options.max_words)
+
+    async def answer(self, debate: Debate) -> Response:
+        """Search, reason and argue; if the model fails, evidence of our side is quoted."""
+        options = self.options
+        evidence = await self._evidence(debate) if options.retrieval else []
+        names_evidence = options.retrieval and options.wording == "close" and options.cited > 0
+        messages = conversation(
+            debate,
+            evidence,
+            words=options.max_words,
+            wording=options.wording,
+            retrieval=options.retrieval,
+            most_cited=options.cited,
+        )
+        try:
+            draft = await write_speech(
+                self.model,
+                messages,
+                partial(self._check, evidence=evidence, message=clean(debate.last.utterance)),
+                words=options.max_words,
+                most_cited=options.cited if names_evidence else None,
+                pieces=len(evidence),
+                new_attempts=options.new_attempts,
+            )
+        except ModelError as error:
+            report_without_model(error)
+            return self._quote(debate, evidence)
+        return self._response(debate, draft, evidence)
+
+    async def _check(self, speech: Speech, evidence: list[Evidence], message: str) -> Draft:
+        """Compare a speech with the evidence that it quotes or names."""
+        options = self.options
+        argument = clean(speech.argument)
+        numbers = dict.fromkeys(one for one in speech.evidence if 1 <= one <= len(evidence))
+        named = [evidence[number - 1].argument for number in numbers][: options.cited]
+        used = [*self._cited(argument, evidence), *filter(None, named)]
+        arguments = tuple({one.id: one for one in used}.values())[: options.cited]
+        if options.check == "none" or not arguments or None in named:
+            return Draft(speech, options.max_words, arguments)  # web pages are not checked
+        supported: list[str] = []
+        other: list[str] = []
+        for sentence in sentences(argument):
+            own_claim = without_attribution(sentence, message)
+            checked = await self._guard.checked(own_claim, arguments)
+            (other if checked.unsupported else supported).append(sentence)
+        checked = GuardResult(tuple(supported), tuple(other))
+        return Draft(speech, options.max_words, arguments, checked, message)
+
+    def _response(self, debate: Debate, draft: Draft, evidence: list[Evidence]) -> Response:
+        """Return the supported sentences; if they are too few, the whole argument."""
+        options = self.options
+        content = draft.argument
+        if draft.checked and draft.checked.unsupported:
+            supported = " ".join(draft.checked.supported)
+            if count_words(supported) >= _MIN_WORDS:
+                content = supported
+            elif options.unsupported == "quote" and _on_our_side(debate, evidence):
+                return self._quote(debate, evidence)
+        content = cut_to_words(content, options.max_words)
+        used = self._cited(content, [of_argument(one) for one in draft.cited])
+        if not used and draft.speech.evidence:
+            used = draft.cited  # a paraphrase of the evidence that the model named
+        if options.shows == "both":
+            content = join_blocks(clean(draft.speech.reasoning), content)
+        return Response(content=content, arguments=used)
+
+    def _cited(self, content: str, evidence: list[Evidence]) -> tuple[Argument, ...]:
+        options = self.options
+        return cited(content, evidence, most=options.cited, min_similarity=options.min_similarity)
+
+    async def _evidence(self, debate: Debate) -> list[Evidence]:
+        """Return arguments of the index and web pages alternately, best first."""
+        options = self.options
+        terms: list[str] = []
+        if options.keywords:
+            with suppress(ModelError):
+                terms = await search_terms(self.model, debate, options.keywords)
+        terms = terms or own_words(debate)
+        before = frozenset() if options.repeat else cited_before(debate)
+
+        async def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
+            if self.index is None or not options.arguments:
+                return []
+            find = partial(search.arguments_for, self.index, queries, options.per_term)
+            return await anyio.to_thread.run_sync(
+                partial(find, excluded=before), abandon_on_cancel=True
+            )
+
+        indexed = await arguments(self._queries(debate, terms)) or await arguments(
+            [(options.field, query) for query in own_words(debate)]
+        )
+        pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []
+        alternately = (one for rank in zip_longest(indexed, pages) for one in rank)
+        return [one for one in alternately if one is not None][: options.shown]
+
+    def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[search.Field, str]]:
+        """Return the fields to search and the queries.
+
+        With the setting `message`, arguments against the opponent's message and on our side of the
+        topic are searched too. The debater that opens has only the topic.
+        """
+        by_term = [(self.options.field, term) for term in terms]
+        if not self.options.message:
+            return by_term
+        of_topic: search.Field = "supports" if debate.side == "pro" else "attacks"
+        on_topic: tuple[search.Field, str] = (of_topic, topic_of(debate))
+        if opens(debate):
+            return [on_topic, *(("supports", term) for term in terms)]
+        return [("attacks", clean(debate.last.utterance)), on_topic, *by_term]
+
+    def _quote(self, debate: Debate, evidence: list[Evidence]) -> Response:
+        """Return a quotation of the best argument that is known to be on our side."""
+        argument = _on_our_side(debate, evidence)
+        if argument is None:
+            raise WorkError(
+                "the model gave no argument, and no evidence is known to be on the debater's side"
+            )
+        content = cut_to_words(clean(argument.text), self.options.max_words)
+        return Response(content=content, arguments=(argument,))
+
+
+def _on_our_side(debate: Debate, evidence: list[Evidence]) -> Argument | None:
+    topic = topic_of(debate)
+    arguments = (one.argument for one in evidence if one.argument is not None)
+    return next((one for one in arguments if supports_side(one, debate, topic)), None)

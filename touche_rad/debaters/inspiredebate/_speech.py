@@ -1,0 +1,181 @@
+"""The model calls of a turn: search terms; then the reasoning and the argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Argument, Debate
+from touche_rad.debaters._asking import max_letters
+from touche_rad.debaters.inspiredebate._conversation import (
+    topic_of,
+    without_oldest,
+)
+from touche_rad.evidence.guard import GuardResult, describe_unsupported
+from touche_rad.models import Message, Model, ModelError, Prompt
+from touche_rad.models.output import Line, Page, Paragraph, numbers_to
+from touche_rad.models.prompts import Thesis
+from touche_rad.text import clean, content_words, count_words
+from touche_rad.users.contest_views import opens
+
+TERM_WORDS: Final = 4
+
+
+class Terms(BaseModel):
+    """The answer: the search terms."""
+
+    terms: list[Line]
+
+
+async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
+    """Ask for search terms, from the topic, the position and the opponent's last message."""
+    messages = Prompt.load(__package__, "keywords").messages(
+        most=most,
+        longest=TERM_WORDS,
+        topic=Thesis(topic_of(debate)),
+        side=debate.side,
+        opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
+    )
+    terms: Any = (list[Line], Field(json_schema_extra={"minItems": 1, "maxItems": most}))
+    schema = create_model("Terms", __base__=Terms, terms=terms)
+    answer = await model.ask(messages, schema, step="inspiredebate.keywords")
+    return in_bounds(answer.terms, most)
+
+
+def in_bounds(terms: list[str], most: int) -> list[str]:
+    """Shorten long terms, and remove repeated and additional ones."""
+    short = (" ".join(clean(term).split()[:TERM_WORDS]) for term in terms)
+    by_lower = {term.lower(): term for term in reversed([*short]) if content_words(term)}
+    return list(reversed(by_lower.values()))[:most]
+
+
+def own_words(debate: Debate) -> list[str]:
+    """Return the query that is used without a model: the content words of the last message."""
+    query = content_words(debate.last.utterance) or content_words(topic_of(debate))
+    return [" ".join(query[:30])] if query else []
+
+
+class Speech(BaseModel):
+    """The answer: the reasoning comes first, so that the argument follows from it."""
+
+    reasoning: Page = Field(min_length=1)
+    evidence: list[int] = Field(default_factory=list)
+    argument: Paragraph = Field(min_length=1)
+
+
+def speech_schema(words: int, most_cited: int | None, pieces: int) -> type[BaseModel]:
+    """Return the schema of a speech, without `evidence` if `most_cited` is None."""
+    argument: Any = Field(min_length=1, json_schema_extra={"maxLength": max_letters(words)})
+    fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
+    if most_cited is not None:
+        numbers: Any = Field(default_factory=list, json_schema_extra={"maxItems": most_cited})
+        fields["evidence"] = (numbers_to(pieces), numbers)
+    return create_model("Speech", **fields, argument=(str, argument))
+
+
+class Refused(ModelError):
+    """The model answered in the right format, but refused to argue."""
+
+
+_REFUSAL: Final = re.compile(
+    r"^\W*(?:(?:i['’]?m|i am) (?:really |very |so )?(?:sorry|afraid)\W+(?:but )?|sorry\W+(?:but )?"
+    r"|unfortunately\W+)?(?:"
+    r"i (?:can['’]?t|cannot|can not|won['’]?t|will not|must decline to|refuse to)\s+"
+    r"(?:\w+\s+){0,2}?"
+    r"(?:provide|help (?:you|with)|assist|argue|generate|create|write|fulfil|comply)"
+    r"|(?:i['’]?m|i am) (?:unable|not able|not comfortable)"
+    r"|as an? (?:ai|language model|artificial)\b)",
+    re.IGNORECASE,
+)
+"""The beginning of a refusal. An apology, or not supporting a view, is no refusal."""
+
+
+def refused(text: str) -> bool:
+    """Whether a text refuses the task (the paper's appendix B.1)."""
+    return _REFUSAL.search(text) is not None
+
+
+Problem = Literal["refused", "long", "unsupported"]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A speech after the checks."""
+
+    speech: Speech
+    words: int
+    cited: tuple[Argument, ...] = ()
+    """The arguments that it uses, as far as they are known."""
+    checked: GuardResult | None = None
+    """The supported and unsupported sentences; None if they were not checked."""
+    message: str = ""
+
+    @property
+    def argument(self) -> str:
+        """The argument of the speech."""
+        return clean(self.speech.argument)
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the model is asked again, if it is."""
+        if refused(self.argument) or not self.argument:
+            return "refused"
+        if count_words(self.argument) > self.words:
+            return "long"
+        return "unsupported" if self.checked and self.checked.unsupported else None
+
+    @property
+    def quality(self) -> tuple[bool, bool, int]:
+        """The order of drafts; the best has the highest."""
+        supported = " ".join(self.checked.supported) if self.checked else ""
+        return self.problem != "refused", self.problem is None, len(content_words(supported))
+
+
+async def write_speech(
+    model: Model,
+    messages: Sequence[Message],
+    check: Callable[[Speech], Awaitable[Draft]],
+    *,
+    words: int,
+    most_cited: int | None,
+    pieces: int,
+    new_attempts: int,
+) -> Draft:
+    """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported."""
+    shorten = without_oldest(messages)
+    schema = speech_schema(words, most_cited, pieces)
+    tokens = 700 + 2 * words
+    answer = await model.ask(
+        messages, schema, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens
+    )
+    best = draft = await check(Speech.model_validate(answer.model_dump()))
+    history = list(messages)
+    for _ in range(new_attempts):
+        if draft.problem is None:
+            break
+        history += [Message("assistant", answer.model_dump_json()), _ask_again(draft)]
+        try:
+            answer = await model.ask(history, schema, step="inspiredebate.again", max_tokens=tokens)
+        except ModelError:
+            break
+        draft = await check(Speech.model_validate(answer.model_dump()))
+        best = max(draft, best, key=lambda one: one.quality)
+    if best.problem == "refused":
+        raise Refused(f"{model.name} refuses to argue: {best.argument[:80]!r}")
+    return best
+
+
+def _ask_again(draft: Draft) -> Message:
+    sources = (*draft.cited, Argument(id="", text=draft.message))
+    unsupported = draft.checked.unsupported if draft.checked else ()
+    (message,) = Prompt.load(__package__, "again").messages(
+        problem=draft.problem,
+        count=count_words(draft.argument),
+        words=draft.words,
+        unsupported=[(one, describe_unsupported(one, sources)) for one in unsupported],
+    )
+    return message

@@ -1,0 +1,256 @@
+"""One training sample: the prompt and the answer with its reasoning; and the held-out split.
+
+Traces of runs contain the reasoning, which is not part of a response, and the exact prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from touche_rad import files
+from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.inspiredebate._speech import Speech, refused
+from touche_rad.errors import InputError, refuse_newer
+from touche_rad.files.records import FieldError, at_line, numbered_lines, parse, require_object
+from touche_rad.files.traces import TRACE, answer_text
+from touche_rad.models import Message
+from touche_rad.models.output import NoObject, parse_object
+from touche_rad.text import clean, sentences
+
+T = TypeVar("T")
+FORMAT: Final = 1
+"""The format of training data and preferences; each record has it."""
+
+
+def held_out(
+    items: Sequence[T], group: Callable[[T], str], share: float, seed: int
+) -> tuple[list[T], list[T]]:
+    """Split items into training and held-out items; no group is in both parts.
+
+    With at least two groups and a share above 0, each part has at least one group.
+    """
+
+    def place(name: str) -> str:
+        return hashlib.sha256(f"{seed}\n{name}".encode()).hexdigest()
+
+    groups = sorted({group(one) for one in items}, key=place)
+    count = round(share * len(groups))
+    if share > 0 and len(groups) > 1:
+        count = min(max(count, 1), len(groups) - 1)
+    out = set(groups[:count]) if share > 0 else set()
+    training = [one for one in items if group(one) not in out]
+    return training, [one for one in items if group(one) in out]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The records of a training, and counts of them and of what was left out."""
+
+    training: Sequence[Mapping[str, Any]]
+    held_out: Sequence[Mapping[str, Any]]
+    counts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TrainingSample:
+    """A prompt and an answer, with their origin."""
+
+    prompt: tuple[Message, ...]
+    answer: str
+    """The answer that the model should give: JSON, reasoning first."""
+    debate: str = ""
+    turn: int = 0
+    side: str = "con"
+    source: str = ""
+    reasoning: str = "given"
+    """The origin of the reasoning: `given`, `cited` or `teacher`."""
+    history: str = field(default="", repr=False)
+    """A digest of the opponent's messages so far; samples with the same digest answer the same."""
+    topic: str = ""
+    """The motion, if the debate is a contest."""
+    before: Debate | None = field(default=None, repr=False, compare=False)
+    """The debate up to the opponent's last message, for a teacher."""
+    evidence: tuple[Argument, ...] = field(default=(), repr=False, compare=False)
+    """The arguments that the answer cites, for a teacher."""
+
+    @property
+    def spoken(self) -> str:
+        """The argument without the reasoning."""
+        return spoken(self.answer)
+
+    def record(self) -> dict[str, Any]:
+        """Return the record for a file of training data: chat messages, the answer last."""
+        messages = [
+            *(one.wire() for one in self.prompt),
+            {"role": "assistant", "content": self.answer},
+        ]
+        record = {
+            "messages": messages,
+            "debate": self.debate,
+            "turn": self.turn,
+            "side": self.side,
+            "reasoning": self.reasoning,
+            "source": self.source,
+        }
+        return {**record, "topic": self.topic} if self.topic else record
+
+
+def spoken(answer: str) -> str:
+    """Return the argument of an answer; text that is not such JSON is the argument itself."""
+    try:
+        return Speech.model_validate_json(answer).argument
+    except ValueError:
+        return answer
+
+
+def answer_of(reasoning: str, argument: str, evidence: Iterable[int] | None = None) -> str:
+    """Return an answer in the format that the debater asks for; only `close` names evidence."""
+    numbers = {} if evidence is None else {"evidence": list(evidence)}
+    return json.dumps({"reasoning": reasoning, **numbers, "argument": argument}, ensure_ascii=False)
+
+
+def digest(texts: Iterable[str]) -> str:
+    """Return a digest of texts that ignores case and spaces."""
+    plain = json.dumps([" ".join(text.lower().split()) for text in texts])
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+
+def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+    """Write a JSONL file atomically, with the format in each record; return their number."""
+    count = 0
+    with files.atomic_write(path) as stream:
+        for record in records:
+            stream.write(json.dumps({**record, "format": FORMAT}, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the records of training data with their line numbers; refuse newer formats."""
+    for number, record in json_records(path):
+        refuse_newer(path, record, FORMAT)
+        yield number, record
+
+
+def json_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the objects of any JSONL file with their line numbers."""
+    for number, line in numbered_lines(path):
+        try:
+            yield number, require_object(parse(line), "")
+        except FieldError as miss:
+            raise at_line(path, number, miss) from None
+
+
+def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, ...]:
+    """Parse chat messages; raise InputError if they are invalid."""
+    try:
+        return _CHAT.validate_python(value)
+    except ValidationError:
+        expected = "expected messages with role and content"
+        raise InputError(path, expected, line=line, field=name) from None
+
+
+_CHAT: Final = TypeAdapter(Annotated[tuple[Message, ...], Field(min_length=1)])
+
+
+_KEY_LETTERS: Final = 40
+"""Letters of a sentence by which answers are looked up; then whole answers are compared."""
+STEPS: Final = ("inspiredebate.speech", "inspiredebate.again")
+
+
+def is_trace(first: Mapping[str, Any]) -> bool:
+    """Whether a record is a line of a trace."""
+    return {"step", "asked", "answer"} <= set(first)
+
+
+def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingSample]:
+    """Yield the prompt of each turn with its last valid answer; refusals are skipped."""
+    # Both speakers of a debate have the same debate and turn; the system message has the side.
+    prompts: dict[tuple[str, int, str], tuple[Message, ...]] = {}
+    answers: dict[tuple[str, int, str], Speech] = {}
+    for row in rows:
+        request = row.get("asked")
+        if row.get("step") not in STEPS or row.get("fault") or not isinstance(request, Mapping):
+            continue
+        messages = tuple(
+            Message(one["role"], str(one["content"])) for one in request.get("messages", ())
+        )
+        system = messages[0].content if messages else ""
+        place = (str(row.get("debate", "")), int(row.get("turn") or 0), system)
+        if row["step"] == STEPS[0]:
+            before = prompts.get(place)
+            if before is None or messages[: len(before)] != before:  # a new request, not a repair
+                prompts[place] = messages
+                answers.pop(place, None)
+        try:
+            speech = parse_object(answer_text(row["answer"]), Speech)
+        except NoObject:
+            continue
+        if not refused(speech.argument) or place not in answers:
+            answers[place] = speech
+    for place, speech in answers.items():
+        if place in prompts and not refused(speech.argument):
+            prompt, (debate, turn, _) = prompts[place], place
+            yield TrainingSample(
+                prompt,
+                speech.model_dump_json(exclude_unset=True),
+                debate,
+                turn,
+                source=source,
+                history=digest(_opponent_texts(prompt)),
+            )
+
+
+def _opponent_texts(prompt: tuple[Message, ...]) -> Iterator[str]:
+    """Yield the opponent's messages, without the task and the evidence."""
+    for one in prompt:
+        if one.role == "user":
+            yield one.content.partition("\n\n")[0]
+
+
+@dataclass
+class TracedAnswers:
+    """Traced answers by their text, to find the reasoning of a run's responses."""
+
+    _by_sentence: dict[str, list[TrainingSample]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, samples: Iterable[TrainingSample]) -> None:
+        """Add answers."""
+        for sample in samples:
+            for sentence in sentences(clean(sample.spoken)):
+                self._by_sentence[_plain(sentence)[:_KEY_LETTERS]].append(sample)
+
+    def find(self, content: str, utterance: str) -> TrainingSample | None:
+        """Return the traced answer that has all sentences of a response, without its others."""
+        message = clean(utterance)[:200]
+        parts = [_plain(part) for part in sentences(clean(content))]
+        matching = [
+            one
+            for one in self._by_sentence.get(parts[0][:_KEY_LETTERS] if parts else "", ())
+            if message in one.prompt[-1].content
+            and all(part in _plain(one.spoken) for part in parts)
+        ]
+        best = min(matching, key=lambda one: len(one.spoken), default=None)
+        if best is None:
+            return None
+        speech = Speech.model_validate_json(best.answer)
+        shortened = speech.model_copy(update={"argument": content})
+        return replace(best, answer=shortened.model_dump_json(exclude_unset=True))
+
+
+def _plain(text: str) -> str:
+    return " ".join(clean(text).lower().removesuffix("…").split())
+
+
+def trace_of(path: Path) -> Path | None:
+    """Return the trace file of a run, if it exists."""
+    trace = path.with_name(path.name + TRACE)
+    return trace if trace.is_file() else None

@@ -1,0 +1,81 @@
+"""Options of the debater `rdebater`, and the paper's numbers and readings as settings."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import Field, field_validator
+
+from touche_rad.debaters._asking import Wording
+from touche_rad.debaters.rdebater.schemes import Aggregation
+from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
+from touche_rad.plugins import Options, setting
+
+FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
+Match = Literal["index", "literal"]
+
+
+class RdebaterOptions(Options):
+    """What users set, and what profiles set."""
+
+    profile: str = Field("lean", description="paper: all agents as published; or an ablation")
+    calls: int = Field(5, ge=0, le=10_000, description="maximum model calls per turn")
+    k: int = Field(5, ge=1, le=50, description="number of retrieved arguments")
+    annotate: Literal["hits", "never"] = Field(
+        "hits", description="hits: annotate retrieved arguments without annotations in the index"
+    )
+    max_words: int = Field(60, ge=5, le=2_000, description="maximum words of a response")
+    cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
+    repeat: bool = Field(False, description="may cite an argument again")
+    trace: bool = Field(False, description="add all intermediate results to the response")
+
+    agents: Literal["merged", "separate"] = setting(
+        "merged", description="several agents in one call, or one call per agent"
+    )
+    mode: Literal["full", "direct", "naive_rag"] = setting(
+        "full", description="full, or a baseline: no retrieval, or retrieved texts in the prompt"
+    )
+    optimization_module: bool = setting(True, description="summary, judgement and modification")
+    logic_summarization: bool = setting(
+        True, description="predicates, reasoning chain and flaws of the opponent"
+    )
+    argumentation_schemes: bool = setting(True, description="annotations and scheme priors")
+    keywords: int = setting(8, ge=1, le=16, description="maximum keywords")
+    coarse: int = setting(100, ge=1, le=10_000, description="candidates per searched field")
+    fields: str = setting("attacks,text", description="fields that the keywords search")
+    rule_match: Match = setting("index", description="keywords match by their stem, or literally")
+    scheme_rule: bool = setting(True, description="skip arguments known to use no scheme")
+    likeness: Literal["text", "attacks", "supports", "topic", "all"] = setting(
+        "attacks", description="the field whose cosine with the debate ranks candidates"
+    )
+    standalone: bool = setting(
+        True, description="skip arguments that refer to a text that is not shown"
+    )
+    label_agg: Aggregation = setting("mean", description="how four labels of a scheme become one")
+    prior_threshold: float = setting(
+        2.0, ge=0, le=4, description="minimum mean label of a prior scheme (exclusive)"
+    )
+    without_priors: Literal["all", "first", "none"] = setting(
+        "all", description="evidence in the prompt if no scheme is above the threshold"
+    )
+    exemplars: Exemplars = setting("levels", description="one example per label, or paper's pairs")
+    max_revisions: int = setting(3, ge=0, le=20, description="maximum revisions of a draft")
+    summarise: Literal["each", "once"] = setting(
+        "each", description="one summary per candidate, or one for all"
+    )
+    task_rules: bool = setting(
+        True, description="also check length, repetition and support by the cited arguments"
+    )
+    wording: Wording = setting("close", description="close to the arguments' words, or free")
+
+    @field_validator("fields")
+    @classmethod
+    def _known_fields(cls, value: str) -> str:
+        if {one.strip() for one in value.split(",")} - set(FIELDS):
+            raise ValueError(f"expected some of {','.join(FIELDS)}")
+        return value
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The fields that the keywords search."""
+        return tuple(dict.fromkeys(one.strip() for one in self.fields.split(",")))

@@ -1,0 +1,183 @@
+"""The Logic & Summarization Agent and the keyword agent, in separate calls or in one.
+
+The first one finds predicates, a reasoning chain, and the flaws in it. It reads all utterances of
+the opponent, and never the retrieved evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BaseModel, Field
+
+from touche_rad.debate import Debate
+from touche_rad.debaters._asking import ask_about, limited
+from touche_rad.debaters.rdebater._turn import Allowance, neutral_values, opponent_texts
+from touche_rad.models import Model, Prompt
+from touche_rad.models.output import Page, Paragraph
+from touche_rad.text import clean, content_words, words
+
+MOST_PREDICATES: Final = 24
+"""Maximum predicates of one utterance; the paper's example has 23 for two utterances."""
+MOST_FLAWS: Final = 8
+_PREDICATE_TOKENS: Final = 1_536
+_PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
+
+
+Formula = Annotated[str, Field(json_schema_extra={"maxLength": 100})]
+Flaw = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+
+
+class Predicates(BaseModel):
+    """The answer of f_pred."""
+
+    predicates: list[Formula] = Field(json_schema_extra={"maxItems": MOST_PREDICATES})
+
+
+class Chain(BaseModel):
+    """The answer of f_infer."""
+
+    chain: Page
+
+
+class Flaws(BaseModel):
+    """The answer of f_logic."""
+
+    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": MOST_FLAWS})
+
+
+@dataclass(frozen=True)
+class Logic:
+    """The opponent's logic: the predicates P_opp, the reasoning chain, and the flaws L."""
+
+    predicates: tuple[str, ...] = ()
+    chain: str = ""
+    flaws: tuple[str, ...] = ()
+
+
+def predicates(lines: Iterable[str]) -> tuple[str, ...]:
+    """Parse predicates and remove repeated ones; lines of another form are ignored.
+
+    If no line is a predicate, all lines are used as they are.
+    """
+    parsed: dict[str, str] = {}
+    plain: dict[str, str] = {}
+    for line in map(clean, lines):
+        match = _PREDICATE.match(line)
+        if match:
+            predicate = f"{match[1]}({match[2]})"
+            parsed.setdefault("".join(predicate.lower().split()), predicate)
+        elif line:
+            plain.setdefault(line, line)
+    return tuple((parsed or plain).values())
+
+
+def flaws(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the flaws without empty and repeated ones."""
+    return tuple(dict.fromkeys(one for one in map(clean, lines) if one))[:MOST_FLAWS]
+
+
+async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
+    """Take the three steps of the paper: one call per utterance, then two calls over all."""
+    lines: list[str] = []
+    for text in opponent_texts(debate):
+        allowance.take(keep=keep)
+        lines += await f_pred(model, text)
+    union = predicates(lines)
+    if not union:
+        return Logic()
+    allowance.take(keep=keep)
+    chain = await f_infer(model, union)
+    if not chain:
+        return Logic(union)
+    allowance.take(keep=keep)
+    return Logic(union, chain, await f_logic(model, chain))
+
+
+async def f_pred(model: Model, text: str) -> list[str]:
+    """Return the predicates of one utterance."""
+    messages = Prompt.load(__package__, "predicates").messages(most=MOST_PREDICATES, text=text)
+    answer = await model.ask(
+        messages, Predicates, step="rdebater.predicates", max_tokens=_PREDICATE_TOKENS
+    )
+    return answer.predicates[:MOST_PREDICATES]
+
+
+async def f_infer(model: Model, union: Sequence[str]) -> str:
+    """Return the reasoning chain over all predicates."""
+    messages = Prompt.load(__package__, "chain").messages(predicates=union)
+    return clean((await model.ask(messages, Chain, step="rdebater.chain")).chain)
+
+
+async def f_logic(model: Model, chain: str) -> tuple[str, ...]:
+    """Return the flaws of the chain."""
+    messages = Prompt.load(__package__, "flaws").messages(most=MOST_FLAWS, chain=chain)
+    return flaws((await model.ask(messages, Flaws, step="rdebater.flaws")).flaws)
+
+
+Keyword = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
+
+
+class Keywords(BaseModel):
+    """The answer of the keyword agent."""
+
+    keywords: list[Keyword]
+
+
+def different(keywords: Iterable[str], most: int) -> tuple[str, ...]:
+    """Return the keywords without empty, repeated and additional ones."""
+    by_words: dict[str, str] = {}
+    for keyword in map(clean, keywords):
+        if content_words(keyword):
+            by_words.setdefault(" ".join(words(keyword)), keyword)
+    return tuple(by_words.values())[:most]
+
+
+def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
+    """Return the most frequent words of the last message, which are used without a model."""
+    message = content_words(clean(debate.last.utterance)) or content_words(clean(debate.claim))
+    return tuple(word for word, _ in Counter(message).most_common(most))
+
+
+async def ask_keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
+    """Ask for keywords from the utterances of both sides."""
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "keywords"),
+        limited(Keywords, list[Keyword], keywords=most),
+        step="rdebater.keywords",
+        most=most,
+        **neutral_values(debate),
+    )
+    return different(answer.keywords, most) or plain_keywords(debate, most)
+
+
+class Reading(BaseModel):
+    """The answer of four agents in one call; each step uses the one before it."""
+
+    predicates: list[Formula] = Field(json_schema_extra={"maxItems": 8})
+    chain: Paragraph
+    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": 3})
+    keywords: list[Keyword]
+
+
+async def read_at_once(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple[str, ...]]:
+    """Ask for the opponent's logic and the keywords in one call."""
+    values = neutral_values(debate)
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "reading"),
+        limited(Reading, list[Keyword], keywords=most),
+        step="rdebater.reading",
+        most=most,
+        **values,
+    )
+    named = (one.replace(values["other"], "the opponent") for one in answer.flaws)
+    logic = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))
+    return logic, different(answer.keywords, most) or plain_keywords(debate, most)

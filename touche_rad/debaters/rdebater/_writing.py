@@ -1,0 +1,143 @@
+"""The first draft, from the debate, the opponent's flaws and the retrieved arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Argument, Debate
+from touche_rad.debaters._asking import ask_about, max_letters
+from touche_rad.debaters.rdebater._options import RdebaterOptions
+from touche_rad.debaters.rdebater._retrieval import Record
+from touche_rad.debaters.rdebater._turn import sided_values
+from touche_rad.debaters.rdebater.schemes import Annotation, Scheme
+from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
+from touche_rad.models import Model, Prompt
+from touche_rad.models.output import numbers_to
+from touche_rad.text import clean
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An utterance, and the arguments that the model named for it."""
+
+    text: str
+    named: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The input of the agents that write and judge an utterance."""
+
+    debate: Debate
+    flaws: Sequence[str]
+    evidence: Sequence[Record]
+    schemes: Sequence[Scheme]
+    options: RdebaterOptions
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of an utterance as variables of a prompt."""
+        words = self.options.max_words
+        return {"words": words, "letters": max_letters(words)}
+
+    @property
+    def wanted(self) -> dict[Scheme, Any]:
+        """The explanations of the wanted schemes."""
+        return {one: definitions()[one] for one in self.schemes}
+
+    @property
+    def texts(self) -> list[dict[str, Any]]:
+        """The arguments and, as in the paper's Table 4, their schemes with the labels."""
+        return [
+            {"text": clean(one.argument.text), "marks": [*self._labels(one.annotation)]}
+            for one in self.evidence
+        ]
+
+    def _labels(self, annotation: Annotation | None) -> Iterator[str]:
+        for scheme, mark in annotation.marks.items() if annotation else ():
+            reason = f" ({mark.reason})" if mark.reason else ""
+            yield f"{scheme.value}: {mark.level(self.options.label_agg).word}{reason}"
+
+    def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
+        """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
+        return tuple(
+            self.evidence[number - 1].argument
+            for number in dict.fromkeys(numbers)
+            if 1 <= number <= len(self.evidence)
+        )
+
+
+class Draft(BaseModel):
+    """The answer of M."""
+
+    numbers: list[int] = []
+    utterance: str = Field(min_length=1)
+
+
+def speech(schema: type[BaseModel], words: int, cited: int = 0, count: int = 0) -> type[Any]:
+    """Return a schema with limits for its `utterance` and, with `cited`, for its `numbers`."""
+    information = schema.model_fields["utterance"]
+    bounded: Any = Field(
+        **({} if information.is_required() else {"default": information.default}),
+        min_length=1 if information.is_required() else None,
+        json_schema_extra={"maxLength": max_letters(words)},
+    )
+    fields: dict[str, Any] = {"utterance": (str, bounded)}
+    if cited:
+        limit: Any = Field(default=[], json_schema_extra={"maxItems": cited})
+        fields = {"numbers": (numbers_to(count), limit), **fields}
+    return create_model(schema.__name__, __base__=schema, **fields)
+
+
+def tokens_for(words: int) -> int:
+    """Return the token limit of a text of so many words, with its JSON form."""
+    return max(1_024, 700 + 2 * words)
+
+
+async def draft(model: Model, brief: Brief) -> Candidate:
+    """Ask for the first candidate."""
+    texts, options = brief.texts, brief.options
+    answer: Draft = await ask_about(
+        brief.debate,
+        model,
+        Prompt.load(__package__, "draft"),
+        speech(Draft, options.max_words, options.cited, len(texts)),
+        step="rdebater.draft",
+        max_tokens=tokens_for(options.max_words),
+        **sided_values(brief.debate),
+        **brief.limits,
+        schemes=brief.wanted,
+        evidence=texts,
+        marked=any(one["marks"] for one in texts),
+        flaws=list(brief.flaws),
+        cited=options.cited,
+        wording=options.wording,
+    )
+    return Candidate(clean(answer.utterance), brief.named(answer.numbers))
+
+
+class Plain(BaseModel):
+    """The answer of a baseline."""
+
+    utterance: str = Field(min_length=1)
+
+
+async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) -> str:
+    """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
+    answer: Plain = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "baseline"),
+        speech(Plain, words),
+        step="rdebater.baseline",
+        max_tokens=tokens_for(words),
+        **sided_values(debate),
+        words=words,
+        letters=max_letters(words),
+        texts=list(texts),
+    )
+    return clean(answer.utterance)

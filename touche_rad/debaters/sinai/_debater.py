@@ -1,0 +1,182 @@
+"""The debater `sinai`: the paper's five steps, and the fallback of each step if the model fails."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from touche_rad.calls import report_without_model
+from touche_rad.debate import Debate, Response
+from touche_rad.debaters._asking import Wording, cited_before
+from touche_rad.debaters.sinai._step1_plan import FIXED, Plan, plan
+from touche_rad.debaters.sinai._step2_search import (
+    PER_STRATEGY,
+    Chain,
+    Query,
+    Retrieved,
+    SearchOptions,
+    ask_queries,
+    distinct,
+    last_message,
+    outline,
+    search,
+)
+from touche_rad.debaters.sinai._step3_4_selection import (
+    Selected,
+    Shortlist,
+    select_at_once,
+    select_by_rank,
+    select_for_query,
+    select_of_all,
+)
+from touche_rad.debaters.sinai._step5_response import write_response
+from touche_rad.errors import WorkError
+from touche_rad.models import ModelError
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services, setting
+from touche_rad.text import clean, cut_to_words
+
+
+class Sinai:
+    """Plans, searches, selects and writes step by step (SINAI, Touché 2025)."""
+
+    needs: ClassVar = ("index", "model")
+
+    class Options(PluginOptions):
+        """Options, and the details of the paper's steps as settings."""
+
+        profile: str = Field("lean", description="paper: the steps as published")
+        queries: int = Field(3, ge=1, le=9, description="maximum queries per turn")
+        max_words: int = Field(60, ge=5, le=1000, description="maximum words of a response")
+        cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
+        wording: Wording = Field("close", description="close to the arguments' words, or free")
+        repeat: bool = Field(False, description="may cite an argument again")
+        calls: Literal["merged", "separate"] = setting(
+            "merged", description="steps 1 and 2, and 3 and 4, in one call each, or one call a step"
+        )
+        plan: bool = setting(True, description="step 1; without it a fixed plan")
+        support: Literal["turned", "paper"] = setting(
+            "turned",
+            description="SUPPORT queries find attacks on the opponent's supports, or supports",
+        )
+        chain: Chain = setting(
+            "attackers", description="chained: what attacks the found arguments, or supporters"
+        )
+        shortlist: bool = setting(True, description="step 3; without it all results are kept")
+        per_query: int = setting(3, ge=1, le=20, description="step 3: arguments kept of a query")
+        selection: bool = setting(True, description="step 4; without it the best of each query")
+        selected: int = setting(2, ge=1, le=9, description="step 4: arguments kept of all")
+        shorter_attempts: int = setting(
+            1, ge=0, le=3, description="step 5: requests for a shorter response"
+        )
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.options = options
+        self.index = services.need_index("debater sinai")
+        self.model = services.need_model("debater sinai")
+
+    async def answer(self, debate: Debate) -> Response:
+        """Take the five steps; if the model fails in one, that step has a fallback."""
+        plan, queries = await self._plan_and_queries(debate)
+        retrieved = await anyio.to_thread.run_sync(
+            self._search, debate, queries, abandon_on_cancel=True
+        )
+        if not retrieved:
+            raise WorkError("the index has no argument for any query")
+        selected = await self._select(debate, plan, retrieved)
+        try:
+            content, arguments = await write_response(
+                self.model,
+                debate,
+                plan,
+                selected,
+                words=self.options.max_words,
+                wording=self.options.wording,
+                shorter_attempts=self.options.shorter_attempts,
+            )
+        except ModelError as error:
+            report_without_model(error)
+            content, arguments = "", []
+        if not content:
+            best = (selected or select_by_rank(_unselected(retrieved), 1))[0].argument
+            content = cut_to_words(clean(best.text), self.options.max_words)
+            arguments = [best]
+        return Response(content=content, arguments=tuple(arguments[: self.options.cited]))
+
+    async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
+        """Steps 1 and 2."""
+        options, made = self.options, FIXED
+        count, turned = options.queries, options.support == "turned"
+        try:
+            if options.plan and options.calls == "merged":
+                made, queries = await outline(self.model, debate, count, turned=turned)
+                return made, queries or [last_message(debate)]
+            if options.plan:
+                with suppress(ModelError):
+                    made = await plan(self.model, debate)
+            return made, await ask_queries(self.model, debate, made, count, turned=turned)
+        except ModelError:
+            return made, [last_message(debate)]
+
+    def _search(self, debate: Debate, queries: list[Query]) -> list[Retrieved]:
+        """Search for all queries; if they find nothing, for the opponent's last message."""
+        options, turned = self.options, self.options.support == "turned"
+        if turned and options.calls == "merged":
+            # SUPPORT and ATTACK queries for the same idea are the same search.
+            queries = distinct(queries)
+        cited = cited_before(debate)
+        how = SearchOptions(
+            turned=turned,
+            excluded=frozenset() if options.repeat else cited,
+            spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
+            chain=options.chain,
+        )
+        last = last_message(debate)
+        for some in (queries, [last]):
+            results = [search(self.index, query, how) for query in some]
+            if any(one.all for one in results):
+                return [one for one in results if one.all]
+        first = tuple(islice(self.index.arguments(), 2))
+        return [Retrieved(last, {"TEXT": first})] if first else []
+
+    async def _select(
+        self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
+    ) -> list[Selected]:
+        """Steps 3 and 4; an empty list if the model says that no argument can be used."""
+        options = self.options
+        shortlists = _unselected(retrieved)
+        try:
+            if options.calls == "merged" and options.shortlist and options.selection:
+                return await select_at_once(self.model, debate, plan, retrieved, options.selected)
+            if options.shortlist:
+                shortlists = await self._shortlists(debate, plan, retrieved)
+                if not any(one.arguments for one in shortlists):
+                    return []
+            if options.selection:
+                return await select_of_all(self.model, debate, shortlists, options.selected)
+        except ModelError:
+            pass
+        return select_by_rank(shortlists, options.selected)
+
+    async def _shortlists(
+        self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
+    ) -> list[Shortlist]:
+        """Step 3 for all queries at the same time."""
+        count = self.options.per_query
+        calls = [
+            partial(select_for_query, self.model, debate, plan, one, count) for one in retrieved
+        ]
+        return [
+            Shortlist(one, one.all[:count]) if isinstance(answer, ModelError) else answer
+            for one, answer in zip(retrieved, await self.model.ask_all(calls), strict=True)
+        ]
+
+
+def _unselected(retrieved: list[Retrieved]) -> list[Shortlist]:
+    """Return all arguments of each query, as if step 3 had kept them all."""
+    return [Shortlist(one, one.all) for one in retrieved]

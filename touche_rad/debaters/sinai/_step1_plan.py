@@ -1,0 +1,65 @@
+"""Step 1: plan the answer: tone, style, strategy, kind of argument and perspective."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from pydantic import BaseModel
+
+from touche_rad.debate import Debate
+from touche_rad.debaters._asking import ask_about
+from touche_rad.models import Model, Prompt
+from touche_rad.models.output import Line
+
+Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
+Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
+Approach = Literal["Comprehensive", "Focused", "Principled", "Free"]
+Type = Literal["Logical", "Ethical", "Emotional", "Analogical"]
+Perspective = Literal[
+    "Economic", "Ethical/Moral", "Scientific", "Practical/pragmatic", "Historical", "Cultural"
+]
+
+
+class Plan(BaseModel):
+    """The answer of step 1: five choices, each with a reason."""
+
+    tone: Tone
+    justification_tone: Line = ""
+    style: Style
+    justification_style: Line = ""
+    approach_strategy: Approach
+    justification_approach: Line = ""
+    type_of_arguments: Type
+    justification_type: Line = ""
+    perspective: Perspective
+    justification_perspective: Line = ""
+
+
+FIXED = Plan(
+    tone="Respectful",
+    justification_tone="it keeps the conversation open",
+    style="Logical",
+    justification_style="a reason can be checked",
+    approach_strategy="Focused",
+    justification_approach="one point is enough for one turn",
+    type_of_arguments="Logical",
+    justification_type="everybody can follow a reason",
+    perspective="Practical/pragmatic",
+    justification_perspective="results matter to everybody",
+)
+"""The plan if the model gives none, or if step 1 is off."""
+
+
+@cache
+def parameters() -> dict[str, dict[str, str]]:
+    """Return each parameter's values with their meanings."""
+    return tomllib.loads(files(__package__).joinpath("parameters.toml").read_text("utf-8"))
+
+
+async def plan(model: Model, debate: Debate) -> Plan:
+    """Ask for the plan of an answer to the debate's last utterance."""
+    prompt = Prompt.load(__package__, "plan")
+    return await ask_about(debate, model, prompt, Plan, step="sinai.plan", parameters=parameters())

@@ -1,0 +1,220 @@
+"""Step 2: up to three queries; and their search: six arguments per query, two per strategy.
+
+TEXT searches for texts that say the same as the query's idea. ATTACK and SUPPORT search the fields
+of these names. The strategy of the two that is not the query's goal is chained: instead of the
+arguments that it finds, other arguments are taken, by default those that attack them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Argument, Debate, with_path
+from touche_rad.debaters._asking import ask_about
+from touche_rad.debaters.sinai._step1_plan import Plan, parameters
+from touche_rad.evidence.quotable import missing_context
+from touche_rad.models import Model, Prompt
+from touche_rad.models.output import Line, Paragraph
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.text import clean, words
+
+FieldToLook = Literal["SUPPORT", "ATTACK"]
+MAX_LETTERS: Final = 600
+
+
+class Query(BaseModel):
+    """One search: an idea of the opponent, and the field to search."""
+
+    opponent_idea: Paragraph = Field(min_length=1)
+    field_to_look: FieldToLook
+    justification: Line = ""
+
+
+def searches(most: int) -> type[BaseModel]:
+    """Return the schema of the answer: SEARCH_1 is required, the others are optional."""
+    fields: dict[str, Any] = {"SEARCH_1": (Query, ...)}
+    fields |= {f"SEARCH_{number}": (Query | None, None) for number in range(2, most + 1)}
+    return create_model("Searches", **fields)
+
+
+def in_order(answer: BaseModel) -> list[Query]:
+    """Return the queries of an answer in the order of their numbers."""
+    queries = (getattr(answer, name) for name in sorted(type(answer).model_fields))
+    return [query for query in queries if query is not None]
+
+
+def distinct(queries: Sequence[Query]) -> list[Query]:
+    """Return the queries without those that repeat an idea."""
+    by_idea = {clean(one.opponent_idea).lower(): one for one in reversed(queries)}
+    return [one for one in queries if by_idea[clean(one.opponent_idea).lower()] is one]
+
+
+def last_message(debate: Debate) -> Query:
+    """Return the query that is used if the model gives none: an attack on the last message."""
+    return Query(
+        opponent_idea=clean(debate.last.utterance)[:MAX_LETTERS] or clean(debate.claim) or "this",
+        field_to_look="ATTACK",
+        justification="it is the opponent's last message",
+    )
+
+
+async def ask_queries(
+    model: Model, debate: Debate, plan: Plan, most: int, *, turned: bool
+) -> list[Query]:
+    """Ask for the queries."""
+    answer = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "queries"),
+        searches(most),
+        step="sinai.queries",
+        most=most,
+        turned=turned,
+        plan=plan,
+        meaning=parameters()["approach_strategy"][plan.approach_strategy],
+    )
+    return in_order(answer)
+
+
+async def outline(
+    model: Model, debate: Debate, most: int, *, turned: bool
+) -> tuple[Plan, list[Query]]:
+    """Ask for the plan and the queries in one call."""
+    answer: Any = await ask_about(
+        debate,
+        model,
+        Prompt.load(__package__, "outline"),
+        create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...)),
+        step="sinai.outline",
+        parameters=parameters(),
+        most=most,
+        turned=turned,
+    )
+    return answer.plan, in_order(answer.searches)
+
+
+Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
+Chain = Literal["attackers", "supporters"]
+STRATEGIES: tuple[Strategy, ...] = ("TEXT", "ATTACK", "SUPPORT")
+PER_STRATEGY: Final = 2
+PER_LINK: Final = 1
+FIELDS: Final[Mapping[Strategy, str]] = {"TEXT": "text", "ATTACK": "attacks", "SUPPORT": "supports"}
+PATHS: Final[Mapping[Strategy, str]] = {
+    "TEXT": "says the like of",
+    "ATTACK": "attacks the like of",
+    "SUPPORT": "supports the like of",
+}
+"""The description of each strategy in the path of a citation."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search."""
+
+    turned: bool = True
+    """Whether a SUPPORT query finds attacks on the supports of the opponent's idea."""
+    excluded: frozenset[str] = frozenset()
+    spare: int = 0
+    """Additional hits per search, to replace excluded, repeated and unclear arguments.
+
+    An argument that needs another text is only taken if no argument of the query stands alone.
+    """
+    chain: Chain = "attackers"
+    """What is taken for a chained argument: what attacks it (figure 5 of the paper), or what
+    supports the claim that it attacks (section 2.1)."""
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The arguments of a query, by strategy."""
+
+    query: Query
+    by: Mapping[Strategy, tuple[Argument, ...]] = field(default_factory=dict)
+    how: SearchOptions = SearchOptions()
+
+    @property
+    def goal(self) -> FieldToLook:
+        """Which of the two strategies is not chained."""
+        return "ATTACK" if self.how.turned else self.query.field_to_look
+
+    @property
+    def meanings(self) -> dict[Strategy, str]:
+        """What the arguments of each strategy are, for a prompt."""
+        meanings: dict[Strategy, str] = {
+            "TEXT": "texts like the idea, on either side",
+            "ATTACK": "arguments against the idea",
+            "SUPPORT": "arguments for the idea",
+        }
+        chained: Strategy = "SUPPORT" if self.goal == "ATTACK" else "ATTACK"
+        if self.how.chain == "attackers":
+            meanings[chained] = f"arguments that attack {meanings[chained]}"
+        else:
+            meanings[chained] = f"arguments that support what {meanings[chained]} attack"
+        return meanings
+
+    @property
+    def all(self) -> tuple[Argument, ...]:
+        """All arguments without repetition, ordered by their rank in each strategy."""
+        ranks = zip_longest(*(self.by.get(strategy, ()) for strategy in STRATEGIES))
+        by_text: dict[str, Argument] = {}
+        for one in (one for rank in ranks for one in rank if one is not None):
+            by_text.setdefault(text_key(one), one)
+        return tuple(by_text.values())
+
+
+def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
+    """Search with all strategies for one query."""
+    goal, idea = Retrieved(query, how=how).goal, query.opponent_idea
+    by: dict[Strategy, tuple[Argument, ...]] = {}
+    # A collection can have one text under several ids.
+    seen: set[str] = set()
+
+    def take(field: str, text: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
+        hits = index.search(field, text, count + how.spare)
+        arguments = [with_path(hit.argument, path) for hit in hits]
+        if how.spare:
+            new: dict[str, Argument] = {}
+            for one in arguments:
+                if one.id not in how.excluded and text_key(one) not in seen:
+                    new.setdefault(text_key(one), one)
+            arguments = sorted(new.values(), key=lambda one: bool(missing_context(one.text)))
+        return arguments[:count]
+
+    def chain(link: Argument, path: str) -> list[Argument]:
+        if how.chain == "attackers":
+            steps = (f"{link.id} {path}", "attacks the like of what that says")
+            return take("attacks", link.text, PER_LINK, steps)
+        steps = (f"{link.id} {path}", "supports the like of what that attacks")
+        return take("supports", link.attacks, PER_LINK, steps)
+
+    for strategy in STRATEGIES:
+        path = f"{PATHS[strategy]}: {idea}"
+        if strategy in ("TEXT", goal):
+            taken = take(FIELDS[strategy], idea, PER_STRATEGY, (path,))
+            seen |= set(map(text_key, taken))
+        else:
+            taken = []
+            for link in take(FIELDS[strategy], idea, PER_STRATEGY):
+                taken += chain(link, path)
+                seen |= set(map(text_key, taken))
+        by[strategy] = tuple(taken)
+    return Retrieved(query, _clear(by) if how.spare else by, how)
+
+
+def _clear(by: Mapping[Strategy, tuple[Argument, ...]]) -> Mapping[Strategy, tuple[Argument, ...]]:
+    """Leave out the arguments that need another text, unless there are no others."""
+    clear = {
+        strategy: tuple(one for one in arguments if not missing_context(one.text))
+        for strategy, arguments in by.items()
+    }
+    return clear if any(clear.values()) else by
+
+
+def text_key(argument: Argument) -> str:
+    """Return what equal arguments have in common: their text, without case and punctuation."""
+    return " ".join(words(argument.text))

@@ -1,0 +1,81 @@
+"""Step 5: write a response of at most 60 words, and name its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from touche_rad.debate import Argument, Debate
+from touche_rad.debaters._asking import Wording, limited
+from touche_rad.debaters.sinai._step1_plan import Plan
+from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, matched, used
+from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models.output import Line, Page, Paragraph
+from touche_rad.models.prompts import Thesis, render_dialogue
+from touche_rad.text import clean, count_words, cut_to_words
+
+
+class Uncited(BaseModel):
+    """The answer of step 5 if no argument was selected."""
+
+    response: Paragraph = Field(min_length=1)
+    justification: Line = ""
+
+
+class Written(Uncited):
+    """The answer of step 5, with the texts of the arguments that it uses."""
+
+    arguments: list[Page] = []
+
+
+async def write_response(
+    model: Model,
+    debate: Debate,
+    plan: Plan,
+    selected: Sequence[Selected],
+    *,
+    words: int,
+    wording: Wording,
+    shorter_attempts: int,
+) -> tuple[str, list[Argument]]:
+    """Ask for the response, and for a shorter one if it is too long.
+
+    Returns:
+        The response, and the arguments that the model names; if it names none that it was given,
+        those that share words with the response.
+    """
+    prompt = Prompt.load(__package__, "response")
+    values = {
+        "words": words,
+        "wording": wording,
+        "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
+        "plan": plan,
+        "selected": selected,
+    }
+    schema = limited(Written, list[Page], arguments=len(selected)) if selected else Uncited
+    shorten = drop_oldest(prompt, "dialogue", values)
+    messages = list(prompt.messages(**values))
+    written = await model.ask(
+        messages, schema, step="sinai.response", shorten=shorten, max_tokens=COPYING
+    )
+    for _ in range(shorter_attempts):
+        count = count_words(clean(written.response))
+        if count <= words:
+            break
+        shorter = Prompt.load(__package__, "shorter").messages(count=count, words=words)
+        messages_so_far = [*messages, Message("assistant", written.model_dump_json()), *shorter]
+        try:
+            written = await model.ask(
+                messages_so_far, schema, step="sinai.shorter", max_tokens=COPYING
+            )
+        except ModelError:
+            break  # the response before is cut
+    content = cut_to_words(clean(written.response), words)
+    arguments = [one.argument for one in selected]
+    if isinstance(written, Written):
+        named = matched(written.arguments, arguments)
+        if named or not written.arguments:  # an empty list says that it used none
+            return content, named
+    return content, used(content, arguments)

@@ -1,0 +1,107 @@
+"""What the page shows of a turn, as JSON data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from touche_rad.debate import Maxim
+from touche_rad.labelling._study import Answer, Answers
+from touche_rad.labelling.exchanges import Place
+from touche_rad.labelling.session import Session
+from touche_rad.pages.marks import mark
+from touche_rad.text import count_words, sentences
+
+SHOWN: Final = 2
+"""Cited arguments that the task's annotators saw."""
+
+
+def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict[str, Any]:
+    """Return a turn with the annotator's answers.
+
+    Verdicts and the reason why the turn is in the queue are hidden until it is labelled, and the
+    answers of other annotators until they are to be settled, because they would influence the
+    annotator.
+    """
+    view = session.exchanges.views[place]
+    response = view.last.response
+    assert response is not None
+    texts = sentences(response.content)
+    cited = [argument.text for argument in response.arguments[:SHOWN]]
+    record = {
+        "debate": place.debate,
+        "turn": place.turn,
+        "id": view.id,
+        "earlier": [
+            {"user": turn.utterance, "system": turn.response.content if turn.response else None}
+            for turn in view.turns[:-1]
+        ],
+        "user": view.last.utterance,
+        "sentences": texts,
+        "words": count_words(response.content),
+        "arguments": [mark(text, list(enumerate(texts, 1))) for text in cited],
+        "unshown": len(response.arguments) - len(cited),
+        **answers_record(session, place),
+    }
+    if settle:
+        record["others"] = [
+            {"name": name, "answers": _labels(answers[place])}
+            for name, answers in session.study.answers.items()
+            if place in answers
+        ]
+        record["differ"] = [maxim.value for maxim in Maxim if session.study.differ(place, maxim)]
+    return record
+
+
+def answers_record(session: Session, place: Place) -> dict[str, Any]:
+    """Return the annotator's answers on a turn, and what they reveal."""
+    study, own = session.study, session.annotator
+    complete = study.is_complete(own, place)
+    return {
+        "answers": _labels(study.answers[own].get(place, {})),
+        "settled": {
+            maxim.value: {"label": one.label, "by": one.by}
+            for maxim, one in study.settled.get(place, {}).items()
+        },
+        "complete": complete,
+        "sample": study.samples.get(place) if complete else None,
+        "verdicts": _verdicts(session, place) if complete else None,
+    }
+
+
+def _labels(answers: Answers) -> dict[str, Answer]:
+    return {maxim.value: label for maxim, label in answers.items()}
+
+
+def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
+    return [
+        {
+            "judge": name,
+            "verdicts": [
+                {
+                    "maxim": maxim.value,
+                    "score": one.score,
+                    "yes": one.yes,
+                    "rationale": one.rationale,
+                }
+                for maxim, one in verdicts[place].items()
+            ],
+        }
+        for name, verdicts in session.judges.items()
+        if verdicts.get(place)
+    ]
+
+
+def state_record(session: Session, places: Sequence[Place]) -> dict[str, Any]:
+    """Return the progress, and for each turn of a queue how many answers it has."""
+    study = session.study
+    answers = study.answers[session.annotator]
+    return {
+        "done": session.done(),
+        "total": len(session.queue),
+        "counts": [len(answers.get(place, ())) for place in places],
+        "can_undo": session.can_undo,
+        "annotators": study.annotators,
+        "disagreements": len(study.disagreements()),
+        "unsettled": len(study.open_disagreements()),
+    }

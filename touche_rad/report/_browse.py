@@ -1,0 +1,151 @@
+"""The data of the debates in a report: an index to filter by, and parts that are loaded on demand.
+
+The index has the claims, the debates, and for each turn its marks and every verdict as one letter.
+Texts and rationales are in the parts. All of it is JSON; the script of the page makes elements and
+text nodes of it, never markup.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from touche_rad.debate import Maxim, Verdicts
+from touche_rad.pages.marks import marked_answer
+from touche_rad.report._conversations import Conversation, Topic
+from touche_rad.report.calls import Call
+
+LIMIT: Final = 60
+PART_LETTERS: Final = 250_000
+"""Letters of JSON after which a new part begins."""
+LONG, UNSUPPORTED, FALLBACK, UNANSWERED = 1, 2, 4, 8
+"""The marks of a turn; their sum is one digit of base 16 in the index."""
+_LETTERS: Final = {True: "y", False: "n", None: "-"}
+
+
+@dataclass(frozen=True)
+class Browser:
+    """The index and the parts, as JSON texts."""
+
+    index: str
+    parts: tuple[str, ...]
+    debates: int
+    turns: int
+
+    @property
+    def letters(self) -> int:
+        """The length of all of it."""
+        return len(self.index) + sum(map(len, self.parts))
+
+
+def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> Browser:
+    """Collect the data of all debates.
+
+    Args:
+        topics: The debates by claim.
+        runs: The name and kind of each run, in the order of their numbers.
+    """
+    debates: list[list[Any]] = []
+    parts: list[str] = []
+    part: list[str] = []
+    for number, topic in enumerate(topics):
+        for one in topic.conversations:
+            record, marks = _record(one)
+            debates.append([number, len(parts), one.id, one.runs, *_index(one, marks)])
+            part.append(record)
+        if sum(map(len, part)) > PART_LETTERS:
+            parts.append(f"[{','.join(part)}]")
+            part = []
+    if part:
+        parts.append(f"[{','.join(part)}]")
+    index = {
+        "runs": list(runs),
+        "maxims": [str(maxim) for maxim in Maxim],
+        "parts": len(parts),
+        "claims": [topic.claim for topic in topics],
+        "debates": debates,
+    }
+    turns = sum(len(one.turns) for topic in topics for one in topic.conversations)
+    return Browser(to_json(index), tuple(parts), len(debates), turns)
+
+
+def to_json(value: Any) -> str:
+    """Return JSON that may stand in a script element: without <, and valid as UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    for mark, escaped in (("<", "\\u003c"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+        text = text.replace(mark, escaped)
+    return text
+
+
+def _record(one: Conversation) -> tuple[str, list[int]]:
+    """Return the JSON of a debate, and the marks of its turns."""
+    turns, marks = [], []
+    for place, turn in enumerate(one.turns):
+        record: dict[str, Any] = {"user": turn.utterance}
+        mark = FALLBACK if place in one.fallbacks else 0
+        if turn.response is None:
+            mark |= UNANSWERED
+        else:
+            answer = marked_answer(turn.response)
+            record["answer"] = answer
+            mark |= LONG if answer["words"] > LIMIT else 0
+            if any(it["state"] == "unsupported" for it in answer["sentences"]):
+                mark |= UNSUPPORTED
+        judgements = [
+            [run, *_verdicts(of_run[place])] for run, of_run in one.verdicts if of_run[place]
+        ]
+        if judgements:
+            record["judged"] = judgements
+        calls = [[run, [*map(_call, calls)]] for run, at, calls in one.calls if at == place]
+        if calls:
+            record["calls"] = calls
+        turns.append(record)
+        marks.append(mark)
+    return to_json(turns), marks
+
+
+def _index(one: Conversation, marks: Sequence[int]) -> Iterator[Any]:
+    """Yield the marks, hashes of the responses, judges, verdicts and labels of a debate."""
+    yield "".join(f"{mark:x}" for mark in marks)
+    yield "".join(map(_hash, one.turns))
+    yield [run for run, _ in one.verdicts]
+    yield "".join(_letters(verdicts) for _, of_run in one.verdicts for verdicts in of_run)
+    yield "".join(
+        _LETTERS[None if (label := labels.get(maxim)) is None else bool(label)]
+        for labels in one.labels
+        for maxim in Maxim
+    )
+
+
+def _hash(turn: Any) -> str:
+    """Return five letters that differ where responses differ."""
+    text = turn.response.content if turn.response else ""
+    return f"{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
+
+
+def _letters(verdicts: Verdicts) -> str:
+    rows = (verdicts.get(maxim) for maxim in Maxim)
+    return "".join(_LETTERS[None if one is None or one.score is None else one.yes] for one in rows)
+
+
+def _verdicts(verdicts: Verdicts) -> tuple[list[float | None], list[str]]:
+    of_turn = [verdicts.get(maxim) for maxim in Maxim]
+    return [one.score if one else None for one in of_turn], [
+        one.rationale if one else "" for one in of_turn
+    ]
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "step": call.step,
+        "cached": call.cached,
+        "seconds": call.seconds,
+        "tokens": call.tokens,
+        "fault": call.fault,
+        "messages": call.messages,
+        "answer": call.answer,
+    }

@@ -1,0 +1,316 @@
+"""Whole debates in the report: verdicts, scores by speech, details and exported files."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import files
+from touche_rad.contest import TIE, Contest, Outcome, Side
+from touche_rad.contests.tournament.result import debaters_of
+from touche_rad.contests.two_sides import FALLBACK
+from touche_rad.files import BadLines, Judgement, Kind
+from touche_rad.plugins import registered
+from touche_rad.report._sources import Source
+from touche_rad.score.naming import names
+
+log = logging.getLogger("touche_rad")
+
+_LONGEST: Final = 60
+
+
+def write_exports(runs: Sequence[Path], folder: Path, *, bad: BadLines | None = None) -> list[Path]:
+    """Write the files that panels export from their outcomes, and return their paths.
+
+    File names consist of the run, the line number and the debate's id, without path characters.
+    """
+    written: list[Path] = []
+    for name, path in zip(names(runs), runs, strict=True):
+        if path.is_dir() or files.detect_kind(path) is not Kind.OUTCOMES:
+            continue
+        for number, one in enumerate(files.read_outcomes(path, bad or BadLines()), 1):
+            stem = f"{_plain(name)}-{number:03d}-{_plain(one.id)}"
+            for also, outcome in (("", one.outcome), ("-swapped", one.swapped)):
+                for ending, text in _of(one.judge, outcome):
+                    written.append(_write(folder / f"{stem}{also}.{ending}", text))
+    return written
+
+
+def _of(judge: str, outcome: Outcome | None) -> Iterator[tuple[str, str]]:
+    plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
+    try:
+        panel: Any = plugin.factory if plugin else None
+        if outcome is not None and hasattr(panel, "exports"):
+            made: Mapping[str, str] = panel.exports(outcome)
+            yield from made.items()
+    except Exception as error:
+        log.warning("an outcome of %s could not be exported: %s", judge, error)
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with files.atomic_write(path) as file:
+        file.write(text)
+    return path
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:_LONGEST] or "debate"
+
+
+_SCALE = 10
+
+
+@dataclass(frozen=True)
+class SpeechScore:
+    """A score of a speech in a dimension."""
+
+    score: float | None
+    comment: str
+    pieces: int = 1
+    """Number of pieces of a long speech; the score is their mean."""
+
+    @property
+    def shade(self) -> int:
+        """Colour strength of the cell, from 0 to 10."""
+        return round(min(max(self.score or 0, 0.0), _SCALE))
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Scores by speech and dimension."""
+
+    speeches: list[tuple[int, str, Side]]
+    rows: list[tuple[str, list[SpeechScore]]]
+
+
+@dataclass(frozen=True)
+class PanelVerdict:
+    """A panel's verdict as the report shows it."""
+
+    run: str
+    judge: str
+    winner: str
+    reason: str
+    comment: str
+    speakers: list[str]
+    table: list[tuple[str, list[float | None], str | None]]
+    timeline: Timeline | None
+    swapped: str
+    flipped: bool
+    details: list[tuple[str, list[str], list[list[str]]]]
+    """Tables of the panel's details: name, heads and rows."""
+
+
+@dataclass(frozen=True)
+class ContestSection:
+    """A debate with the verdicts of all runs."""
+
+    id: str
+    motion: str
+    sides: list[tuple[str, Side]]
+    gold: list[tuple[str, str]]
+    speeches: list[tuple[str, Side, str, str]]
+    """Speaker, side, text, and the fallback debater that gave the speech."""
+    verdicts: list[PanelVerdict] = field(default_factory=list)
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What the page needs to list and filter the debate."""
+        sides = dict(self.sides)
+        gold = dict(self.gold).get("general", "")
+        return {
+            "id": self.id,
+            "motion": self.motion,
+            "sides": [name for name, _ in self.sides],
+            "fallback": any(by for *_, by in self.speeches),
+            "verdicts": [
+                [
+                    one.run,
+                    one.winner,
+                    sides.get(one.winner, one.winner or "none"),
+                    one.flipped,
+                    bool(gold) and one.winner not in gold.split(" and "),
+                ]
+                for one in self.verdicts
+            ],
+        }
+
+
+def contest_sections(
+    sources: Sequence[Source],
+    labels: Path | None,
+    bad: BadLines,
+) -> Iterator[ContestSection]:
+    """Yield each judged debate with the verdicts of all runs."""
+    contests: dict[str, Contest] = {}
+    truths = [source.path for source in sources if source.kind is Kind.CONTESTS]
+    if labels is not None and files.detect_kind(labels) is Kind.CONTESTS:
+        truths.append(labels)
+    for path in truths:
+        for number, contest in enumerate(files.read_contests(path, bad), 1):
+            contests[contest.id or str(number)] = contest
+    judgements: dict[str, list[tuple[str, Judgement]]] = {}
+    for source in sources:
+        if source.kind is Kind.OUTCOMES:
+            for one in files.read_outcomes(source.path, bad):
+                judgements.setdefault(one.id, []).append((source.name, one))
+    for key in judgements or contests:
+        named, debaters = None, dict[str, str]()
+        if key in contests:
+            debaters = _display_names(contests[key])
+            named = Contest.model_validate(_renamed(contests[key].model_dump(), debaters))
+        whole = _whole(key, named)
+        for run, one in judgements.get(key, ()):
+            whole.verdicts.append(_verdict(run, _with_names(one, debaters), named))
+        yield whole
+
+
+def _display_names(contest: Contest) -> dict[str, str]:
+    """Return the name of the debater for each speaker whose debater is recorded."""
+    debaters = debaters_of(contest)
+    names = {who: debaters[who] for who in contest.sides if debaters.get(who, TIE) != TIE}
+    twice = len(set(names.values())) < len(names)
+    return {who: f"{name} ({contest.sides[who]})" if twice else name for who, name in names.items()}
+
+
+def _with_names(one: Judgement, names: Mapping[str, str]) -> Judgement:
+    """Return a judgement with the debaters' names for the speakers'."""
+    outcome, swapped = (
+        Outcome.model_validate(_renamed(outcome.model_dump(), names)) if outcome else None
+        for outcome in (one.outcome, one.swapped)
+    )
+    return one._replace(outcome=outcome or one.outcome, swapped=swapped)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Replace speakers' names where they are a whole text or a key."""
+    if not names:
+        return value
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {names.get(key, key): _renamed(one, names) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(one, names) for one in value]
+    return value
+
+
+def _whole(key: str, contest: Contest | None) -> ContestSection:
+    if contest is None:
+        return ContestSection(key, key, [], [], [])
+    gold = [
+        (str(name), " and ".join([won] if isinstance(won, str) else map(str, won)))
+        for name, won in contest.gold.items()
+        if isinstance(won, str | list | tuple)
+    ]
+    speeches = [
+        (
+            one.speaker,
+            contest.sides[one.speaker],
+            one.text,
+            str((one.model_extra or {}).get(FALLBACK, "")),
+        )
+        for one in contest.speeches
+    ]
+    return ContestSection(key, contest.motion, list(contest.sides.items()), gold, speeches)
+
+
+def _verdict(run: str, one: Judgement, contest: Contest | None) -> PanelVerdict:
+    outcome, after = one.outcome, one.swapped
+    speakers = list(contest.sides) if contest else list(outcome.scores)
+    names = dict.fromkeys(
+        [*(name for marks in outcome.scores.values() for name in marks), *outcome.winners]
+    )
+    return PanelVerdict(
+        run=run,
+        judge=one.judge,
+        winner=outcome.winner or "",
+        reason=outcome.reason,
+        comment=outcome.comment,
+        speakers=speakers,
+        table=[
+            (
+                name,
+                [outcome.scores.get(who, {}).get(name) for who in speakers],
+                outcome.winners.get(name),
+            )
+            for name in names
+        ],
+        timeline=_timeline(outcome, contest),
+        swapped=(after.winner or "none") if after else "",
+        flipped=after is not None and after.winner != outcome.winner,
+        details=list(_tables(outcome.details)),
+    )
+
+
+def _tables(details: Any, name: str = "") -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield each list of records in a panel's details as a table; `_timeline` shows one of them."""
+    if isinstance(details, Mapping):
+        for key, value in details.items():
+            if key != "timeline":
+                yield from _tables(value, f"{name} {key}".strip())
+    rows = [one for one in details if isinstance(one, Mapping)] if isinstance(details, list) else []
+    flat = [{key: one for key, one in row.items() if _is_flat(one)} for row in rows]
+    heads = list(dict.fromkeys(key for row in flat for key in row))
+    if heads:
+        yield name, heads, [[_cell(row.get(head)) for head in heads] for row in flat]
+    for number, row in enumerate(rows, 1):
+        nested = {key: value for key, value in row.items() if not _is_flat(value)}
+        yield from _tables(nested, f"{name} {number}:")
+
+
+def _is_flat(value: Any) -> bool:
+    return not isinstance(value, Mapping | list) or (
+        isinstance(value, list) and not any(isinstance(one, Mapping | list) for one in value)
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "–" if value is None else str(value)
+
+
+def _with(before: SpeechScore | None, mark: SpeechScore) -> SpeechScore:
+    """Add the mark of a further piece of a long speech: mean score, joined comments."""
+    if before is None:
+        return mark
+    comment = " ".join(filter(None, (before.comment, mark.comment)))
+    if before.score is None or mark.score is None:
+        score = mark.score if before.score is None else before.score
+        return SpeechScore(score, comment, before.pieces)
+    pieces = before.pieces + 1
+    return SpeechScore((before.score * before.pieces + mark.score) / pieces, comment, pieces)
+
+
+def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
+    """Return the scores by speech, if the panel reports a `timeline`."""
+    timeline = outcome.details.get("timeline")
+    entries = timeline if isinstance(timeline, list) else []
+    rows = [entry for entry in entries if isinstance(entry, Mapping)]
+    sides: Mapping[str, Side] = contest.sides if contest else {}
+    marks: dict[str, dict[int, SpeechScore]] = {}
+    speakers: dict[int, str] = {}
+    for row in rows:
+        number, speaker = row.get("speech"), row.get("speaker")
+        score, name = row.get("score"), row.get("dimension")
+        if not isinstance(number, int) or not isinstance(speaker, str) or not isinstance(name, str):
+            return None
+        number_or_none = score if isinstance(score, int | float) else None
+        comment = str(row.get("comment") or "")
+        speakers[number] = speaker
+        of = marks.setdefault(name, {})
+        of[number] = _with(of.get(number), SpeechScore(number_or_none, comment))
+    if not marks:
+        return None
+    numbers = sorted(speakers)
+    none = SpeechScore(None, "")
+    return Timeline(
+        [(number, speakers[number], sides.get(speakers[number], "pro")) for number in numbers],
+        [(name, [of.get(number, none) for number in numbers]) for name, of in marks.items()],
+    )

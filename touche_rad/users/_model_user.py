@@ -1,0 +1,188 @@
+"""The user simulated by a language model that plays a persona."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+import anyio
+from pydantic import BaseModel, Field
+
+from touche_rad.debate import Debate, Response
+from touche_rad.evidence.words import join_words
+from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models.output import Paragraph
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.text import clean, cut_to_words, sentences, words
+from touche_rad.users._rules import seeded_random
+from touche_rad.users.arguments import arguments_for_user, word_overlap
+from touche_rad.users.persona import Persona
+
+log = logging.getLogger("touche_rad")
+
+Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
+
+_MAX_WORDS_OF_A_LINE: Final = 150
+_ANY_MOVE: Final = "Answer the opponent's last message, as this person would."
+_LABEL: Final = re.compile(r"^(?:the )?(?:person|user|me|you|assistant)\s*:\s*", re.IGNORECASE)
+_PROGRAM: Final = r"an? (?:ai(?: model| assistant)?|(?:ai |large )*language model)"
+_SPEAKS_AS_PROGRAM: Final = re.compile(
+    rf"\b(?:as|i['’]m|i am)(?: just| only)? {_PROGRAM}\s*(?:[,.;:!?]|$|i\b|and\b|so\b|that\b)",
+    re.IGNORECASE,
+)
+"""The model speaks of itself. "As an AI researcher" is a person."""
+
+NO_PERSON: Final = "A person in a debate does not say this."
+REPETITION: Final = "This repeats what was said before."
+EMPTY: Final = "The utterance has no words."
+
+
+class Utterance(BaseModel):
+    """The model's answer."""
+
+    utterance: Paragraph = Field(min_length=1)
+
+
+class UnsuitableUtterance(ModelError):
+    """The model's last answer is valid JSON, but no utterance of a person, or a repetition."""
+
+
+class ModelUser:
+    """Asks a language model what a person with the persona's character says next."""
+
+    needs: ClassVar = ("model",)
+
+    class Options(PluginOptions):
+        """Options."""
+
+        max_words: int = Field(60, ge=20, description="maximum words of an utterance")
+        evidence: int = Field(
+            3, ge=0, le=20, description="arguments of the user's side in the prompt"
+        )
+        candidates: int = Field(20, ge=1, description="hits per search for these arguments")
+        reason: bool = Field(True, description="give a reason in the first utterance")
+        again: int = Field(1, ge=0, le=5, description="new requests after an unsuitable utterance")
+        alike: float = Field(
+            0.7, ge=0, le=1, description="minimum word overlap that counts as a repetition, 0 to 1"
+        )
+
+    def __init__(
+        self,
+        model: Model,
+        persona: Persona,
+        index: ArgumentIndex | None = None,
+        seed: int = 0,
+        options: Options | None = None,
+    ) -> None:
+        """Make a user; without an index the prompt contains no arguments."""
+        self.model = model
+        self.persona = persona
+        self.index = index
+        self.seed = seed
+        self.options = options or ModelUser.Options()
+
+    def describe(self, debate: Debate) -> Mapping[str, Any]:
+        """Return the persona and the model's name."""
+        return {"persona": self.persona.name, "model": self.model.name}
+
+    async def open(self, claim: Debate) -> str:
+        """State the claim in the person's own words."""
+        return await self._ask(claim, [])
+
+    async def reply(self, debate: Debate) -> str:
+        """Say what the person says next."""
+        return await self._ask(debate, await self._evidence(debate))
+
+    async def _ask(self, debate: Debate, evidence: Sequence[str]) -> str:
+        """Ask for an utterance; ask again with the problem if it is unsuitable."""
+        prompt = Prompt.load(__package__, "utterance")
+        values = self._values(debate, evidence)
+        messages = list(prompt.messages(**values))
+        shorten: Shorten | None = drop_oldest(prompt, "turns", values)
+        for tries_left in reversed(range(1 + self.options.again)):
+            answer = await self.model.ask(messages, Utterance, step="user.speak", shorten=shorten)
+            utterance, problem = self._check(answer.utterance, debate)
+            if not problem:
+                return utterance
+            if tries_left:
+                request = Prompt.load(__package__, "again").messages(
+                    problem=problem, words=self.options.max_words
+                )
+                messages += [Message("assistant", answer.model_dump_json()), *request]
+                shorten = None
+        raise UnsuitableUtterance(f"{self.model.name}: {problem}")
+
+    def _values(self, debate: Debate, evidence: Sequence[str]) -> dict[str, Any]:
+        moves = list(self.persona.moves or (_ANY_MOVE,))
+        seeded_random(self.seed, debate, "moves").shuffle(moves)
+        return {
+            "character": self.persona.character,
+            "words": self.options.max_words,
+            "claim": _as_line(debate.claim),
+            "evidence": evidence,
+            "reason": self.options.reason,
+            "move": moves[len(debate.turns) % len(moves)],
+            "turns": [
+                {"user": _as_line(turn.utterance), "opponent": _as_line(_text_of(turn.response))}
+                for turn in debate.turns
+            ],
+        }
+
+    async def _evidence(self, debate: Debate) -> list[str]:
+        index, most = self.index, self.options.evidence
+        if index is None or not most:
+            return []
+        claim = clean(debate.claim) or clean(debate.turns[0].utterance)
+        try:
+            arguments = await anyio.to_thread.run_sync(
+                arguments_for_user,
+                index,
+                claim,
+                debate,
+                self.options.candidates,
+                abandon_on_cancel=True,
+            )
+        except Exception as error:
+            log.info("the user speaks without arguments because the search failed: %s", error)
+            return []
+        return [_as_line(argument.text) for argument in arguments[:most]]
+
+    def _check(self, answer: str, debate: Debate) -> tuple[str, str]:
+        """Return the new sentences of an answer, and its problem or an empty text."""
+        bare = _without_quotes(_LABEL.sub("", _without_quotes(clean(answer))))
+        if _SPEAKS_AS_PROGRAM.search(bare):
+            return "", NO_PERSON
+        own = [clean(turn.utterance) for turn in debate.turns]
+        earlier_sentences = {_plain(part) for text in own for part in sentences(text)}
+        new = " ".join(part for part in sentences(bare) if _plain(part) not in earlier_sentences)
+        new = cut_to_words(new, self.options.max_words)
+        if not _plain(new):
+            return "", REPETITION if bare else EMPTY
+        earlier = [*own, *map(clean, debate.system_texts)]
+        phrase = join_words(words(new))
+        for text in earlier:
+            if phrase in join_words(words(text)) or word_overlap(new, text) >= self.options.alike:
+                return "", REPETITION
+        return new, ""
+
+
+def _text_of(response: Response | None) -> str:
+    return response.content if response is not None else ""
+
+
+def _as_line(text: str) -> str:
+    """Return a text as one line of a prompt, so that it cannot imitate another line."""
+    return cut_to_words(clean(text), _MAX_WORDS_OF_A_LINE)[: 12 * _MAX_WORDS_OF_A_LINE]
+
+
+def _without_quotes(text: str) -> str:
+    inner = text[1:-1].strip()
+    quoted = text[:1] in '"“„' and text[-1:] in '"”“'
+    return inner if quoted and inner and not set(inner) & set('"“”„') else text
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(sentence.lower().split()).strip(".!?…\"'“”’)( ")

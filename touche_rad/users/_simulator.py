@@ -1,0 +1,122 @@
+"""The interface of simulated users, and the speaker that calls one with a fallback."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from touche_rad.calls import Calls, call_context
+from touche_rad.debate import Debate
+from touche_rad.text import clean, count_words, cut_to_words
+from touche_rad.users._rules import RuleUser
+
+
+class UserSimulator(Protocol):
+    """Plays the user. Both methods may be `def` or `async def`, and may raise.
+
+    A user keeps no state between calls, because a run may be continued in another process.
+    """
+
+    def open(self, claim: Debate) -> str | Awaitable[str]:
+        """Return the first utterance of a debate that has a claim and no turns yet."""
+        ...
+
+    def reply(self, debate: Debate) -> str | Awaitable[str]:
+        """Return the reply to the last response of the debate."""
+        ...
+
+
+def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
+    """Return the entry in a simulation's configuration; a user may `describe` itself."""
+    describe = getattr(user, "describe", None)
+    details: Mapping[str, Any] = describe(debate) if describe else {}
+    return {"class": type(user).__name__, "model": debate.user, **details}
+
+
+log = logging.getLogger("touche_rad")
+
+Method = Callable[[Debate], str | Awaitable[str]]
+
+_MAX_LETTERS: Final = 20_000
+"""Maximum characters of an utterance."""
+_LETTERS_PER_WORD: Final = 20
+"""Maximum average characters per word of an utterance."""
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """The user's utterance, with notes on failures and changes."""
+
+    utterance: str
+    notes: tuple[str, ...] = ()
+    error: Exception | None = None
+    """Why it is from the fallback user instead of the selected one."""
+
+
+class Speaker:
+    """Calls a user, with a time limit and a fallback; never raises."""
+
+    def __init__(
+        self,
+        user: UserSimulator,
+        fallback: RuleUser | None = None,
+        *,
+        name: str = "",
+        max_words: int = 0,
+        deadline: float | None = None,
+    ) -> None:
+        """Make a speaker."""
+        self.user = user
+        self.fallback = fallback or RuleUser(None)
+        self.name = name or type(user).__name__
+        self.max_words = max_words
+        self.deadline = deadline
+        self._call = Calls()
+
+    async def speak(self, debate: Debate) -> Utterance:
+        """Return the user's next utterance."""
+        context = call_context(
+            plugin=f"user {self.name}", debate=debate.key, turn=len(debate.turns)
+        )
+        try:
+            with context:
+                user = self.user
+                return self._bounded(
+                    await self._run(user.reply if debate.turns else user.open, debate)
+                )
+        except Exception as error:
+            log.debug("the simulated user failed", exc_info=error)
+            cause, note = error, f"user fallback: {_describe(error)}"
+        return Utterance(await self._from_fallback(debate), (note,), cause)
+
+    async def _from_fallback(self, debate: Debate) -> str:
+        """Return the fallback's utterance; without an index if the index fails."""
+        user = self.fallback
+        try:
+            return clean(await self._run(user.new_reply if debate.turns else user.open, debate))
+        except Exception as error:
+            log.debug("the fallback user failed", exc_info=error)
+        user = RuleUser(None, user.seed, user.options)
+        return clean(user.new_reply(debate) if debate.turns else user.open(debate))
+
+    async def _run(self, method: Method, debate: Debate) -> str:
+        return await self._call(method, debate, seconds=self.deadline)
+
+    def _bounded(self, utterance: object) -> Utterance:
+        if not isinstance(utterance, str):
+            raise TypeError(f"expected a text, got {type(utterance).__name__}")
+        whole = clean(utterance[:_MAX_LETTERS])
+        if not whole:
+            raise ValueError("the utterance is empty")
+        if not self.max_words:
+            return Utterance(whole)
+        short = cut_to_words(whole, self.max_words)[: _LETTERS_PER_WORD * self.max_words].rstrip()
+        if short == whole:
+            return Utterance(whole)
+        return Utterance(short, (f"user cut: {count_words(whole)} words to {count_words(short)}",))
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {clean(str(error)[:_MAX_LETTERS])[:300]}"
