@@ -28,6 +28,26 @@ class Cell(Item):
         """Ours less the paper's."""
         return None if self.paper is None or self.ours is None else self.ours - self.paper
 
+    @property
+    def paper_text(self) -> str | None:
+        """The paper's value for the terminal."""
+        return _text(self.paper)
+
+    @property
+    def ours_text(self) -> str | None:
+        """Ours for the terminal."""
+        return _text(self.ours)
+
+    @property
+    def interval_text(self) -> str | None:
+        """The interval for the terminal."""
+        return None if self.low is None else f"{_text(self.low)} to {_text(self.high)}"
+
+    @property
+    def difference_text(self) -> str | None:
+        """The difference for the terminal."""
+        return _text(self.difference, "+")
+
 
 class Comparison(Printed):
     """A table of a paper beside ours."""
@@ -54,11 +74,20 @@ class Comparison(Printed):
 _COLUMNS = (
     ("row", "{row}"),
     ("", "{column}"),
-    ("paper", "{paper:.3f}"),
-    ("ours", "{ours:.3f}"),
-    ("95 %", "{low:.3f} to {high:.3f}"),
-    ("difference", "{difference:+.3f}"),
+    ("paper", "{paper_text}"),
+    ("ours", "{ours_text}"),
+    ("95 %", "{interval_text}"),
+    ("difference", "{difference_text}"),
 )
+
+
+def _text(value: float | None, sign: str = "") -> str | None:
+    """Return a number with three decimals up to 1, else with two where it has some."""
+    if value is None:
+        return None
+    if abs(value) <= 1 and value % 1:
+        return f"{value:{sign}.3f}"
+    return f"{value:{sign}.2f}".removesuffix(".00")
 
 
 def records_of(report: Printed) -> Records:
