@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -316,6 +317,8 @@ _MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
     "at_once": int,
 }
 _MODEL_LIMITS = ("deadline", "at_once")
+_REQUEST_FIELDS = ("max_completion_tokens", "reasoning_effort", "chat_template_kwargs", "top_p")
+"""Fields of the server that look like an option of ours, or are common."""
 
 
 def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, Any]]:
@@ -323,9 +326,14 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, 
     from touche_rad.models.model import Settings
 
     values: dict[str, Any] = {"seed": seed}
+    more: dict[str, Any] = {}
     for key, text in texts.items():
         if key not in _MODEL_SETTINGS:
-            raise OptionError(f"model has no option {key!r}{nearest(key, _MODEL_SETTINGS)}")
+            hint = nearest(key, _MODEL_SETTINGS)
+            if key not in _REQUEST_FIELDS and "did you mean" in hint:
+                raise OptionError(f"model has no option {key!r}{hint}")
+            more[key] = _json_or_text(text)
+            continue
         try:
             values[key] = _MODEL_SETTINGS[key](text)
         except ValueError:
@@ -333,7 +341,14 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, 
         if not values[key] >= 0:
             raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
     limits = {key: values.pop(key) for key in _MODEL_LIMITS if key in values}
-    return Settings(**values), limits
+    return Settings(**values, more=more), limits
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def count_calls(model: Model | None) -> Callable[[], str]:

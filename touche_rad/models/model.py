@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -47,6 +47,14 @@ class Settings:
     temperature: float = 0.0
     seed: int = 0
     max_tokens: int = 1024
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the request, such as `chat_template_kwargs`."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a request."""
+        own = {key: value for key, value in vars(self).items() if key != "more"}
+        return {**own, **self.more}
 
 
 def open_backend(
@@ -165,7 +173,7 @@ class Model:
     @property
     def identity(self) -> dict[str, Any]:
         """Name and settings: what the answers depend on."""
-        return {"name": self.name, **vars(self.settings)}
+        return {"name": self.name, **self.settings.fields}
 
     def spending(self, usage: Usage) -> Model:
         """Return the same model with another budget; everything else is shared."""
@@ -390,7 +398,7 @@ class Model:
         return {
             "model": self.name,
             "messages": [message.wire() for message in messages],
-            **vars(self.settings),
+            **self.settings.fields,
         }
 
 

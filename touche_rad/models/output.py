@@ -224,18 +224,43 @@ def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     return first
 
 
+_THOUGHTS: Final = ("reasoning_content", "reasoning")
+"""The fields of a message in which servers put thoughts."""
+_THINK: Final = "<think>"
+NO_THINKING: Final = (
+    """switch thinking off with -O 'model.chat_template_kwargs={"enable_thinking": false}' or """
+    "-O model.reasoning_effort=low, or raise -O model.max_tokens"
+)
+
+
 def answer_text(reply: Mapping[str, Any], model: str) -> str:
     """Return the text of the answer; raise an error if it is missing or cut off."""
     first = _first(reply, model)
     message = first.get("message")
     text = message.get("content") if isinstance(message, dict) else None
+    thinks = isinstance(message, dict) and any(message.get(key) for key in _THOUGHTS)
+    if isinstance(text, str):
+        thinks = thinks or text.lstrip().startswith(_THINK)
+        text = without_thoughts(text)
     if first.get("finish_reason") == "length":
+        if thinks and not (text or "").strip():
+            raise Truncated(f"{model}: it was still thinking at its limit of tokens; {NO_THINKING}")
         cut = Truncated(f"{model}: the answer was cut off; raise -O model.max_tokens")
         cut.blank = isinstance(text, str) and len(text) - len(text.rstrip()) >= _BLANKS
         raise cut
     if not isinstance(text, str) or not text.strip():
-        raise EmptyReply(f"{model}: the reply has no text")
+        why = f"thoughts, but no answer; {NO_THINKING}" if thinks else "no text"
+        raise EmptyReply(f"{model}: the reply has {why}")
     return text
+
+
+def without_thoughts(text: str) -> str:
+    """Return an answer without the thoughts before it; unfinished thoughts leave nothing."""
+    start = text.lstrip()
+    if start.startswith("{"):  # an object may quote a text with such a mark
+        return text
+    _, end, answer = text.rpartition("</think>")
+    return answer if end else "" if start.startswith(_THINK) else text
 
 
 def is_scored(reply: Mapping[str, Any]) -> bool:
@@ -252,7 +277,7 @@ def _first_token(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str
 def _choice_text(reply: Mapping[str, Any]) -> str:
     """Return the text of a reply to compare with choices, also if it was cut off."""
     message = _first(reply, "the model").get("message") or {}
-    return bare(str(message.get("content") or ""))
+    return bare(without_thoughts(str(message.get("content") or "")))
 
 
 LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
