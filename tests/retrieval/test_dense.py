@@ -269,6 +269,7 @@ def test_dense_searches_compose(demo: str) -> None:
     assert len(search.transform(topics.iloc[:0])) == 0
 
 
+@pytest.mark.services
 def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--dense"):
         _dense(opened(BEES, tmp_path / "ix"), "text")
@@ -280,6 +281,7 @@ def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) 
         index.nearest("openai:letters", "attacks", np.ones((1, 11), dtype=np.float32), 3)
 
 
+@pytest.mark.services
 def test_damaged_vectors_are_told(server: Scripted, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
