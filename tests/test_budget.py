@@ -31,9 +31,9 @@ def lines(files: Iterable[Path]) -> int:
 @pytest.mark.parametrize(
     ("folders", "endings", "most"),
     [
-        (PRODUCT, (".py",), 54_300),
+        (PRODUCT, (".py",), 54_400),
         (PRODUCT, (".js", ".css"), 1_600),
-        (("tests",), (".py",), 39_000),
+        (("tests",), (".py",), 39_100),
         (("benchmarks",), (".py",), 2_500),
     ],
 )
