@@ -20,8 +20,8 @@ def thinking(form: str) -> Any:
     """Answer with an example of the schema, after or beside thoughts."""
 
     def act(handler: Handler) -> None:
-        schema = handler.body["response_format"]["json_schema"]["schema"]
-        answer = json.dumps(example(schema))
+        wanted = handler.body.get("response_format", {}).get("json_schema", {})
+        answer = json.dumps(example(wanted["schema"])) if wanted else "yes"
         text = {
             "inline": f"<think>{THOUGHT}</think>\n\n{answer}",
             "opened by the template": f"{THOUGHT}\n</think>\n{answer}",
@@ -87,3 +87,12 @@ def test_any_field_of_the_request_can_be_set(
     assert (sent["top_p"], sent["stop"]) == (0.9, "END")
     wrong = judged(server, "--replace", "-O", "model.temprature=1")
     assert (wrong.code, "temperature" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize("form", ["cut", "cut inline"])
+def test_doctor_names_the_thoughts_and_not_the_schemas(server: Scripted, form: str) -> None:
+    server.always = thinking(form)
+    run = touche_rad("doctor", "-m", f"{server.url}#tiny", "--json")
+    checks = {one["what"]: one for one in json.loads(run.out)}
+    assert not checks["model thinking"]["ok"]
+    assert "enable_thinking" in checks["model schemas"]["fix"]

@@ -73,7 +73,7 @@ def _model(options: Common) -> list[Check]:
 
     async def check_all(model: Model) -> None:
         async for one in checks(model):
-            optional = one.what in ("model schemas", "model logprobs")
+            optional = one.what in ("model thinking", "model schemas", "model logprobs")
             results.append(_check(one.what, one.ok, one.found, one.fix, optional=optional))
 
     try:

@@ -238,10 +238,8 @@ def answer_text(reply: Mapping[str, Any], model: str) -> str:
     first = _first(reply, model)
     message = first.get("message")
     text = message.get("content") if isinstance(message, dict) else None
-    thinks = isinstance(message, dict) and any(message.get(key) for key in _THOUGHTS)
-    if isinstance(text, str):
-        thinks = thinks or text.lstrip().startswith(_THINK)
-        text = without_thoughts(text)
+    thinks = has_thoughts(message)
+    text = without_thoughts(text) if isinstance(text, str) else None
     if first.get("finish_reason") == "length":
         if thinks and not (text or "").strip():
             raise Truncated(f"{model}: it was still thinking at its limit of tokens; {NO_THINKING}")
@@ -252,6 +250,14 @@ def answer_text(reply: Mapping[str, Any], model: str) -> str:
         why = f"thoughts, but no answer; {NO_THINKING}" if thinks else "no text"
         raise EmptyReply(f"{model}: the reply has {why}")
     return text
+
+
+def has_thoughts(message: Any) -> bool:
+    """Whether a message of a reply has thoughts."""
+    if not isinstance(message, dict):
+        return False
+    text = str(message.get("content") or "")
+    return any(message.get(key) for key in _THOUGHTS) or text != without_thoughts(text)
 
 
 def without_thoughts(text: str) -> str:
