@@ -60,7 +60,7 @@ def commands_page() -> Iterator[str]:
         "Exit codes: 0 success; 1 the work failed, or every answer came from a fallback; 2 an "
         "invalid call or input; 130 stopped by Ctrl-C.",
     )
-    context = click.Context(program, info_name="touche-rad")
+    context = program.context_class(program, info_name="touche-rad")
     for group, commands in GROUPS.items():
         yield from (f"## {group}", "")
         for name in commands:
@@ -70,7 +70,7 @@ def commands_page() -> Iterator[str]:
 
 
 def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
-    context = click.Context(
+    context = command.context_class(
         command, info_name=name, parent=parent, max_content_width=88, terminal_width=88
     )
     level = "###" if parent.parent is None else "####"

@@ -238,16 +238,15 @@ def answer_text(reply: Mapping[str, Any], model: str) -> str:
     first = _first(reply, model)
     message = first.get("message")
     text = message.get("content") if isinstance(message, dict) else None
-    thinks = has_thoughts(message)
     text = without_thoughts(text) if isinstance(text, str) else None
     if first.get("finish_reason") == "length":
-        if thinks and not (text or "").strip():
+        if not (text or "").strip() and has_thoughts(message):
             raise Truncated(f"{model}: it was still thinking at its limit of tokens; {NO_THINKING}")
         cut = Truncated(f"{model}: the answer was cut off; raise -O model.max_tokens")
         cut.blank = isinstance(text, str) and len(text) - len(text.rstrip()) >= _BLANKS
         raise cut
     if not isinstance(text, str) or not text.strip():
-        why = f"thoughts, but no answer; {NO_THINKING}" if thinks else "no text"
+        why = f"thoughts, but no answer; {NO_THINKING}" if has_thoughts(message) else "no text"
         raise EmptyReply(f"{model}: the reply has {why}")
     return text
 
