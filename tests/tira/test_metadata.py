@@ -230,6 +230,6 @@ def _trackers_of(pid: int) -> list[str]:
             words = place.read_bytes().decode().split("\0")
         except OSError:
             continue
-        if any(word.endswith("/tracking.py") for word in words) and str(pid) in words:
+        if any(word.endswith("tracking.py") for word in words) and str(pid) in words:
             found.append(place.parent.name)
     return found
