@@ -137,6 +137,25 @@ def test_annotations_are_compared_with_experts(
     assert cells["Hamming Loss"]["ours"] is not None
 
 
+def test_options_reach_the_runs_and_other_data_are_run_again(
+    data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server.always = example_answer
+    Path("data").mkdir()
+    contests = (data / "debateart.jsonl").read_text("utf-8")
+    Path("data/debateart.jsonl").write_text(contests, "utf-8")
+    model = ["-m", f"{server.url}#tiny", "-O", "model.temperature=0.7", "--no-trace"]
+    words = ["bench", "run", "paper:inspiredebate/table3", "--data", "data", "-o", "out", *model]
+    assert touche_rad(*words).code == 0
+    assert {body["temperature"] for body in server.asked} == {0.7}
+    assert not list(Path("out").glob("*.trace.jsonl"))
+    Path("data/debateart.jsonl").write_text(contests.splitlines(keepends=True)[0], "utf-8")
+    again = touche_rad(*words)
+    assert "$ touche-rad judge" in again.err
+    assert len(Path("out/inspirescore.jsonl").read_text("utf-8").splitlines()) == 1
+
+
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = touche_rad("bench", "run", "paper:sinai/table3")

@@ -141,7 +141,9 @@ class RunOptions(PlanOptions):
     """The options of `bench run`."""
 
     plan: Path = opt.argument("DIR|FILE.toml|paper:TABLE")
-    output: Path | None = opt.output("Folder for the results. [default: DIR/results]", "DIR")
+    output: Path | None = opt.output(
+        "Folder for the results. [default: DIR/results; the table's name]", "DIR"
+    )
     data: Path | None = opt.option("Folder with the data of a paper's table.", metavar="DIR")
     model_of: tuple[str, ...] = opt.option(
         "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
@@ -178,6 +180,7 @@ def run(options: RunOptions) -> int:
             data=options.data,
             out=options.output,
             models=options.model_of,
+            more=_for_runs(options),
             restart=options.restart,
             as_json=options.as_json,
         )
@@ -197,6 +200,20 @@ def run(options: RunOptions) -> int:
     _check_addresses(plan_file, options)
     bench, summary = _run(plan_file, results, options)
     return _show(bench, summary, options)
+
+
+def _for_runs(options: RunOptions) -> list[str]:
+    """Return the options that a table of a paper passes on to its runs."""
+    words = [
+        f"--{name}={value}"
+        for name in ("cache", "workers", "wait")
+        if (value := getattr(options, name)) is not None
+    ]
+    words += ["--strict"] * options.strict + ["--no-trace"] * (not options.trace)
+    for plugin in ("model", "vllm"):
+        for key, text in options.plugin_options.of(plugin).items():
+            words += ["-O", f"{plugin}.{key}={text}"]
+    return words
 
 
 @dataclass(frozen=True, kw_only=True)

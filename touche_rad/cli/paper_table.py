@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 DONE: Final = "commands.json"
 """The commands that are finished; they are not run again."""
 RESULT: Final = "table"
+_RUNS: Final = ("judge", "respond", "tournament")
+"""The commands that play or judge."""
 
 
 def run_table(
@@ -34,10 +36,14 @@ def run_table(
     data: Path | None,
     out: Path | None,
     models: Sequence[str],
+    more: Sequence[str],
     restart: bool,
     as_json: bool,
 ) -> int:
-    """Run the commands of a table, and print its values beside ours."""
+    """Run the commands of a table, and print its values beside ours.
+
+    `more` are options for the commands that play or judge.
+    """
     from touche_rad.papers.tables import Reproduction, load
 
     table = load(name)
@@ -55,7 +61,7 @@ def run_table(
     work.check()
     work.out.mkdir(parents=True, exist_ok=True)
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
-        _run_commands(work, options, restart=restart)
+        _run_commands(work, more, restart=restart, quiet=options.quiet)
     comparison = _score(name, work)
     as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
     for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines()))):
@@ -74,28 +80,28 @@ def _pair(text: str) -> tuple[str, str]:
     return name, model
 
 
-def _run_commands(work: Reproduction, options: Common, *, restart: bool) -> None:
-    """Run the commands that are not finished."""
+def _run_commands(work: Reproduction, more: Sequence[str], *, restart: bool, quiet: bool) -> None:
+    """Run the commands that are not finished; with other data, all of them."""
     from touche_rad.cli.program import run
 
     record = work.out / DONE
-    done: list[list[str]] = []
+    state: dict[str, Any] = {"version": __version__, "data": work.digests(), "done": []}
     if record.is_file() and not restart:
         known = json.loads(record.read_text("utf-8"))
-        done = known["done"] if known["version"] == __version__ else []
-    for words in work.commands():
-        if words in done:
+        if {**known, "done": []} == state:
+            state = known
+    for command in work.commands():
+        words = [*command, *(more if command[0] in _RUNS else ())]
+        if words in state["done"]:
             continue
-        say(f"$ touche-rad {shlex.join(words)}", quiet=options.quiet)
-        more = [f"--cache={options.cache}"] if options.cache and "-m" in words else []
-        code = run([*words, *more, "--replace", "--quiet"], is_step=True)
+        line = f"touche-rad {shlex.join(words)}"
+        say(f"$ {line}", quiet=quiet)
+        code = run([*words, "--replace", "--quiet"], is_step=True)
         if code:
-            raise WorkError(
-                f"the command failed with exit code {code}: touche-rad {shlex.join(words)}"
-            )
-        done.append(words)
+            raise WorkError(f"the command failed with exit code {code}: {line}")
+        state["done"].append(words)
         with atomic_write(record) as stream:
-            json.dump({"version": __version__, "done": done}, stream, indent=1)
+            json.dump(state, stream, indent=1)
 
 
 def _score(name: str, work: Reproduction) -> Comparison:

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad.contests.two_sides import with_model
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.files.outputs import sha256_of
 from touche_rad.plugins import find, parse_plugin
 
 PREFIX: Final = "paper:"
@@ -135,6 +136,11 @@ class Reproduction:
                 raise UserError(f"{self.data / name} is missing. It contains {what}")
         if "{index}" in " ".join((*self.table.steps, *self.table.each)) and not self.index:
             raise UserError("this table searches arguments: give an index with -i")
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 digests of the files of the data."""
+        files = (self.data / name for name in self.table.data)
+        return {path.name: sha256_of(path) for path in files if path.is_file()}
 
     @property
     def rows(self) -> list[Row]:
