@@ -19,6 +19,7 @@ MODELS = {
     "inspiredebate/table6": ("LLaMA-8B", "LLaMA-8B+SFT"),
     "inspiredebate/table19": ("DPO(EA)", "DPO(AC)"),
     "inspiredebate/figure3": ("LLaMA-8B", "Inspire-LLaMA-8B"),
+    "debatrix/table10": ("GPT-4",),
     "debatrix/table11": ("GPT-4",),
     "rdebater/table1": ("GPT-4o",),
 }

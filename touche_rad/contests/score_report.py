@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files as resources
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from touche_rad.score.tables import Columns, Item, Part, Printed, Table, table
+from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 Against = Literal["winner", "votes"]
 Basis = Literal["winner", "score", "constant"]
@@ -140,17 +138,6 @@ class WinRow(Item):
     points: float
 
 
-class Published(Item):
-    """A score published in a paper, on the paper's data with its models."""
-
-    system: str
-    data: str
-    dimension: str
-    measure: str
-    value: float
-    paper: str
-
-
 class ContestReport(Printed):
     """The scores of runs on whole debates."""
 
@@ -167,7 +154,6 @@ class ContestReport(Printed):
     sides: tuple[SideRow, ...] = ()
     means: tuple[MeanRow, ...] = ()
     wins: tuple[WinRow, ...] = ()
-    published: tuple[Published, ...] = ()
     missing: Mapping[str, tuple[str, ...]] = {}
 
     def records(self) -> Iterator[Mapping[str, Any]]:
@@ -187,7 +173,6 @@ class ContestReport(Printed):
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
         yield table(SAME_COLUMNS, self.same)
-        yield from _published_table(self.published)
         yield (
             f"{run}: {len(lost)} of {self.debates} debates have no verdict, the first is {lost[0]}"
             for run, lost in self.missing.items()
@@ -234,41 +219,3 @@ SAME_COLUMNS: Columns = (
     ("same winner", "{same:percent}"),
     ("kappa", "{kappa:.3f}"),
 )
-
-
-def published_scores() -> tuple[Published, ...]:
-    """Return the scores published in the papers."""
-    content = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
-    return tuple(
-        Published(
-            system=system,
-            data=of_paper["data"],
-            measure=measure,
-            value=value,
-            dimension=of_paper.get("dimension", "general"),
-            paper=of_paper["paper"],
-        )
-        for of_paper in content["table"]
-        for system, *values in of_paper["rows"]
-        for measure, value in zip(of_paper["measures"], values, strict=True)
-        if value != ""
-    )
-
-
-def _published_table(scores: Sequence[Published]) -> Iterator[Part]:
-    if not scores:
-        return
-    yield ["Published in the papers, on their data with their models (not measured here):"]
-    measures = dict.fromkeys(one.measure for one in scores)
-    rows: dict[tuple[str, ...], dict[str, str]] = {}
-    for one in scores:
-        digits = 3 if one.measure in _CORRELATIONS else 2
-        row = rows.setdefault((one.system, one.data, one.dimension, one.paper), {})
-        row[one.measure] = f"{one.value:.{digits}f}"
-    yield Table(
-        ["system", "data", "dimension", *measures, "where"],
-        [
-            [*key[:3], *(row.get(name, "") for name in measures), key[3]]
-            for key, row in rows.items()
-        ],
-    )

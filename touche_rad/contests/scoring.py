@@ -24,7 +24,6 @@ from touche_rad.contests.score_report import (
     MeanRow,
     SameRow,
     means,
-    published_scores,
 )
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
@@ -179,7 +178,6 @@ def score_contests(
         rows=tuple(rows),
         biases=tuple(bias(name, contests, of_run) for name, of_run in judgements.items()),
         same=tuple(same_winners(contests, judgements)),
-        published=published_scores(),
         sides=tuple(
             row for name, of_run in judgements.items() for row in side_rows(name, contests, of_run)
         ),
