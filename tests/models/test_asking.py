@@ -286,6 +286,11 @@ def test_the_object_is_found_in_an_untidy_answer(server: Scripted, said: str) ->
     assert len(server.asked) == 1
 
 
+def test_an_answer_may_quote_the_marks_of_thoughts(server: Scripted) -> None:
+    server.always = content('{"words": "They wrote <think>no</think>.", "score": 1}')
+    assert _ask(server).words == "They wrote <think>no</think>."
+
+
 def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> None:
     server.script = [
         fails(400, "response_format json_schema is not supported"),

@@ -24,6 +24,7 @@ def thinking(form: str) -> Any:
         answer = json.dumps(example(wanted["schema"])) if wanted else "yes"
         text = {
             "inline": f"<think>{THOUGHT}</think>\n\n{answer}",
+            "with another name": f"<thinking>{THOUGHT}</thinking>{answer}",
             "opened by the template": f"{THOUGHT}\n</think>\n{answer}",
             "cut inline": f"<think>{THOUGHT}",
         }.get(form, answer)
@@ -48,7 +49,8 @@ def judged(server: Scripted, *more: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "form", ["inline", "opened by the template", "reasoning", "reasoning_content"]
+    "form",
+    ["inline", "with another name", "opened by the template", "reasoning", "reasoning_content"],
 )
 def test_thoughts_are_no_part_of_an_answer(
     server: Scripted, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

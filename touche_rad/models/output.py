@@ -82,7 +82,11 @@ Chances = tuple[tuple[str, dict[str, float]], ...]
 """Name of a field and the probability of each choice in it, for each field with a choice."""
 
 _FENCE: Final = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
-_THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THINKS: Final = re.compile(r"\s*<think(?:ing)?>")
+_THOUGHT: Final = re.compile(r"</think(?:ing)?>")
+"""The end of thoughts; a chat template may have written their beginning into the prompt."""
+_THOUGHTS: Final = ("reasoning_content", "reasoning")
+"""The fields of a message in which servers put thoughts."""
 _LONGEST: Final = 1_000_000
 
 
@@ -93,11 +97,11 @@ class NoObject(ValueError):
 def parse_object(text: str, schema: type[S]) -> S:
     """Return the first object in a text that fits the schema.
 
-    Removes `<think>` blocks, then tries the whole text, fenced blocks, every outermost object, and
-    at last lines such as `quantity: yes`. A value that does not fit is read as a person would read
-    it (`"**Yes**"` for the choice `yes`); see `forgiving`.
+    Leaves out thoughts before the answer, then tries the whole text, fenced blocks, every outermost
+    object, and at last lines such as `quantity: yes`. A value that does not fit is read as a person
+    would read it (`"**Yes**"` for the choice `yes`); see `forgiving`.
     """
-    answer = _THOUGHT.sub("", text[:_LONGEST]).strip()
+    answer = without_thoughts(text[:_LONGEST]).strip()
     problem = "no JSON object was found"
     fenced = (piece.strip() for piece in _FENCE.findall(answer))
     for piece in chain((answer,), fenced, _objects(answer)):
@@ -224,9 +228,6 @@ def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     return first
 
 
-_THOUGHTS: Final = ("reasoning_content", "reasoning")
-"""The fields of a message in which servers put thoughts."""
-_THINK: Final = "<think>"
 NO_THINKING: Final = (
     """switch thinking off with -O 'model.chat_template_kwargs={"enable_thinking": false}' or """
     "-O model.reasoning_effort=low, or raise -O model.max_tokens"
@@ -261,11 +262,10 @@ def has_thoughts(message: Any) -> bool:
 
 def without_thoughts(text: str) -> str:
     """Return an answer without the thoughts before it; unfinished thoughts leave nothing."""
-    start = text.lstrip()
-    if start.startswith("{"):  # an object may quote a text with such a mark
+    if text.lstrip().startswith("{"):  # an object may quote a text with such a mark
         return text
-    _, end, answer = text.rpartition("</think>")
-    return answer if end else "" if start.startswith(_THINK) else text
+    answer = _THOUGHT.split(text)[-1]
+    return "" if _THINKS.match(answer) else answer
 
 
 def is_scored(reply: Mapping[str, Any]) -> bool:
