@@ -11,7 +11,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
@@ -43,7 +42,7 @@ _SHARE: Final = 4
 """A block has at most this part of what is left for each CPU."""
 _MOST_ROUNDS: Final = 16
 """A block has at most this many times the units that a worker processes in parallel."""
-_POLL: Final = 0.5
+_POLL: Final = 0.05
 
 
 class RayEngine:
@@ -107,13 +106,15 @@ class RayEngine:
             ray.shutdown()
 
     async def _ready(self, running: list[Any]) -> list[Any]:
-        """Wait until at least one task is finished."""
-        wait = partial(self._ray.wait, running, num_returns=1, timeout=_POLL)
-        ready: list[Any] = []
-        while not ready:
-            # Not abandoned: a wait that is still active when Ray shuts down never ends.
-            ready, _ = await anyio.to_thread.run_sync(wait)
-        return ready
+        """Wait until at least one task is finished.
+
+        No thread waits in Ray: Ctrl-C would not end its wait, which Ray's shutdown makes endless.
+        """
+        while True:
+            ready, _ = self._ray.wait(running, num_returns=1, timeout=0)
+            if ready:
+                return list(ready)
+            await anyio.sleep(_POLL)
 
     def _result(self, reference: Any, block: Block) -> BlockResult | None:
         """Return the result of a task; None if its worker died and the block has several units."""
