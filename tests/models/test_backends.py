@@ -16,15 +16,13 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
-from tests.models.tiny import tiny_model
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.errors import ToucheRadError
 from touche_rad.models import Message, Model
 from touche_rad.models import _endpoints as endpoints
 from touche_rad.models import _sending as sending
 from touche_rad.models import errors as faults
-from touche_rad.models.model import Settings, open_backend
+from touche_rad.models.model import open_backend
 
 ASKED = [Message("user", "Say something fine.")]
 
@@ -213,7 +211,6 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
         ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"),
         ("vllm:", "no model is named"),
         ("vllm:/no/such/folder", "there is no such folder"),
-        ("hf:/no/such", "this folder does not exist"),
         ("scripted:/no/such", "cannot be read"),
     ],
 )
@@ -238,51 +235,6 @@ def test_a_wrong_option_of_the_model_is_refused(tmp_path: Path) -> None:
     ended = _call(f"{SAY} {at} -O model.temprature=1")
     assert ended.code == 2
     assert "did you mean 'temperature'?" in ended.err
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model(tmp_path_factory.mktemp("tiny"), context=256)
-
-
-@pytest.mark.services
-def test_a_small_model_runs_in_this_process(tiny: Path) -> None:
-    async def run() -> tuple[dict[str, float], int | None]:
-        model = Model(open_backend(f"hf:{tiny}"), settings=Settings(max_tokens=12))
-        likely = await model.ask_choice(ASKED, ("yes", "no"))
-        assert model.backend is not None
-        longest = await model.backend.context()
-        with pytest.raises(faults.ModelError) as failed:
-            await model.ask(ASKED, Fine)
-        assert type(failed.value) in (faults.Truncated, faults.InvalidAnswer)
-        with pytest.raises(faults.PromptTooLong):
-            await model.ask([Message("user", "word " * 400)], Fine)
-        await model.close()
-        return likely, longest
-
-    likely, longest = anyio.run(run)
-    assert sum(likely.values()) == pytest.approx(1)
-    assert longest == 256
-
-
-@pytest.mark.services
-def test_the_same_seed_gives_the_same_words(tiny: Path) -> None:
-    body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 8, "temperature": 1.0}
-
-    async def run(seed: int) -> str:
-        backend: Any = open_backend(f"hf:{tiny}")
-        found = await backend.complete({**body, "seed": seed}, 60)
-        await backend.close()
-        return str(found["choices"][0]["message"]["content"])
-
-    assert anyio.run(run, 1) == anyio.run(run, 1)
-    assert len({anyio.run(run, seed) for seed in range(4)}) > 1
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    backend: Any = open_backend(f"hf:{tmp_path}")
-    with pytest.raises(ToucheRadError, match=f"hf:{tmp_path}: "):
-        anyio.run(backend.ready)
 
 
 @pytest.mark.long

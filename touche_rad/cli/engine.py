@@ -84,8 +84,7 @@ def _open(
         run_deadline=block.seconds,
     )
     opened = _index_of(own.index, own.fallback_index) if index else None
-    backend = _local_model(own.model or "") if model else None
-    made = prepare.make_model(own, folder / OUT, backend) if model else None
+    made = prepare.make_model(own, folder / OUT) if model else None
     services = Services(opened, own.seed, made)
     return services, make(services)
 
@@ -94,11 +93,3 @@ def _open(
 def _index_of(place: str | None, fallback: str | None) -> Any:
     """Open an index once per process."""
     return prepare.open_index_of(Common(index=place, fallback_index=fallback, quiet=True))
-
-
-@lru_cache(maxsize=1)
-def _local_model(name: str) -> Any:
-    """Return a model that this process itself computes; a server is connected for each block."""
-    from touche_rad.models.model import open_backend
-
-    return open_backend(name) if name.startswith("hf:") else None

@@ -320,7 +320,7 @@ QUIET: Any = flag("Print errors only.", "-q --quiet")
 JSON: Any = flag("Print JSON.", "--json")
 MODEL: Any = option(
     "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-    "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. "
+    "vllm:MODEL to start one, or scripted:FILE. "
     "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
     "-m --model",
     metavar="MODEL",

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 LIMIT: Final = 300
 """Seconds after which the organisers' client gives up an answer."""
 ENGINES: Final = ("docker", "podman", "buildah")
-_LOCAL: Final = ("scripted:", "hf:")
-"""Models that exist on this machine only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -371,7 +369,7 @@ class Trial:
         from touche_rad.plugins import find
         from touche_rad.tira.submission import describe
 
-        if self.model.startswith(_LOCAL):
+        if self.model.startswith("scripted:"):
             raise UserError(f"-m {self.model}: this model exists on this machine only")
         model = self.model or ("environment" if self._uses_model() else "")
         options, name = self.options, self.options.save or ""

@@ -73,10 +73,6 @@ def open_backend(
         from touche_rad.models._vllm import Vllm
 
         return Vllm(name, vllm, seed=seed, report=report, log_file=log_file)
-    if kind == "hf":
-        from touche_rad.models._local import Local
-
-        return Local(name)
     if kind == "scripted":
         from touche_rad.models._scripted import Scripted
 
