@@ -19,7 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files.records import STANDARD_OUTPUT, Place, atomic_write, read_json
+from touche_rad.files.records import (
+    STANDARD_OUTPUT,
+    Place,
+    atomic_write,
+    is_unfinished,
+    read_json,
+)
 from touche_rad.text import redact_data
 
 STATUS: Final = ".status.json"
@@ -30,12 +36,17 @@ _PLUGINS: Final = ("debater", "judge", "debaters")
 def check_output(path: Place | None, *, replace: bool) -> None:
     """Raise an error if a file or a folder holds something and must not be replaced.
 
-    None and the standard output are always free, and so are pipes.
+    None and the standard output are always free, and so are pipes. What a killed `atomic_write`
+    left in a folder does not count.
     """
     if replace or path is None or str(path) in STANDARD_OUTPUT:
         return
     target = Path(path)
-    if any(target.iterdir()) if target.is_dir() else target.is_file() and target.stat().st_size:
+    if target.is_dir():
+        holds_something = not all(map(is_unfinished, target.iterdir()))
+    else:
+        holds_something = target.is_file() and target.stat().st_size > 0
+    if holds_something:
         raise UserError(
             f"{path} exists already ({_describe(target)}): replace it with --replace, or choose "
             "another output"

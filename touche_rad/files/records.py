@@ -31,6 +31,7 @@ EMPTY_RECORD = "an empty record: the official client writes one where a debate f
 DEEPEST = 100
 """Maximum nesting of a record; pydantic's serialiser fails at about 250 levels."""
 
+_UNFINISHED = ".new"
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -287,6 +288,11 @@ class Unwritable(UserError, OSError):
         super().__init__(f"{path} cannot be written: {reason}")
 
 
+def is_unfinished(path: Path) -> bool:
+    """Whether a file is one that a killed `atomic_write` left."""
+    return path.name.startswith(".") and path.suffix == _UNFINISHED
+
+
 @contextmanager
 def atomic_write(path: Place) -> Iterator[IO[str]]:
     """Yield a text file that replaces `path` once it is completely written.
@@ -300,7 +306,7 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
         return
     target = Path(os.path.realpath(path))
     # Only a file in the same folder can take the target's place at once.
-    temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}.new")
+    temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}{_UNFINISHED}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
