@@ -36,7 +36,7 @@ from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.models import Model
 from touche_rad.models.examples import Examples, estimate_tokens, example
-from touche_rad.models.usage import Cost, Usage
+from touche_rad.models.sending import Cost, Usage
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain

@@ -27,7 +27,7 @@ import httpx2
 
 from benchmarks.reliability import lines
 from touche_rad.models._vllm import Vllm
-from touche_rad.models.client import Client
+from touche_rad.models.endpoint import Client
 
 
 class Recorder(ThreadingHTTPServer):

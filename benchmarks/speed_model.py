@@ -24,7 +24,7 @@ from touche_rad.models import Message, Model
 from touche_rad.models._vllm import Vllm
 from touche_rad.models.endpoint import Address
 from touche_rad.models.model import Settings
-from touche_rad.models.usage import Usage
+from touche_rad.models.sending import Usage
 
 SHARED = "You judge the answers of a debate. Say yes or no to each question, and be strict. " * 12
 

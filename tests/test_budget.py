@@ -96,4 +96,4 @@ def test_one_context_variable_has_the_call() -> None:
     found = [
         path.name for path in paths(PRODUCT, ".py") if "ContextVar(" in path.read_text("utf-8")
     ]
-    assert found == ["_context.py"]
+    assert found == ["__init__.py"]

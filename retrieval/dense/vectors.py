@@ -22,7 +22,7 @@ from retrieval.index.analyser import content
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest, refuse_newer
 from touche_rad.files import atomic_write
-from touche_rad.files.locks import locked
+from touche_rad.files.outputs import locked
 from touche_rad.plugins import VectorsWanted
 from touche_rad.plugins.contracts import Progress
 

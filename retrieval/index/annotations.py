@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from retrieval.index.store import Store
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files import atomic_write
-from touche_rad.files.locks import locked
+from touche_rad.files.outputs import locked
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Progress
 

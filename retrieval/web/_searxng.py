@@ -13,7 +13,7 @@ import anyio
 
 from retrieval.web.search import Page, SearchFailed, page_of, plain
 from touche_rad.errors import UserError
-from touche_rad.models.client import Client, NoReply, Reply, TooLarge
+from touche_rad.models.endpoint import Client, NoReply, Reply, TooLarge
 
 SECONDS: Final = 10.0
 LARGEST: Final = 2_000_000

@@ -26,7 +26,7 @@ from touche_rad.contests.tournament._ratings import AVERAGE, as_ratings, rate, s
 from touche_rad.contests.tournament.result import Tournament, format_share
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file
-from touche_rad.files.locks import locked
+from touche_rad.files.outputs import locked
 from touche_rad.plugins import Options, Services, find, judge
 
 # --- ratings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touche_rad.models import _sending as sending
+from touche_rad.models import sending
 
 
 @pytest.fixture(autouse=True)

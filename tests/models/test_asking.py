@@ -18,11 +18,10 @@ from pydantic import BaseModel, Field
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from touche_rad.errors import UserError
-from touche_rad.models import Message, Model, ask_in_parts
-from touche_rad.models import _sending as sending
+from touche_rad.models import Message, Model, ask_in_parts, sending
 from touche_rad.models import errors as faults
 from touche_rad.models.endpoint import Address
-from touche_rad.models.usage import Usage
+from touche_rad.models.sending import Usage
 
 
 class Fine(BaseModel):

@@ -18,9 +18,8 @@ from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.models import Message, Model
+from touche_rad.models import Message, Model, sending
 from touche_rad.models import _endpoints as endpoints
-from touche_rad.models import _sending as sending
 from touche_rad.models import errors as faults
 from touche_rad.models.model import open_backend
 

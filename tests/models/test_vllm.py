@@ -23,7 +23,7 @@ from touche_rad.models import Model
 from touche_rad.models import errors as faults
 from touche_rad.models._vllm import Vllm
 from touche_rad.models.model import Settings
-from touche_rad.models.usage import Usage
+from touche_rad.models.sending import Usage
 
 pytestmark = pytest.mark.services
 

@@ -130,7 +130,7 @@ def test_fallbacks_have_less_time_but_never_more_than_the_selected(
 def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     others = calls.hanging()
     most = others + 3
-    monkeypatch.setattr("touche_rad.calls._plugin_calls.MOST_HANGING", most)
+    monkeypatch.setattr("touche_rad.calls.MOST_HANGING", most)
     bad = fakes.Hanging()
     answerer = Answerer([("bad", bad)], deadline=0.05)  # type: ignore[list-item]
 

@@ -14,8 +14,7 @@ import pytest
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.terminal import touche_rad
-from touche_rad.models import Message, Model, ModelError
-from touche_rad.models import _sending as sending
+from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.runs.runner import process_units
 from touche_rad.runs.work import Done, RunOptions

@@ -21,8 +21,7 @@ from tests.runs.playing import OFTEN, Stage, write_claims
 from tests.test_prompt_formats import missing
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import UserError
-from touche_rad.models import Model, ModelError
-from touche_rad.models import _sending as sending
+from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker

@@ -1,15 +1,27 @@
-"""Calls of plugins: time limit, result, notes, and the context of the call."""
+"""Calls of plugins with a time limit.
 
-from touche_rad.calls._context import (
-    CallContext,
-    ModelUse,
-    call_context,
-    current_context,
-    name_of,
-    report_without_model,
-)
-from touche_rad.calls._plugin_calls import Calls, CallTimeout, TooManyCalls, hanging
-from touche_rad.calls._sync import run_sync
+A plain function runs in a thread and cannot be stopped from outside: at the time limit the caller
+stops waiting, and the thread is abandoned. An `async def` is awaited; one that blocks the event
+loop blocks every other call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import anyio
+import anyio.to_thread
 
 __all__ = [
     "CallContext",
@@ -24,3 +36,270 @@ __all__ = [
     "report_without_model",
     "run_sync",
 ]
+
+
+@dataclass
+class ModelUse:
+    """The results of the model calls that one answer or verdict made."""
+
+    answered: int = 0
+    failures: list[Exception] = field(default_factory=list)
+    without: Exception | None = None
+    """Why the plugin gave a result that the model did not make, if it reported that."""
+    prompts: set[str] = field(default_factory=set)
+    """The prompt files that were used, as text."""
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the result was made without the model; None if the model took part."""
+        if self.without is None and self.failures and not self.answered:
+            return self.failures[0]
+        return self.without
+
+    def add(self, other: ModelUse) -> None:
+        """Add the calls of another result that this one was made from."""
+        self.answered += other.answered
+        self.failures += other.failures
+        self.prompts |= other.prompts
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """The plugin, debate and turn of a model call, and its deadline."""
+
+    plugin: str = ""
+    debate: str = ""
+    turn: int | None = None
+    deadline: float | None = None
+    """Time on the monotonic clock at which every model call must have ended."""
+    prompts: Path | None = None
+    """Folder of prompt files that replace the plugin's own."""
+    model_use: ModelUse | None = None
+    """Collects the results of the model calls."""
+    report_failure: Callable[[Any, BaseException], None] | None = None
+    """Receives each fallback of the current run, with its cause."""
+    observe: Callable[[Mapping[str, Any]], None] | None = None
+    """Receives each search and each model call as a JSON object, perhaps in another thread."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the known values, for a line of the trace."""
+        values = {"plugin": self.plugin, "debate": self.debate, "turn": self.turn}
+        return {key: value for key, value in values.items() if value not in ("", None)}
+
+
+_NOW: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallContext())  # noqa: B039
+
+
+def current_context() -> CallContext:
+    """Return the context of the current task."""
+    return _NOW.get()
+
+
+@contextmanager
+def call_context(**values: Any) -> Iterator[None]:
+    """Set values of the context for the calls made inside."""
+    before = _NOW.set(replace(_NOW.get(), **values))
+    try:
+        yield
+    finally:
+        _NOW.reset(before)
+
+
+def report_without_model(error: Exception) -> None:
+    """Report that the plugin's answer or verdict is made without its model.
+
+    A plugin calls this where it catches a model's error and answers by other means. The run then
+    counts the result as a fallback. A result whose model calls all failed is counted anyway.
+    """
+    use = current_context().model_use
+    if use is not None:
+        use.without = error
+
+
+def name_of(plugin: object) -> str:
+    """Return the name of a plugin; the name of its class if it was not created by `make`."""
+    return str(getattr(plugin, "plugin_name", type(plugin).__name__))
+
+
+T = TypeVar("T")
+
+MOST_HANGING = 64
+"""Abandoned calls that still run; with so many, further calls fail at once."""
+_SHARE: Final = 0.85
+"""Part of a plugin's time limit for its model calls, so that it can answer without the model."""
+_running: set[_Call] = set()
+
+
+class TooManyCalls(RuntimeError):
+    """Too many calls that timed out are still running."""
+
+
+class CallTimeout(TimeoutError):
+    """A call reached its time limit, or the time limit until it begins."""
+
+
+def hanging() -> int:
+    """Return how many abandoned calls still run in this process."""
+    return sum(call.is_abandoned for call in list(_running))
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call of a plain function in a thread."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    is_abandoned: bool = False
+    """Whether nobody waits for the result any more."""
+
+    def run(self) -> Any:
+        """Call the function."""
+        _running.add(self)
+        try:
+            return self.function(*self.args)
+        except BaseException as error:
+            raise _as_exception(error) from error.__cause__
+        finally:
+            _running.discard(self)
+
+
+@dataclass(eq=False)
+class Calls:
+    """Calls plugins; at most `at_once` plain functions run at a time.
+
+    Each plugin that calls others has its own `Calls`, so that nested calls do not wait for the
+    threads of their callers.
+    """
+
+    at_once: int = 40
+    _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = field(
+        default_factory=WeakKeyDictionary
+    )
+
+    async def __call__(
+        self,
+        function: Callable[..., T | Awaitable[T]],
+        *args: Any,
+        seconds: float | None = None,
+        within: float | None = None,
+    ) -> T:
+        """Await a plugin's method, or run it in a thread where it is a plain function.
+
+        `seconds` limits the work; `within` limits it with the time before it begins. A plain
+        function waits while all threads are in use, and begins at the latest when a tenth of
+        `within`, or of `seconds` if that is less, is left. At a limit, CallTimeout is raised.
+        """
+        start = time.monotonic()
+        if within is not None:
+            seconds = within if seconds is None else min(seconds, within)
+        if inspect.iscoroutinefunction(function):
+            with _context(function, seconds):
+                return cast("T", await _limited(function(*args), seconds, seconds))
+        loop = asyncio.get_running_loop()
+        slots = self._slots.setdefault(loop, asyncio.Semaphore(self.at_once))
+        wait = None if within is None or seconds is None else within - seconds / 10
+        with anyio.move_on_after(wait) as waiting:
+            await slots.acquire()
+        if waiting.cancelled_caught:
+            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
+        try:
+            if within is not None and seconds is not None:
+                seconds = min(seconds, within - (time.monotonic() - start))
+            with _context(function, seconds):
+                start = time.monotonic()
+                value = await self._in_thread(_Call(function, args), seconds)
+                if inspect.isawaitable(value):
+                    left = None if seconds is None else start + seconds - time.monotonic()
+                    value = await _limited(value, seconds, left)
+                return cast("T", value)
+        finally:
+            slots.release()
+
+    async def _in_thread(self, call: _Call, seconds: float | None) -> Any:
+        if hanging() >= MOST_HANGING:
+            raise TooManyCalls(f"{hanging()} calls that timed out are still running")
+        try:
+            with anyio.move_on_after(seconds):
+                # The slots limit the calls; an abandoned one must not keep a thread from the next.
+                return await anyio.to_thread.run_sync(
+                    call.run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(math.inf)
+                )
+        except asyncio.CancelledError:
+            call.is_abandoned = True
+            raise
+        call.is_abandoned = True
+        raise _timeout(seconds)
+
+
+async def _limited(awaitable: Awaitable[Any], seconds: float | None, left: float | None) -> Any:
+    """Await for the time that is left of `seconds`."""
+    with anyio.move_on_after(left):
+        try:
+            value = await awaitable
+            return await value if inspect.isawaitable(value) else value
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise RuntimeError("the call cancelled itself") from error
+        except (Exception, SystemExit) as error:
+            usable = _as_exception(error)
+            if usable is error:
+                raise
+            raise usable from error
+    raise _timeout(seconds)
+
+
+def _context(function: object, seconds: float | None) -> AbstractContextManager[None]:
+    """Set the deadline of a plugin's model calls, and the user's prompts for the plugin."""
+    values: dict[str, Any] = {}
+    if seconds is not None:
+        values["deadline"] = time.monotonic() + _SHARE * seconds
+    plugin = getattr(function, "__self__", None)
+    if plugin is not None and hasattr(plugin, "prompts_folder"):
+        # Also None, so that a plugin does not use the prompts of the one that calls it.
+        values["prompts"] = plugin.prompts_folder
+    return call_context(**values) if values else nullcontext()
+
+
+def _timeout(seconds: float | None) -> CallTimeout:
+    return CallTimeout(f"no answer within {seconds:g} seconds")
+
+
+def _as_exception(raised: BaseException) -> Exception:
+    """Return a plugin's failure as an error that can be printed.
+
+    A plugin may end its own call, not the program: `sys.exit` in it is a failure of it.
+    """
+    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
+        return raised
+    wrapped = RuntimeError(f"{type(raised).__name__}: {raised}")
+    wrapped.__cause__ = raised
+    return wrapped
+
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+
+
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine from plain code and return its result; keeps the call context."""
+    now = vars(current_context())
+
+    async def work_in_context() -> T:
+        with call_context(**now):
+            return await work
+
+    return asyncio.run_coroutine_threadsafe(work_in_context(), _loop_of_plain_code()).result()
+
+
+def _loop_of_plain_code() -> asyncio.AbstractEventLoop:
+    """Return the one event loop for plain code, whose connections are used again."""
+    global _loop
+    with _lock:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(
+                target=_loop.run_forever, name="touche-rad models", daemon=True
+            ).start()
+        return _loop

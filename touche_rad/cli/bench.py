@@ -327,7 +327,7 @@ def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Benc
 
     from touche_rad.bench.run import Bench
     from touche_rad.cli.dead_endpoint import check_user
-    from touche_rad.files.locks import alone_in
+    from touche_rad.files.outputs import alone_in
     from touche_rad.runs import work
     from touche_rad.runs.runner import Interrupted
 

@@ -230,7 +230,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
     from touche_rad.models.model import open_backend
-    from touche_rad.models.usage import Usage
+    from touche_rad.models.sending import Usage
 
     opened = backend or open_backend(
         options.model,

@@ -30,7 +30,7 @@ def open_demo() -> ArgumentIndex:
     built again.
     """
     from touche_rad import __version__, files
-    from touche_rad.files.locks import open_locked
+    from touche_rad.files.outputs import open_locked
     from touche_rad.plugins import build_index, open_index
 
     source = demo_file("arguments.jsonl")

@@ -1,7 +1,6 @@
 """Read and write the official files, line by line; their kind is detected from the content."""
 
 from touche_rad.files._claims import claims_text, read_queries
-from touche_rad.files._evaluations import Evaluation, evaluation_line
 from touche_rad.files._messages import annotated_line, chat_line, response_line
 from touche_rad.files._trec import Qrel, Ranked, qrels_lines, read_qrels, read_run, run_lines
 from touche_rad.files.contests import Judgement, contest_line, judgement_line
@@ -26,7 +25,13 @@ from touche_rad.files.formats import (
 )
 from touche_rad.files.outputs import check_output
 from touche_rad.files.records import EMPTY_RECORD, BadLines, atomic_write
-from touche_rad.files.simulations import argument_of, has_configuration, simulation_line
+from touche_rad.files.simulations import (
+    Evaluation,
+    argument_of,
+    evaluation_line,
+    has_configuration,
+    simulation_line,
+)
 
 __all__ = [
     "DEBATES",

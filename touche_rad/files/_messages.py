@@ -10,12 +10,18 @@ from touche_rad.files.records import (
     FieldError,
     JsonObject,
     Line,
+    drop_keys,
     dump,
+    keep_record,
     optional_text,
+    original_record,
+    renewed,
     require_field,
     require_list,
     require_object,
     short_repr,
+    unnamed,
+    write_debate,
 )
 from touche_rad.files.simulations import (
     ANNOTATED,
@@ -23,12 +29,6 @@ from touche_rad.files.simulations import (
     arguments_of,
     body_of,
     content_of,
-    drop_keys,
-    keep_record,
-    original_record,
-    renewed,
-    unnamed,
-    write_debate,
 )
 
 CHAT, RESPONSES = "chat", "responses"

@@ -12,7 +12,6 @@ from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Maxim, Turn
 from touche_rad.errors import InputError
 from touche_rad.files._claims import CLAIM, USER, read_rows
-from touche_rad.files._evaluations import Evaluation, evaluated_debate, evaluation_of
 from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files.annotations import Annotated, annotation_of
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
@@ -24,6 +23,7 @@ from touche_rad.files.records import (
     Lines,
     Place,
     at_line,
+    drop_keys,
     dump,
     numbered_lines,
     parse,
@@ -31,7 +31,14 @@ from touche_rad.files.records import (
     require_object,
     short_repr,
 )
-from touche_rad.files.simulations import argument_of, drop_keys, plain, simulation_of
+from touche_rad.files.simulations import (
+    Evaluation,
+    argument_of,
+    evaluated_debate,
+    evaluation_of,
+    plain,
+    simulation_of,
+)
 
 
 class Kind(StrEnum):

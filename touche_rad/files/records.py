@@ -1,4 +1,7 @@
-"""JSON Lines: read with file, line and field in every error; written atomically."""
+"""JSON Lines: read with file, line and field in every error; written atomically.
+
+What a record has and our classes do not read is kept, and written again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -21,6 +24,7 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 from pydantic import ValidationError
 
+from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError, why
 from touche_rad.text import load_json
 
@@ -196,6 +200,72 @@ def optional_text(record: JsonObject, key: str, place: str = "") -> str:
     """Return a text, empty if missing or null."""
     value = record.get(key)
     return "" if value is None else require_text(value, f"{place}.{key}" if place else key)
+
+
+def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
+    """Return the debate with the record from which it was read."""
+    wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
+    return debate.model_copy(update={"wire": wire})
+
+
+def original_record(debate: Debate, kind: str) -> JsonObject | None:
+    """Return the record from which it was read, if it was of this kind."""
+    return debate.wire["record"] if debate.wire.get("kind") == kind else None
+
+
+_CONTENT = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
+_NAMED = frozenset(("id", "claim", "description", *_CONTENT))
+
+
+def unnamed(debate: Debate, kind: str) -> JsonObject:
+    """Return the unknown top-level fields of a record of this kind."""
+    return drop_keys(original_record(debate, kind) or {}, _NAMED)
+
+
+def write_debate(
+    debate: Debate, kind: str, write: Callable[[Debate], JsonObject], whole: Collection[str] = ()
+) -> JsonObject:
+    """Return the record of a debate; what has not changed since it was read is as in its file."""
+    old = original_record(debate, kind)
+    if old is None:
+        return write(debate)
+    before: Debate = debate.wire["read"]
+    if debate.model_copy(update={"wire": before.wire}) == before:
+        return old
+    record: JsonObject = renewed(old, write(before), write(debate), whole)
+    return record
+
+
+def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any:
+    """Return a value as we write it now, with what the file (`old`) has and we do not read.
+
+    `before` is how we would write what was read from `old`. Values of the keys `whole` are replaced
+    as a whole if anything in them has changed.
+    """
+    if before == now:
+        return old
+    if isinstance(now, list) and isinstance(before, list) and isinstance(old, list):
+        pairs = zip(old, before, now, strict=False)
+        unchanged = [renewed(*one, whole) for one in pairs]
+        return unchanged + now[len(unchanged) :]
+    if not (isinstance(now, dict) and isinstance(before, dict)):
+        return now
+    old = old if isinstance(old, dict) else {}
+    record = {key: value for key, value in old.items() if key in now or key not in before}
+    for key, value in now.items():
+        if key not in before and key not in old:
+            record[key] = value
+        elif key not in before or before[key] != value:
+            then = before.get(key, {})
+            record[key] = value if key in whole else renewed(old.get(key), then, value, whole)
+    return record
+
+
+def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
+    """Return the record without these fields."""
+    if not record.keys() - keys:
+        return {}
+    return {key: value for key, value in record.items() if key not in keys}
 
 
 GZIP = b"\x1f\x8b"

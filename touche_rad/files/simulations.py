@@ -1,4 +1,4 @@
-"""Simulations (what the official client writes, one debate a line).
+"""Simulations (what the official client writes, one debate a line), and their evaluations.
 
 `parse_simulation` is the only parser of simulations. Files use it strictly: a wrong field is an
 error with file and line. The server and the scorer use it with `lenient`: the official client sends
@@ -8,7 +8,8 @@ back whatever a system once answered, and one refused request ends its whole eva
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import (
@@ -19,80 +20,28 @@ from pydantic import (
     model_serializer,
 )
 
-from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
 from touche_rad.files.records import (
     FieldError,
     JsonObject,
     Line,
+    drop_keys,
     dump,
     field_error,
+    keep_record,
     optional_text,
+    original_record,
+    renewed,
     require_field,
     require_list,
     require_object,
     require_text,
+    short_repr,
+    unnamed,
+    write_debate,
 )
 
 ANNOTATED, SIMULATIONS = "annotated", "simulations"
-
-
-def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
-    """Return the debate with the record from which it was read."""
-    wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
-    return debate.model_copy(update={"wire": wire})
-
-
-def original_record(debate: Debate, kind: str) -> JsonObject | None:
-    """Return the record from which it was read, if it was of this kind."""
-    return debate.wire["record"] if debate.wire.get("kind") == kind else None
-
-
-_CONTENT = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
-_NAMED = frozenset(("id", "claim", "description", *_CONTENT))
-
-
-def unnamed(debate: Debate, kind: str) -> JsonObject:
-    """Return the unknown top-level fields of a record of this kind."""
-    return drop_keys(original_record(debate, kind) or {}, _NAMED)
-
-
-def write_debate(
-    debate: Debate, kind: str, write: Callable[[Debate], JsonObject], whole: Collection[str] = ()
-) -> JsonObject:
-    """Return the record of a debate; what has not changed since it was read is as in its file."""
-    old = original_record(debate, kind)
-    if old is None:
-        return write(debate)
-    before: Debate = debate.wire["read"]
-    if debate.model_copy(update={"wire": before.wire}) == before:
-        return old
-    record: JsonObject = renewed(old, write(before), write(debate), whole)
-    return record
-
-
-def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any:
-    """Return a value as we write it now, with what the file (`old`) has and we do not read.
-
-    `before` is how we would write what was read from `old`. Values of the keys `whole` are replaced
-    as a whole if anything in them has changed.
-    """
-    if before == now:
-        return old
-    if isinstance(now, list) and isinstance(before, list) and isinstance(old, list):
-        pairs = zip(old, before, now, strict=False)
-        unchanged = [renewed(*one, whole) for one in pairs]
-        return unchanged + now[len(unchanged) :]
-    if not (isinstance(now, dict) and isinstance(before, dict)):
-        return now
-    old = old if isinstance(old, dict) else {}
-    record = {key: value for key, value in old.items() if key in now or key not in before}
-    for key, value in now.items():
-        if key not in before and key not in old:
-            record[key] = value
-        elif key not in before or before[key] != value:
-            then = before.get(key, {})
-            record[key] = value if key in whole else renewed(old.get(key), then, value, whole)
-    return record
 
 
 SYSTEM = "systemResponse"
@@ -185,13 +134,6 @@ def lenient_text(value: Any) -> str:
         if all(isinstance(one, str) for one in texts):
             return " ".join(texts)
     return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
-
-
-def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
-    """Return the record without these fields."""
-    if not record.keys() - keys:
-        return {}
-    return {key: value for key, value in record.items() if key not in keys}
 
 
 def plain(word: BaseModel) -> JsonObject:
@@ -341,4 +283,107 @@ def _simulation(debate: Debate) -> JsonObject:
         **{key: text for key, text in head.items() if text},
         **unnamed(debate, ANNOTATED),
         "simulation": {"configuration": configuration, "userTurns": turns},
+    }
+
+
+_TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
+_EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
+"""Fields of the evaluation that are not fields of the evaluated debate."""
+_VERDICT = ("score", "explanation", "rationale")
+_KEYS = tuple(maxim.key for maxim in Maxim)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A judged debate: verdicts on each turn, and the overall evaluation."""
+
+    debate: Debate
+    turns: tuple[Verdicts, ...]
+    overall: Mapping[str, Any] = field(default_factory=dict)
+    wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The record and the evaluation as read; only for touche_rad.files."""
+
+
+def evaluation_of(line: Line) -> Evaluation:
+    """Parse one line of evaluations; missing maxims are left out."""
+    record = require_object(line.value, "")
+    turns, place = require_field(record, _TURNS)
+    overall = record.get(_OVERALL)
+    evaluation = Evaluation(
+        debate=evaluated_debate(line),
+        turns=tuple(
+            _verdicts(turn, f"{place}[{number}]")
+            for number, turn in enumerate(require_list(turns, place))
+        ),
+        overall={} if overall is None else require_object(overall, _OVERALL),
+    )
+    return replace(evaluation, wire={"record": line.raw, "read": evaluation})
+
+
+def evaluated_debate(line: Line) -> Debate:
+    """Parse the evaluated debate, without the evaluation."""
+    record = require_object(line.value, "")
+    if _DEBATE not in record:
+        return Debate(id=f"debate-{line.number}")
+    bare = line._replace(value=drop_keys(record, _EVALUATION), raw=drop_keys(line.raw, _EVALUATION))
+    return simulation_of(bare)
+
+
+def _verdicts(value: Any, place: str) -> Verdicts:
+    record = require_object(value, place)
+    return {
+        maxim: _verdict(record[maxim.key], f"{place}.{maxim.key}")
+        for maxim in Maxim
+        if maxim.key in record
+    }
+
+
+def _verdict(value: Any, place: str) -> Verdict:
+    record = require_object(value, place)
+    rationale = record.get("explanation")
+    return Verdict(
+        score=_score(*require_field(record, "score", place)),
+        rationale=rationale if isinstance(rationale, str) else "",
+        extra=drop_keys(record, _VERDICT),
+    )
+
+
+def _score(score: Any, place: str) -> float | None:
+    if score is None:
+        return None
+    if isinstance(score, int | float):
+        try:
+            return float(score)
+        except OverflowError:
+            pass
+    raise FieldError(place, f"expected a number or null, got {short_repr(score)}")
+
+
+def evaluation_line(evaluation: Evaluation) -> str:
+    """Write a judged debate; unchanged parts of the record it was read from are kept."""
+    old: JsonObject = evaluation.wire.get("record", {})
+    read: Evaluation = evaluation.wire.get("read", evaluation)
+    record = dict(old)
+    if _DEBATE in old or not old or read.debate != evaluation.debate:
+        record |= simulation_record(evaluation.debate)
+    turns = [_turn_record(turn) for turn in evaluation.turns]
+    before = [_turn_record(turn) for turn in read.turns] if old else []
+    record[_TURNS] = renewed(old.get(_TURNS, []), before, turns, _KEYS)
+    for number, (then, turn) in enumerate(zip(before, turns, strict=False)):
+        if then != turn:  # the time that the earlier judge needed
+            record[_TURNS][number].pop("milliseconds", None)
+    if read.overall != evaluation.overall or (evaluation.overall and not old):
+        record[_OVERALL] = dict(evaluation.overall)
+    return dump(record)
+
+
+def _turn_record(verdicts: Verdicts) -> JsonObject:
+    return {
+        maxim.key: {
+            "score": verdicts[maxim].score,
+            "explanation": verdicts[maxim].rationale,
+            **drop_keys(verdicts[maxim].extra, _VERDICT),
+        }
+        for maxim in Maxim
+        if maxim in verdicts
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import InputError, UserError, refuse_newer
-from touche_rad.files.locks import lock
+from touche_rad.files.outputs import lock
 
 FORMAT: Final = 1
 KIND: Final = "labelling"

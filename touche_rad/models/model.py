@@ -21,7 +21,6 @@ from pydantic import BaseModel
 
 from touche_rad.errors import OptionError, UserError
 from touche_rad.models._endpoints import Endpoints
-from touche_rad.models._sending import Sender
 from touche_rad.models.cache import VERSION, Cache, Row
 from touche_rad.models.endpoint import NONE, URL, Address, Backend, Endpoint, parse_address
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
@@ -37,7 +36,7 @@ from touche_rad.models.output import (
     parse_object,
 )
 from touche_rad.models.prompts import Message
-from touche_rad.models.usage import Call, Trace, Usage
+from touche_rad.models.sending import Call, Sender, Trace, Usage
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from touche_rad.models._forgiving import bare, forgiving
-from touche_rad.models._sending import Sender
 from touche_rad.models.errors import BadRequest, EmptyReply, InvalidAnswer, Refusal, Truncated
 from touche_rad.models.prompts import Message
-from touche_rad.models.usage import Call
+from touche_rad.models.sending import Call, Sender
 from touche_rad.text import load_json
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]

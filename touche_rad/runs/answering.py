@@ -26,7 +26,7 @@ from touche_rad.debate import (
     writable,
 )
 from touche_rad.errors import ToucheRadError, WorkError
-from touche_rad.files.simulations import drop_keys
+from touche_rad.files.records import drop_keys
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, words

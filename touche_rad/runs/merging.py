@@ -12,7 +12,7 @@ from touche_rad import files
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside, write_status
 from touche_rad.files.traces import TRACE
 from touche_rad.models.cache import CACHE_FILE, Cache
-from touche_rad.models.usage import Usage
+from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.output import Facts, Tally
 from touche_rad.runs.parts import CACHE, FinishedPart

@@ -23,16 +23,16 @@ from typing import IO, Any, Final
 
 from touche_rad import __version__, files
 from touche_rad.errors import UserError, WorkError, refuse_newer
-from touche_rad.files.locks import open_locked
 from touche_rad.files.outputs import (
     State,
     Status,
     is_output_of,
+    open_locked,
     sha256_of,
     status_beside,
     write_status,
 )
-from touche_rad.models.usage import Usage
+from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, Fallback, warnings_of
 from touche_rad.runs.work import Done, RunOptions, Work
 from touche_rad.text import printable, redact_data, redact_line

@@ -20,7 +20,7 @@ from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import Status, is_output_of
 from touche_rad.files.records import read_json
-from touche_rad.models.usage import Usage
+from touche_rad.models.sending import Usage
 from touche_rad.runs.output import SUFFIX, Facts, Output, read_record, record_line, short_json
 from touche_rad.runs.shard import Shard
 from touche_rad.runs.work import Done

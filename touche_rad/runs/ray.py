@@ -18,7 +18,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.errors import WorkError
-from touche_rad.models.usage import Usage
+from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import FallbackStop
 from touche_rad.runs.ray_task import Block, BlockResult, Task, process_block
 from touche_rad.runs.shard import share_of

@@ -14,7 +14,7 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, WorkError
-from touche_rad.models.usage import Cost, Usage
+from touche_rad.models.sending import Cost, Usage
 from touche_rad.runs.work import Work
 
 SAMPLE: Final = 4

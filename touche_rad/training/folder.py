@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files.locks import open_locked
+from touche_rad.files.outputs import open_locked
 from touche_rad.files.records import read_json
 
 FORMAT: Final = 1

@@ -20,8 +20,7 @@ from pydantic import Field
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.client import LARGEST, Client, NoReply, Reply, TooLarge
-from touche_rad.models.endpoint import unreachable
+from touche_rad.models.endpoint import LARGEST, Client, NoReply, Reply, TooLarge, unreachable
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,

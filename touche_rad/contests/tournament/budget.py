@@ -13,7 +13,7 @@ from touche_rad.calls import CallContext, current_context
 from touche_rad.contests.two_sides import Game
 from touche_rad.models import Model
 from touche_rad.models.errors import ModelError, OverBudget
-from touche_rad.models.usage import Cost, Usage
+from touche_rad.models.sending import Cost, Usage
 
 COST_FIELDS = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
 """The fields of a debater's costs."""
