@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
+from urllib.parse import quote, quote_plus
 
 _ABBREVIATIONS = frozenset(
     "e.g. i.e. vs. cf. mr. mrs. ms. dr. prof. approx. al. jr. sr. inc. ltd. co. pp. ca.".split()
@@ -242,12 +244,23 @@ def _is_common(key: str) -> bool:
 
 
 def _without_keys(text: str) -> str:
-    """Return a text with `***` for each key, in plain form and in both JSON forms."""
+    """Return a text with `***` for each key, in each of its forms."""
     for key in _keys():
         if not _is_common(key):
-            for form in (key, json.dumps(key, ensure_ascii=False)[1:-1], json.dumps(key)[1:-1]):
+            for form in _forms(key):
                 text = text.replace(form, HIDDEN)
     return text
+
+
+@lru_cache(maxsize=16)
+def _forms(key: str) -> tuple[str, ...]:
+    """Return a key as it is, and as JSON, repr, URLs and base64 write it."""
+    json_forms = json.dumps(key, ensure_ascii=False)[1:-1], json.dumps(key)[1:-1]
+    data = key.encode("utf-8", "surrogateescape")
+    in_address = quote(data, safe=""), quote_plus(data)
+    encoded = [encode(data).decode() for encode in (b64encode, urlsafe_b64encode)]
+    encoded += [one.rstrip("=") for one in encoded]
+    return (key, *json_forms, repr(key)[1:-1], *in_address, *encoded)
 
 
 def redact_data(value: Any, hide: Callable[[str], str] = redact) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -12,7 +14,7 @@ from tests.terminal import touche_rad
 from touche_rad import text
 from touche_rad.demo import demo_file
 
-KEY = 'sk-"§"-7f3a'
+KEY = 'sk-\'"§"\\-7f3a'
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +23,16 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [KEY, json.dumps(KEY)[1:-1], json.dumps(KEY, ensure_ascii=False)[1:-1]]
+    "form",
+    [
+        KEY,
+        json.dumps(KEY)[1:-1],
+        json.dumps(KEY, ensure_ascii=False)[1:-1],
+        repr(KEY)[1:-1],
+        quote(KEY),
+        b64encode(KEY.encode()).decode(),
+        urlsafe_b64encode(KEY.encode()).decode().rstrip("="),
+    ],
 )
 def test_every_form_of_the_key_is_redacted(form: str) -> None:
     assert text.redact(f"It is {form}.") == "It is ***."

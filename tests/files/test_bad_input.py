@@ -120,23 +120,24 @@ def _read(path: Path, bad: BadLines | None = None) -> int:
     return len(list(read(path, bad)))  # type: ignore[operator]
 
 
-def test_a_truncated_gzip_file_is_read_up_to_its_end(tmp_path: Path) -> None:
+def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path) -> None:
     path = tmp_path / "sim.jsonl.gz"
     text = "".join(json.dumps({**GOOD, "x": os.urandom(500).hex()}) + "\n" for _ in range(200))
     whole = gzip.compress(text.encode())
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="the gzip file is broken"):
-        list(files.read_debates(path))
-    bad = BadLines(skip=True)
-    assert 50 < len(list(files.read_debates(path, bad))) < 150
-    assert bad.count == 1
+    for words, code in (((), 2), (("--skip-bad",), 1)):
+        ended = touche_rad("judge", path, "-j", "length", "-o", tmp_path / "out.jsonl", *words)
+        assert ended.code == code
+        assert "the gzip file is broken, and the rest of the file is lost" in ended.err
+        assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.mark.parametrize(
     ("content", "error"),
     [
         (b"", "is empty"),
-        (b"\n \n", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"\n \n", "f:2: is of no known kind"),
         (bytes(range(256)) * 20, "expected UTF-8 text"),
         (json.dumps(GOOD).encode("utf-16"), "f:1: expected UTF-8 text, got the byte"),
         (b"Hello there.\n", "f:1: is of no known kind"),
@@ -147,6 +148,9 @@ def test_a_truncated_gzip_file_is_read_up_to_its_end(tmp_path: Path) -> None:
         (b"USER\tTOPIC\nx\ty\n", "f:1: TOPIC_DESCRIPTION: expected the columns"),
         (b"TOPIC_DESCRIPTION\nx\n", "f:1: USER: expected the columns"),
         (b"TOPIC_DESCRIPTION\tUSER\n\n", "expected at least one claim below the header"),
+        (b"TOPIC_DESCRIPTION\tUSER\n \tbase\n", "f:2: TOPIC_DESCRIPTION: expected a claim"),
+        (b"TOPIC_DESCRIPTION\tUSER\n\t\n", "f:2: TOPIC_DESCRIPTION: expected a claim"),
+        (b"TOPIC_DESCRIPTION\tUSER\n\xc2\xa0\n", "f:2: expected 2 columns"),
     ],
 )
 def test_a_file_of_no_kind_is_refused(tmp_path: Path, content: bytes, error: str) -> None:
@@ -163,6 +167,23 @@ def test_a_place_without_a_file_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=error):
             list(files.read_debates(place))
+
+
+def test_a_key_occurs_once_in_an_object(tmp_path: Path) -> None:
+    path = tmp_path / "twice"
+    path.write_text(
+        json.dumps(GOOD).replace('{"simulation"', '{"id": "a", "id": "b", "simulation"')
+    )
+    with pytest.raises(InputError, match="twice:1: expected each key once"):
+        list(files.read_debates(path))
+
+
+@pytest.mark.parametrize("wrong", ["Quantity", "relaton"])
+def test_a_misspelt_label_is_an_error(tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "labels"
+    path.write_text(json.dumps([{"quality": 1, "manner": 0, wrong: 1}]))
+    with pytest.raises(InputError, match=rf"labels:1: \[0\]\.{wrong}: expected one of quantity"):
+        list(files.read_labels(path))
 
 
 def test_kinds_do_not_mix(tmp_path: Path) -> None:

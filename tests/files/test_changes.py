@@ -198,7 +198,7 @@ def test_responses_are_written_as_they_were_read(tmp_path: Path, value: Any) -> 
 
 
 @MANY
-@given(claims=st.lists(WORDS, min_size=1, max_size=4))
+@given(claims=st.lists(WORDS.filter(str.strip), min_size=1, max_size=4))
 def test_any_claim_survives_the_parameter_file(tmp_path: Path, claims: list[str]) -> None:
     path = tmp_path / "f"
     text = files.claims_text(Debate(claim=claim, user="u") for claim in claims)

@@ -17,7 +17,7 @@ TEXT = "\ufeffone\r\n\r\nzwei ä\n \nlast".encode()
 def test_lines_are_numbered_as_an_editor_numbers_them(zipped: bool, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(gzip.compress(TEXT) if zipped else TEXT)
-    assert list(numbered_lines(path)) == [(1, "one"), (3, "zwei ä"), (5, "last")]
+    assert list(numbered_lines(path)) == [(1, "one"), (3, "zwei ä"), (4, " "), (5, "last")]
 
 
 @pytest.mark.parametrize("character", "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r")

@@ -95,7 +95,7 @@ EVALUATIONS = record(
     {"overallEvaluations": record({})},
 )
 LABELS = st.lists(
-    record({}, {maxim.value: st.sampled_from([0, 1, None]) for maxim in Maxim}), max_size=3
+    record({maxim.value: st.sampled_from([0, 1, None]) for maxim in Maxim}), max_size=3
 )
 
 

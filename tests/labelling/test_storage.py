@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,29 @@ def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -
     (tmp_path / "labels.jsonl.log").write_bytes(b'{"format":1,"kind":"lab')
     log = Log(tmp_path / "labels.jsonl.log", {"queue": []})
     assert (log.header["queue"], log.events) == ([], [])
+
+
+def test_an_empty_log_gets_a_queue(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.jsonl.log").touch()
+    assert open_session(run, tmp_path / "labels.jsonl").queue
+
+
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
+def test_a_file_of_another_program_is_left_alone(run: Path, tmp_path: Path, is_link: bool) -> None:
+    log = tmp_path / "labels.jsonl.log"
+    other = tmp_path / "other.txt" if is_link else log
+    other.write_text("precious")
+    if is_link:
+        log.symlink_to(other)
+    with pytest.raises(UserError, match=r"labels\.jsonl\.log"):
+        open_session(run, tmp_path / "labels.jsonl")
+    assert other.read_text() == "precious"
+
+
+def test_a_pipe_is_no_log(run: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "labels.jsonl.log")
+    with pytest.raises(UserError, match="not a regular file"):
+        open_session(run, tmp_path / "labels.jsonl")
 
 
 def test_two_processes_do_not_write_one_log(run: Path, tmp_path: Path) -> None:

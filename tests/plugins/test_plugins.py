@@ -118,7 +118,7 @@ def test_a_file_of_plugins_is_imported(tmp_path: Path) -> None:
     assert registered("judge")["mine"].purpose == "Judge as I do."
 
 
-@pytest.mark.parametrize("text", ["raise ValueError('no')", "def ("])
+@pytest.mark.parametrize("text", ["raise ValueError('no')", "def (", "exit(0)"])
 def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "broken.py"
     file.write_text(text)

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.terminal import touche_rad_process
+from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import Status
 from touche_rad.runs.fallbacks import Fallback
@@ -209,3 +211,21 @@ def test_lines_of_a_status() -> None:
         "warning: Look.",
     ]
     assert status(units=3, done=3).lines() == ["judge: 3 done in 1.2 s"]
+
+
+def test_a_plugin_may_change_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "mover.py").write_text(
+        "import os\n"
+        "from touche_rad.debate import Response\n"
+        "from touche_rad.plugins import debater\n"
+        "@debater('mover')\n"
+        "class Mover:\n"
+        "    def __init__(self, services, options): ...\n"
+        "    def answer(self, debate):\n"
+        "        os.chdir('/')\n"
+        "        return Response(content='No.')\n"
+    )
+    words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "--plugin", "mover.py")
+    ended = touche_rad_process(*words, "-d", "mover", "-o", "out.jsonl", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20

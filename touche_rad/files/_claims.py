@@ -35,8 +35,12 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
             wrong = f"expected {len(header)} columns, got {len(cells)}"
             bad.report(InputError(path, wrong, line=number))
             continue
+        row = dict(zip(header, cells, strict=True))
+        if not row[CLAIM].strip():
+            bad.report(InputError(path, "expected a claim, got none", line=number, field=CLAIM))
+            continue
         count += 1
-        yield _claim(dict(zip(header, cells, strict=True)), count)
+        yield _claim(row, count)
     if header is None:
         raise InputError(path, f"is empty: expected a header with {CLAIM} and {USER}")
     if not count and not bad.count:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from itertools import tee
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Maxim, Turn
@@ -344,6 +344,10 @@ def argument_line(argument: Argument) -> str:
     return dump(plain(argument))
 
 
+LABEL_FIELDS: Final = frozenset(("sample", "annotators"))
+"""Fields that `touche-rad label` writes beside the labels of a turn."""
+
+
 def _labels_of(value: Any) -> tuple[Labels, ...]:
     """Read the labels of one debate: 1, 0 or null for each maxim; other fields are kept."""
     if not isinstance(value, list):
@@ -354,6 +358,10 @@ def _labels_of(value: Any) -> tuple[Labels, ...]:
 def _labels(value: Any, place: str) -> Labels:
     record = require_object(value, place)
     labels: dict[Any, Any] = {}
+    other = record.keys() - set(Maxim) - LABEL_FIELDS
+    if other and len(record.keys() & set(Maxim)) < len(Maxim):
+        names = ", ".join(Maxim)
+        raise FieldError(f"{place}.{min(other)}", f"expected one of {names}")
     for key, label in record.items():
         if key not in tuple(Maxim):
             labels[key] = label

@@ -63,7 +63,9 @@ class Line(NamedTuple):
 def parse(text: str) -> Any:
     """Parse strict JSON: NaN and infinities are not numbers here."""
     try:
-        value = load_json(text, parse_constant=_no_number, parse_float=_finite)
+        value = load_json(
+            text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_each_key_once
+        )
     except json.JSONDecodeError as error:
         detail = f"{error.msg.removesuffix(' at')} at column {error.colno}"
         raise FieldError("", f"expected JSON: {detail}") from None
@@ -73,6 +75,15 @@ def parse(text: str) -> Any:
         raise FieldError("", f"expected JSON: {error}") from None
     if text.count("[") + text.count("{") > DEEPEST:
         check_depth(value)
+    return value
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise FieldError("", f"expected each key once, got {short_repr(twice)} twice")
     return value
 
 
@@ -271,7 +282,7 @@ def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
 GZIP = b"\x1f\x8b"
 Place = str | PathLike[str]
 Lines = Iterator[tuple[int, str]]
-"""Lines of a file that are not blank, with their numbers."""
+"""Lines of a file that are not empty, with their numbers."""
 
 
 class BadLines:
@@ -293,10 +304,10 @@ class BadLines:
 def numbered_lines(
     path: Place, bad: BadLines | None = None, *, verbatim: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """Yield each line that is not blank, with its number and without its end.
+    """Yield each line that is not empty, with its number and without its end.
 
     Accepts gzip, CRLF and a byte order mark. Lines that are not UTF-8 are reported to `bad`.
-    With `verbatim`, blank lines and the byte order mark are kept.
+    With `verbatim`, empty lines and the byte order mark are kept.
     """
     bad = bad or BadLines()
     number = 0
@@ -310,10 +321,13 @@ def numbered_lines(
                     wrong = f"expected UTF-8 text, got the byte {line[error.start]:#04x}"
                     bad.report(InputError(path, wrong, line=number))
                     continue
-                if verbatim or (text and not text.isspace()):
+                if verbatim or text:
                     yield number, text
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        bad.report(InputError(path, f"the gzip file is broken: {error}", line=number + 1))
+        broken = f"the gzip file is broken, and the rest of the file is lost: {error}"
+        lost = InputError(path, broken, line=number + 1)
+        lost.exit_code = 1 if bad.skip else 2
+        raise lost from None  # also with --skip-bad: nobody knows how many lines are missing
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror or error}") from None
 

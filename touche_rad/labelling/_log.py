@@ -29,10 +29,12 @@ class Log:
         self.path = path
         self.header: Mapping[str, Any] = {"format": FORMAT, "kind": KIND, **header}
         self.events: list[Event] = []
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise UserError(f"{path} is not a regular file: choose another output")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, flags | os.O_CLOEXEC, 0o666)
+            self._file = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except OSError as error:
             raise UserError(f"{path} cannot be written: {error.strerror or error}") from None
         try:
@@ -61,6 +63,9 @@ class Log:
             ) from None
         data = self.path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
+        begin = json.dumps({"format": FORMAT, "kind": KIND}, separators=(",", ":"))[:-1].encode()
+        if not whole and not data.startswith(begin[: len(data)]):
+            raise InputError(self.path, "expected a log of `touche-rad label`", line=1)
         if not whole:  # new, or killed while the first line was written
             os.ftruncate(self._file, 0)
             self._write(self.header)

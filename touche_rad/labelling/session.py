@@ -37,7 +37,7 @@ def open_session(
     """
     path = log_beside(output)
     header: dict[str, Any] = {}
-    if not path.exists():
+    if not path.is_file() or b"\n" not in path.read_bytes():  # new, or killed in its first line
         queue = make_queue(exchanges, judges, seed=seed, random_share=random_share)
         header = {
             "run": exchanges.path.name,

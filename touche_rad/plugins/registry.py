@@ -368,8 +368,9 @@ def import_plugins(places: Iterable[str]) -> None:
                 _import_file(Path(place))
             else:
                 importlib.import_module(place)
-        except Exception as error:
-            raise UserError(f"--plugin {place}: cannot be imported: {error}") from error
+        except (Exception, SystemExit) as error:
+            reason = "it ends the program" if isinstance(error, SystemExit) else error
+            raise UserError(f"--plugin {place}: cannot be imported: {reason}") from error
 
 
 def _import_file(path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -86,7 +87,11 @@ async def run_work(
         failures = FailureLog(options.errors, options.strict)
         units = range(total) if part is None else part.shard.units(total)
         with call_context(report_failure=failures.add), output.begin(total, units):
-            await _work_through(work, options, output)
+            folder = Path.cwd()
+            try:
+                await _work_through(work, options, output)
+            finally:
+                os.chdir(folder)  # a plugin may have changed it, and our paths are relative
             status = output.finish()
             if part is not None:
                 part.finish(output, status)
