@@ -228,4 +228,4 @@ def test_a_plugin_may_change_the_folder(tmp_path: Path) -> None:
     words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "--plugin", "mover.py")
     ended = touche_rad_process(*words, "-d", "mover", "-o", "out.jsonl", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 60
