@@ -43,7 +43,7 @@ def verify(folder: Path, *words: str) -> str:
     """Return the difference that `bench verify` prints."""
     ended = touche_rad("bench", "verify", folder, *words)
     assert ended.code == 1, ended.err
-    return ended.err.splitlines()[-1].removeprefix("error: ")
+    return ended.err.splitlines()[-1].removeprefix("touche-rad: error: ")
 
 
 def without_times(folder: Path) -> dict[str, bytes]:

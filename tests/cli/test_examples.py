@@ -69,10 +69,10 @@ def _specs(values: Iterable[Any]) -> Iterator[PluginSpec]:
             yield from _specs(value)
 
 
-def test_each_command_has_three_examples_and_each_example_parses() -> None:
+def test_each_command_has_examples_and_each_example_parses() -> None:
     for words, command in _commands():
         if isinstance(command, Command):
-            assert 3 <= len(set(command.examples)) <= 5, words
+            assert 1 <= len(set(command.examples)) <= 5, words
     for example, _ in _examples():
         check_call(example)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 from pathlib import Path
@@ -35,10 +34,6 @@ def tried(place: Path, *words: str | Path, collection: str = "ours.jsonl") -> En
     )
 
 
-def steps(ended: Ended) -> list[tuple[str, bool]]:
-    return [(one["name"], one["ok"]) for one in json.loads(ended.out)["steps"]]
-
-
 def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place: Path) -> None:
     ended = tried(place, "-d", "verbatim", "-j", "length(longest=70)")
     assert ended.code == 0, ended.out
@@ -62,7 +57,7 @@ def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place
     folder = place / "submission"
     assert len((folder / "evaluations.jsonl").read_text().splitlines()) == 2
     assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
-    again = tried(place, "-d", "verbatim", "--json")
+    again = tried(place, "-d", "verbatim")
     assert again.code == 0, again.out
 
 
@@ -89,7 +84,6 @@ def test_the_trial_ends_at_the_first_step_that_fails(place: Path, case: str) -> 
     assert "fix: " in failed
     assert "Run next" not in ended.out
     assert ended.err == ""
-    assert steps(tried(place, *words, "--json"))[-1] == (name, False)
 
 
 @pytest.mark.parametrize(
@@ -163,39 +157,20 @@ def test_the_entry_has_what_its_model_needs(model: str, fields: dict[str, Any]) 
     assert describe(2, "grounded", model=model).user is None
 
 
-ENGINE = """#!/bin/sh
-echo "$@" >> {log}
-[ "$1" = info ] || exit {code}
-"""
-WITHOUT_SERVER = """#!/bin/sh
-echo "no server" >&2
-exit 1
-"""
-
-
 def test_the_image_is_built_with_an_installed_engine(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bin_folder = place / "bin"
     bin_folder.mkdir()
-    monkeypatch.setenv("PATH", f"{bin_folder}:/usr/bin:/bin")
-    monkeypatch.setattr("touche_rad.cli.submit.ENGINES", ("no-such-engine",))
+    monkeypatch.setenv("PATH", str(bin_folder))
     missing = tried(place, "-d", "verbatim", "--build")
     assert missing.code == 1
-    assert "there is none of no-such-engine here" in " ".join(missing.out.split())
-    monkeypatch.setattr("touche_rad.cli.submit.ENGINES", ("docker", "podman"))
-
-    def install(name: str, script: str) -> None:
-        (bin_folder / name).write_text(script)
-        (bin_folder / name).chmod(0o755)
-
-    install("docker", WITHOUT_SERVER)
-    assert "docker info: no server" in " ".join(
-        tried(place, "-d", "verbatim", "--build").out.split()
-    )
+    assert "there is none of docker, podman, buildah" in " ".join(missing.out.split())
     for code in (0, 3):
         log = place / f"{code}.log"
-        install("podman", ENGINE.format(log=log, code=code))
+        podman = bin_folder / "podman"
+        podman.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexit {code}\n')
+        podman.chmod(0o755)
         ended = tried(place, "-d", "verbatim", "--build")
         assert ended.code == (1 if code else 0), ended.out
         assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from touche_rad.bench.new import PLAN, Contents, new_bench
+from touche_rad.bench.plan import PlanFile, load_plan
+from touche_rad.bench.record import PAGE, RECORD
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
 from touche_rad.demo import DEMO, demo_file
-from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.errors import InputError, OptionError, UserError, WorkError
+from touche_rad.files import check_output
+from touche_rad.papers.tables import PREFIX
 
 if TYPE_CHECKING:
     from touche_rad.bench.figures import Summary
-    from touche_rad.bench.plan import PlanFile
     from touche_rad.bench.run import Bench
     from touche_rad.models import Model
     from touche_rad.models.endpoint import Backend
@@ -92,7 +96,6 @@ class NewOptions:
     "new",
     "bench new rad-demo",
     "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j length",
-    "bench new labelled --debates debates.jsonl --labels labels.jsonl -i demo",
     group=bench_command,
 )
 def new(options: NewOptions) -> None:
@@ -101,9 +104,6 @@ def new(options: NewOptions) -> None:
     Without options it is a bench of the demo's claims. Change bench.toml as you like before the
     first run: entries, options, models, seeds and pages.
     """
-    from touche_rad.bench.new import Contents, new_bench
-    from touche_rad.files import check_output
-
     folder = options.folder
     check_output(folder, replace=options.replace)
     if (options.labels is None) != (options.debates is None):
@@ -154,7 +154,6 @@ class RunOptions(PlanOptions):
 @opt.command(
     "run",
     "bench run rad-demo",
-    "bench run rad-demo --workers 2 --replace",
     "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
     "bench run paper:sinai/table2 --data rad2025 -m http://localhost:8000/v1#llama",
     group=bench_command,
@@ -169,8 +168,6 @@ def run(options: RunOptions) -> int:
     paper:TABLE (see: list papers) runs the commands of a paper's table, and prints the paper's
     values beside yours.
     """
-    from touche_rad.papers.tables import PREFIX
-
     if str(options.plan).startswith(PREFIX):
         from touche_rad.cli.paper_table import run_table
 
@@ -180,40 +177,22 @@ def run(options: RunOptions) -> int:
             data=options.data,
             out=options.output,
             models=options.model_of,
-            more=_for_runs(options),
             restart=options.restart,
             as_json=options.as_json,
         )
     if options.data is not None or options.model_of:
         raise OptionError("--data and --model-of are for tables of papers")
-    from touche_rad.bench.new import PLAN
-    from touche_rad.bench.plan import load_plan
-
-    plan, output = options.plan, options.output
-    path = plan / PLAN if plan.is_dir() else plan
-    if plan.is_dir() and not path.is_file():
-        raise UserError(f"{plan} has no {PLAN}: make one with: touche-rad bench new {plan}")
-    plan_file = replace(load_plan(path), model=options.model or "")
-    results = output or (plan / _RESULTS if plan.is_dir() else None)
+    path, results = options.plan, options.output
+    if path.is_dir():
+        path, results = path / PLAN, results or path / _RESULTS
+        if not path.is_file():
+            raise UserError(f"{path.parent} has no {PLAN}: make one with: touche-rad bench new DIR")
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
+    plan_file = replace(load_plan(path), model=options.model or "")
     _check_addresses(plan_file, options)
     bench, summary = _run(plan_file, results, options)
     return _show(bench, summary, options)
-
-
-def _for_runs(options: RunOptions) -> list[str]:
-    """Return the options that a table of a paper passes on to its runs."""
-    words = [
-        f"--{name}={value}"
-        for name in ("cache", "workers", "wait")
-        if (value := getattr(options, name)) is not None
-    ]
-    words += ["--strict"] * options.strict + ["--no-trace"] * (not options.trace)
-    for plugin in ("model", "vllm"):
-        for key, text in options.plugin_options.of(plugin).items():
-            words += ["-O", f"{plugin}.{key}={text}"]
-    return words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,35 +209,33 @@ class VerifyOptions(PlanOptions):
 @opt.command(
     "verify",
     "bench verify rad-demo",
-    "bench verify results --rerun --cache cache",
-    "bench verify rad-demo --rerun -o again",
+    "bench verify rad-demo --rerun --cache cache",
     group=bench_command,
 )
-def verify(options: VerifyOptions) -> int:
+def verify(options: VerifyOptions) -> None:
     """Check all files of a bench, and compute all figures and pages again.
 
     The first difference is printed, with exit code 1. --rerun reports changed options and prompts
     before it plays anything; with a language model, --cache repeats its answers.
     """
-    from touche_rad.bench.record import RECORD
     from touche_rad.bench.verify import Results
 
     folder, quiet = options.folder, options.quiet
     inner = folder / _RESULTS
     results = Results(inner if (inner / RECORD).is_file() else folder)
     for difference in results.differences():
-        return _differs(difference)
+        raise WorkError(difference)
     count = len(results.record["outputs"]) + len(results.record["files"])
     say(f"verified: {count} files, all figures and pages", quiet=quiet)
     if not options.rerun:
         next_step(["bench", "verify", folder, "--rerun"], quiet=quiet)
-        return 0
+        return
     for line in results.changed_versions():
         say(f"note: {line}", quiet=quiet)
     plan_file = replace(results.load(), model=options.model or "")
     _check_addresses(plan_file, options)
     for difference in results.changes(plan_file, open_index(plan_file, options)):
-        return _differs(difference)
+        raise WorkError(difference)
     with tempfile.TemporaryDirectory() as temporary:
         second = options.output or Path(temporary)
         if second.resolve() == results.folder.resolve():
@@ -266,14 +243,8 @@ def verify(options: VerifyOptions) -> int:
         _run(plan_file, second, options)
         changed = results.difference_from(Results(second))
     if changed is not None:
-        return _differs(changed)
+        raise WorkError(changed)
     say("equal: the second run has the same outputs and figures", quiet=quiet)
-    return 0
-
-
-def _differs(difference: str) -> int:
-    say(f"error: {difference}")
-    return 1
 
 
 class _Models:
@@ -332,7 +303,7 @@ def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Benc
     from touche_rad.runs.runner import Interrupted
 
     models = _Models(options)
-    plan_file.require_models(named=prepare.names_model(opt.Common(model="")))
+    plan_file.require_models(named=prepare.names_model(opt.Common()))
     bench = Bench(plan_file, results, open_index(plan_file, options), models.open)
     used = [one.model for one in plan_file.entries if one.plugin.uses_model]
     models.check(used)
@@ -381,7 +352,6 @@ def _check_addresses(plan_file: PlanFile, options: PlanOptions) -> None:
 
 def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
-    from touche_rad.bench.record import PAGE
     from touche_rad.report.page import INDEX
 
     if options.as_json:

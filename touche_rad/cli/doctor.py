@@ -1,71 +1,99 @@
-"""The checks of `touche-rad doctor`."""
+"""The command `doctor`."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
+import json
 import platform
 import shutil
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
+
+import click
 
 from touche_rad import __version__
+from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.options import Common
+from touche_rad.cli.console import print_text
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import KINDS, open_index, registered
+from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.models import Model
 
-Check = dict[str, Any]
+_OPTIONAL: Final = ("model thinking", "model schemas", "model logprobs")
+"""Checks of a model that only some plugins need."""
 
 
-def run_checks(options: Common) -> list[Check]:
-    """Run all checks; the model is checked only if the user names one."""
+@dataclass(frozen=True)
+class Check:
+    """Result of one check."""
+
+    what: str
+    ok: bool
+    found: str
+    fix: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions(opt.ModelOptions):
+    """The options of `doctor`."""
+
+    index: str | None = opt.INDEX
+    trace: bool = opt.TRACE
+    plugin_options: opt.PluginOptions = opt.plugin_options(None)
+    as_json: bool = opt.JSON
+
+
+@opt.command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")
+def doctor_command(options: DoctorOptions) -> int:
+    """Check this machine, the plugins, the index and the language model.
+
+    Each problem is printed with its fix; then the exit code is 1. "optional" marks what only some
+    plugins need.
+    """
     with_model = prepare.names_model(options)
-    checks = [*_machine(), *_packages(), _index(options.index), *_plugins(with_model)]
-    if with_model:
-        checks += _model(options)
-    return [*checks, *_tira()]
-
-
-def _check(what: str, ok: bool, found: str, fix: str = "", *, optional: bool = False) -> Check:
-    return {"what": what, "ok": ok, "found": found, "fix": fix, "optional": optional}
+    plugins = list(_plugins(with_model))
+    checks = [*_machine(), _index(options.index), *(_model(options) if with_model else ())]
+    every = [*checks, *plugins]
+    if options.as_json:
+        click.echo(json.dumps([asdict(one) for one in every], ensure_ascii=False, indent=2))
+    else:
+        for check in [*checks, *_grouped(plugins)]:
+            mark = "ok" if check.ok else "optional" if check.optional else "missing"
+            colour = {"ok": "green", "missing": "red"}.get(mark)
+            first, rest = click.style(mark.ljust(9), fg=colour), " " * 9
+            print_text(printable(f"{check.what}: {check.found}"), first, rest)
+            if mark == "missing":
+                print_text(printable(f"fix: {check.fix}"), rest, rest)
+    return 0 if all(one.ok or one.optional for one in every) else 1
 
 
 def _machine() -> Iterator[Check]:
-    version = platform.python_version()
-    yield _check("touche-rad", True, f"{__version__} on Python {version}, {platform.machine()}")
-    yield _check("Python", sys.version_info >= (3, 11), version, "install Python 3.11 or newer")
+    version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
+    yield Check("touche-rad", True, version)
     free = shutil.disk_usage(Path.cwd()).free / 2**30
-    yield _check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB")
-
-
-def _packages() -> Iterator[Check]:
-    for module in ("pyterrier", "pyterrier_pisa", "ir_measures", "ir_datasets", "fastapi"):
-        installed = importlib.util.find_spec(module) is not None
-        fix = "pip install --force-reinstall touche-rad"
-        yield _check(f"package {module}", installed, "installed" if installed else "missing", fix)
+    yield Check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB")
 
 
 def _index(place: str | None) -> Check:
     try:
         opened = open_index(place or DEMO)
     except ToucheRadError as error:
-        return _check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
+        return Check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
     first = next(iter(opened.arguments()), None)
     works = first is not None and bool(opened.search("text", first.text, 1))
     where = place or "none given (-i DIR), the demo collection works"
     state = "search works" if works else "a search finds none"
     found = f"{where}: {len(opened)} arguments, {state}"
-    return _check("index", works, found, "index a collection with arguments")
+    return Check("index", works, found, "index a collection with arguments")
 
 
-def _model(options: Common) -> list[Check]:
+def _model(options: DoctorOptions) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
     from touche_rad.models.checks import checks
 
@@ -73,8 +101,7 @@ def _model(options: Common) -> list[Check]:
 
     async def check_all(model: Model) -> None:
         async for one in checks(model):
-            optional = one.what in ("model thinking", "model schemas", "model logprobs")
-            results.append(_check(one.what, one.ok, one.found, one.fix, optional=optional))
+            results.append(Check(**vars(one), optional=one.what in _OPTIONAL))
 
     try:
         model = prepare.make_model(options)
@@ -82,31 +109,33 @@ def _model(options: Common) -> list[Check]:
             prepare.check_endpoint(model, options)
         prepare.run_and_close(check_all(model), model)
     except ToucheRadError as error:
-        results.append(_check("model", False, str(error), "see -m in: touche-rad respond --help"))
+        results.append(Check("model", False, str(error), "see -m in: touche-rad respond --help"))
     return results
 
 
 def _plugins(model: bool) -> Iterator[Check]:
     for kind in KINDS:
         for plugin in registered(kind).values():
-            broken = False
+            name = f"{kind} {plugin.name}"
             try:
                 missing = plugin.missing(index=True, model=model)
-                _ = plugin.options.model_fields
+                optional = plugin.optional
             except ToucheRadError as error:
-                missing, broken = [str(error)], True
+                yield Check(name, False, str(error), "correct or uninstall its package")
+                continue
             state = "ready" if not missing else f"needs {'; '.join(missing)}"
-            optional = not broken and plugin.optional
-            name = f"{kind} {plugin.name}"
-            yield _check(name, not missing, state, state, optional=optional)
+            yield Check(name, not missing, state, state, optional=optional)
 
 
-def _tira() -> Iterator[Check]:
-    source, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
-    if not (source or target):
-        return
-    readable = bool(source) and Path(source or "").is_dir()
-    yield _check("TIRA input", readable, source or "not set", "set inputDataset to a folder")
-    parent = Path(target or "")
-    writable = bool(target) and os.access(parent if parent.exists() else parent.parent, os.W_OK)
-    yield _check("TIRA output", writable, target or "not set", "set outputDir to a writable folder")
+def _grouped(checks: Sequence[Check]) -> Iterator[Check]:
+    """Yield the failures, then one check for all plugins of the same state."""
+    groups: dict[str, dict[str, list[str]]] = {}
+    for check in checks:
+        kind, _, name = check.what.partition(" ")
+        if check.ok or check.optional:
+            groups.setdefault(check.found, {}).setdefault(kind, []).append(name)
+        else:
+            yield check
+    for state, kinds in groups.items():
+        names = "; ".join(f"{kind} {', '.join(several)}" for kind, several in kinds.items())
+        yield Check(state, state == "ready", names, optional=True)

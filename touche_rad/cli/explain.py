@@ -1,25 +1,36 @@
-"""`respond --explain`: why an answer cites what it cites, in at most 20 lines."""
+"""`--explain`: why an answer cites what it cites, and why a response has its verdicts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.text import Text
 
-from touche_rad.cli.console import open_console, plain, say, shorten, wrapped
+from touche_rad import files
+from touche_rad.calls import Calls, call_context
+from touche_rad.cli import prepare
+from touche_rad.cli.console import open_console, plain, say, shorten, verdict_text, wrapped
 from touche_rad.debate import NOTHING_FOUND
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, nearest
+from touche_rad.files.outputs import WARNING
+from touche_rad.files.traces import TRACE, answer_text, read_trace
+from touche_rad.plugins import ExplainedCandidate, Explains, ExplainsVerdicts
+from touche_rad.runs.fallbacks import FailureLog
+from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.text import redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
-    from touche_rad.debate import Debate, Response
-    from touche_rad.plugins import ExplainedCandidate, Feature
+    from touche_rad.cli.options import Common
+    from touche_rad.debate import Debate, Maxim, Response
+    from touche_rad.plugins import ExplainedVerdict, Feature, Judge
     from touche_rad.runs.answering import Answer, Answerer
 
 MAX_LINES: Final = 20
@@ -31,9 +42,36 @@ _LEAST: Final = 0.0005
 """Features that add less do not count."""
 
 
+def _print_json(records: Iterable[dict[str, Any]]) -> None:
+    """Print one JSON object per line, without secrets."""
+    for record in records:
+        click.echo(json.dumps(redact_data(record), ensure_ascii=False))
+
+
+def _print_lines(lines: Iterable[Text], console: Console) -> None:
+    """Print lines that are cut at the right side."""
+    for line in lines:
+        console.print(line, no_wrap=True, overflow="crop")
+
+
+def _parts(features: Mapping[str, Feature]) -> list[tuple[str, Feature]]:
+    """Return the features that are part of the score, the biggest part first."""
+    parts = [(name, one) for name, one in features.items() if abs(one.adds) >= _LEAST]
+    return sorted(parts, key=lambda part: -abs(part[1].adds))
+
+
+def _feature_line(features: Mapping[str, Feature], width: int) -> Text:
+    """Return the features that count with their parts of the score, as many as fit."""
+    parts = [f"{name} {one.adds:+.1f}" for name, one in _parts(features)]
+    return Text(f"      {shorten(', '.join(parts), width - 6)}", "cyan")
+
+
+# --- respond --explain
+
+
 @dataclass(frozen=True)
 class Explanation:
-    """The candidates for an answer, and the answer."""
+    """The candidates for an answer, best first, and the answer."""
 
     debater: str
     candidates: Sequence[ExplainedCandidate]
@@ -44,19 +82,9 @@ class Explanation:
         cited = {argument.id for argument in self.response.arguments}
         return candidate.id in cited or candidate.text == self.response.content
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return the candidates as JSON data, best first."""
-        return [
-            one.record(rank, chosen=self.is_chosen(one))
-            for rank, one in enumerate(self.candidates, 1)
-        ]
-
 
 async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explanation:
     """Ask the debater that gave an answer for its candidates; a fixed sentence has none."""
-    from touche_rad.calls import Calls, call_context
-    from touche_rad.plugins import ExplainedCandidate, Explains
-
     name, debater = answer.by, answerer.debater_of(answer)
     candidates: Any = ()
     if debater is not None:
@@ -73,66 +101,41 @@ async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explana
 
 def print_explanation(explanation: Explanation, console: Console, header: str = "") -> None:
     """Print what the answer cites, and the best candidates, in at most 20 lines."""
-    from rich.text import Text
-
     width = console.width
     lines = [Text(shorten(header, width), "bold")] if header else []
+    lines += wrapped(Text(_summary(explanation)), width)[:_SUMMARY_LINES]
     ranked = list(enumerate(explanation.candidates, 1))
-    lines += wrapped(Text(_summary(explanation, ranked)), width)[:_SUMMARY_LINES]
-    for rank, one in _best(explanation, ranked):
+    chosen_first = sorted(ranked, key=lambda row: not explanation.is_chosen(row[1]))
+    for rank, one in sorted(chosen_first[:_SHOWN], key=lambda row: row[0]):
         chosen = explanation.is_chosen(one)
         head = f"{'>' if chosen else ' '} {rank:>2}. {shorten(one.id, 24):<8} {one.score:8.2f}"
         lines.append(Text(head, "bold" if chosen else ""))
         if len(one.features) > 1:
-            lines.append(feature_line(one.features, width))
+            lines.append(_feature_line(one.features, width))
         lines.append(Text(f"      {shorten(one.text, width - 6)}", "" if chosen else "dim"))
-    print_lines(lines, console)
+    _print_lines(lines, console)
 
 
-def _best(
-    explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate]]
-) -> list[tuple[int, ExplainedCandidate]]:
-    """Return the best candidates; chosen ones replace the last of them."""
-    chosen = [row for row in ranked if explanation.is_chosen(row[1])][:_SHOWN]
-    others = [row for row in ranked if row not in chosen]
-    return sorted([*chosen, *others[: _SHOWN - len(chosen)]], key=lambda row: row[0])
-
-
-def counting(features: Mapping[str, Feature]) -> list[tuple[str, Feature]]:
-    """Return the features that are part of the score, the biggest part first."""
-    parts = [(name, one) for name, one in features.items() if abs(one.adds) >= _LEAST]
-    return sorted(parts, key=lambda part: -abs(part[1].adds))
-
-
-def feature_line(features: Mapping[str, Feature], width: int) -> Text:
-    """Return the features that count with their parts of the score, as many as fit."""
-    from rich.text import Text
-
-    parts = [f"{name} {one.adds:+.1f}" for name, one in counting(features)]
-    return Text(f"      {shorten(', '.join(parts), width - 6)}", "cyan")
-
-
-def _summary(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate]]) -> str:
+def _summary(explanation: Explanation) -> str:
     """Describe in words which candidate the answer cites, and why."""
-    count = f"{len(ranked)} candidate{'' if len(ranked) == 1 else 's'} of {explanation.debater}"
-    chosen = [row for row in ranked if explanation.is_chosen(row[1])]
-    if not ranked:
-        return f"{count}: it has nothing to cite."
+    number = len(explanation.candidates)
+    count = f"{number} candidate{'' if number == 1 else 's'} of {explanation.debater}"
+    ranked = enumerate(explanation.candidates, 1)
+    chosen = [(rank, one) for rank, one in ranked if explanation.is_chosen(one)]
     if not chosen:
         why = ", as none fits the message" if explanation.response.content == NOTHING_FOUND else ""
         return f"{count}: the answer cites none of them{why}."
     rank, one = chosen[0]
     names = " and ".join(plain(each.id) for _, each in chosen)
-    place = "has the best score" if rank == 1 else f"is number {rank} by score"
     which = ", which" if len(chosen) == 1 else f". {plain(one.id)}"
+    place = "has the best score" if rank == 1 else f"is number {rank} by score"
     phrases = [
         f"{part.phrase} ({name} {part.adds:+.1f})"
-        for name, part in counting(one.features)
+        for name, part in _parts(one.features)
         if part.phrase and part.adds > 0
     ][:_REASONS]
     reasons = f" It {', '.join(phrases)}." if phrases else ""
-    skipped = "" if rank == 1 else " Better ones could not be quoted or were said before."
-    return f"{count}: the answer cites {names}{which} {place}.{reasons}{skipped}"
+    return f"{count}: the answer cites {names}{which} {place}.{reasons}"
 
 
 async def print_explanations(
@@ -142,9 +145,6 @@ async def print_explanations(
 
     Return whether every answer is from the selected debater; with `strict`, stop at another one.
     """
-    from touche_rad.files.outputs import WARNING
-    from touche_rad.runs.fallbacks import FailureLog
-
     answerer.failures = FailureLog(shows=False)
     console, good = open_console(), True
     for debate in debates:
@@ -158,20 +158,122 @@ async def print_explanations(
         turn = len(debate.turns) - 1
         if as_json:
             place = {"debate": debate.id, "turn": turn} if of_file else {}
-            print_json({**place, **record} for record in explanation.records())
+            _print_json(
+                {**place, **one.record(rank, chosen=explanation.is_chosen(one))}
+                for rank, one in enumerate(explanation.candidates, 1)
+            )
         else:
             header = f"{debate.id} turn {turn}: {debate.last.utterance}" if of_file else ""
             print_explanation(explanation, console, header)
     return good
 
 
-def print_json(records: Iterable[dict[str, Any]]) -> None:
-    """Print one JSON object per line, without secrets."""
-    for record in records:
-        click.echo(json.dumps(redact_data(record), ensure_ascii=False))
+# --- judge --explain
+
+Explained = Mapping["Maxim", "ExplainedVerdict"]
 
 
-def print_lines(lines: Iterable[Text], console: Console) -> None:
-    """Print lines that are cut at the right side."""
-    for line in lines:
-        console.print(line, no_wrap=True, overflow="crop")
+def explain_verdicts(
+    source: Path,
+    judge: prepare.Selected,
+    options: Common,
+    *,
+    debate: str | None,
+    turn: int | None,
+    as_json: bool,
+) -> int:
+    """Judge the selected responses, and print what decides the verdicts; return the exit code."""
+    turns = list(_selected(source, debate, turn))
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "judged.jsonl")
+        services = prepare.open_services(replace(options, trace=True), judge.plugin, out=out)
+        made, trace = judge.make(services), out.with_name(out.name + TRACE)
+        work = _print_turns(made, turns, trace, deadline=options.deadline, as_json=as_json)
+        return 0 if prepare.run_and_close(work, services.model) else 1
+
+
+def _selected(
+    source: Path, debate_id: str | None, turn: int | None
+) -> Iterator[tuple[str, int, Debate]]:
+    """Yield the responses that `--debate` and `--turn` select, with debate and turn."""
+    names: list[str] = []
+    count = 0
+    for number, (debate, views) in enumerate(files.read_views(source, keep_lost=True), 1):
+        names += [debate.id or str(number), str(number)]
+        if debate_id is not None and debate_id not in names[-2:]:
+            continue
+        for view in views:
+            if turn in (None, len(view.turns) - 1):
+                count += 1
+                yield names[-2], len(view.turns) - 1, view
+    if debate_id is not None and debate_id not in names:
+        hint = nearest(debate_id, names[::2])
+        raise UserError(
+            f"{source} has no debate {debate_id!r}{hint if 'did you mean' in hint else ''}"
+        )
+    if not count:
+        where = "" if turn is None else f" in turn {turn}"
+        raise UserError(f"{source}: expected a response{where} to judge, and there is none")
+
+
+async def _print_turns(
+    judge: Judge,
+    turns: Sequence[tuple[str, int, Debate]],
+    trace: Path,
+    *,
+    deadline: float | None,
+    as_json: bool,
+) -> bool:
+    console, good, calls = open_console(), True, 0
+    for name, turn, view in turns:
+        verdicts = await judge_view(judge, view, deadline=deadline)
+        rows = list(read_trace(trace))[calls:] if trace.is_file() else []
+        calls += len(rows)
+        replies = [answer_text(row.get("answer")) or str(row.get("fault", "")) for row in rows]
+        explained: Explained = {}
+        if isinstance(judge, ExplainsVerdicts):
+            explained = await Calls()(judge.explain, view)
+        good = good and not verdicts.fallbacks
+        if as_json:
+            place = {"debate": name, "turn": turn}
+            _print_json({**place, **one} for one in _records(verdicts, explained, replies))
+        else:
+            lines = [
+                Text(shorten(f"{name} turn {turn}: {view.last.utterance}", console.width), "bold"),
+                *_verdict_lines(view, verdicts, explained, console.width),
+            ]
+            room = max(0, MAX_LINES - len(lines))
+            for number, reply in enumerate(replies[-room:] if room else (), 1):
+                lines.append(Text(shorten(f"  model {number}: {reply}", console.width)))
+            _print_lines(lines, console)
+    return good
+
+
+def _records(
+    judged: ViewVerdicts, explained: Explained, replies: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield one verdict after the other as JSON data."""
+    for maxim, verdict in judged.verdicts.items():
+        yield {
+            "maxim": maxim.value,
+            "score": verdict.score,
+            "rationale": verdict.rationale,
+            **verdict.extra,
+            "fallback": judged.unscored.get(maxim),
+            **(explained[maxim].record() if maxim in explained else {}),
+            "replies": list(replies),
+        }
+
+
+def _verdict_lines(
+    view: Debate, judged: ViewVerdicts, explained: Explained, width: int
+) -> Iterator[Text]:
+    """Yield the answer, and each verdict with the features that count and its reason."""
+    response = view.last.response
+    yield Text(shorten(f"  answer: {response.content if response else ''}", width))
+    for maxim in judged.verdicts:
+        line, reason = verdict_text(judged, maxim)
+        yield line
+        if maxim in explained and len(_parts(explained[maxim].features)) > 1:
+            yield _feature_line(explained[maxim].features, width)
+        yield Text(f"      {shorten(reason, width - 6)}", "dim")

@@ -71,7 +71,7 @@ def judge_command(options: JudgeOptions) -> int:
 
 def _explain(options: JudgeOptions) -> int:
     """Print what decides the verdicts on the selected responses."""
-    from touche_rad.cli.explain_verdicts import explain_verdicts
+    from touche_rad.cli.explain import explain_verdicts
 
     if prepare.is_panel(options.judge.name):
         raise OptionError(

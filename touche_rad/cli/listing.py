@@ -1,29 +1,77 @@
-"""What `touche-rad list` prints."""
+"""The command `list`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from touche_rad.cli import complete
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import print_text
-from touche_rad.errors import ToucheRadError
-
-if TYPE_CHECKING:
-    from touche_rad.plugins import Plugin
+from touche_rad.errors import OptionError, ToucheRadError, nearest
+from touche_rad.plugins import KINDS, Plugin, registered
+from touche_rad.plugins.profiles import is_setting
+from touche_rad.plugins.registry import A_MODEL
 
 HEADINGS: Final = {"index": "Index backends"}
 _print: Final = partial(print_text, limit=100)
-MARKS: Final = {"model": "M", "index": "I", "extra": "E", "module": "P"}
-"""The marks of needs, by the first part of a need; the legend explains them."""
+_MARKS: Final = {
+    "model": ("M", f"needs {A_MODEL}"),
+    "index": ("I", "searches an argument index: -i DIR"),
+    "extra": ("E", "needs an extra"),
+    "module": ("P", "needs a package"),
+}
+"""The mark and the meaning of needs, by the first part of a need."""
 
 
-def plural_of(kind: str) -> tuple[str, str]:
-    """Return the words that name several plugins of a kind; `indexes` for index backends."""
-    return (f"{kind}es" if kind == "index" else f"{kind}s", HEADINGS.get(kind, kind).lower())
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """The options of `list`."""
+
+    name: str | None = opt.argument(
+        "[KIND|NAME]", shell_complete=complete.plugin_names, required=False
+    )
+    as_json: bool = opt.JSON
+
+
+@opt.command("list", "list", "list judges", "list grounded", "list papers")
+def list_command(options: ListOptions) -> None:
+    """List debaters, judges, panels, retrievers, index backends and annotators.
+
+    With KIND (such as judges), list the plugins of this kind. With NAME, show the options and
+    profiles of this plugin. With papers, list the tables of papers for bench run.
+    """
+    name = options.name
+    if name == "papers":
+        _print_papers(as_json=options.as_json)
+        return
+    kinds = [one for one in KINDS if name in (one, _plural(one), HEADINGS.get(one, "").lower())]
+    plugins = [plugin for kind in kinds or KINDS for plugin in registered(kind).values()]
+    detailed = name is not None and not kinds
+    if detailed:
+        names = {*(plugin.name for plugin in plugins), *map(_plural, KINDS)}
+        plugins = [plugin for plugin in plugins if plugin.name == name]
+        if not plugins:
+            hint = nearest(str(name), names)
+            hint = hint if "did you mean" in hint else " (touche-rad list shows all)"
+            raise OptionError(f"there is no plugin {name!r}{hint}")
+    rows = [describe(plugin, detailed=detailed) for plugin in plugins]
+    if options.as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+    elif detailed:
+        for row in rows:
+            _print_plugin(row)
+    else:
+        _print_table(rows)
+
+
+def _plural(kind: str) -> str:
+    return f"{kind}es" if kind == "index" else f"{kind}s"
 
 
 def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
@@ -32,9 +80,10 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
     try:
         # The index of the demo collection is always available.
         missing = plugin.missing(index=True)
-        row |= {"purpose": plugin.purpose, "needs": _needs(plugin), "missing": missing}
+        needs = [one.partition("/")[0].replace(":", " ") for one in plugin.needs]
+        row |= {"purpose": plugin.purpose, "needs": needs, "missing": missing}
         if detailed:
-            row["options"] = list(describe_options(plugin))
+            row["options"] = list(_options(plugin))
             row["profiles"] = [
                 {"name": one.name, "description": one.description, "settings": dict(one.settings)}
                 for one in plugin.profiles()
@@ -44,18 +93,7 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
     return row
 
 
-def _needs(plugin: Plugin) -> list[str]:
-    """Return the needs without the module of an extra: `extra dense`."""
-    return [
-        need.partition("/")[0].replace("extra:", "extra ").replace("module:", "module ")
-        for need in plugin.needs
-    ]
-
-
-def describe_options(plugin: Plugin) -> Iterator[dict[str, Any]]:
-    """Yield the options of a plugin as JSON values."""
-    from touche_rad.plugins.profiles import is_setting
-
+def _options(plugin: Plugin) -> Iterator[dict[str, Any]]:
     schema = plugin.options.model_json_schema().get("properties", {})
     for key, field in plugin.options.model_fields.items():
         if not is_setting(field):
@@ -75,7 +113,7 @@ def _type(schema: dict[str, Any]) -> str:
     return str(schema.get("type", "value"))
 
 
-def print_table(rows: Sequence[dict[str, Any]], *, model: bool) -> None:
+def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print the plugins by kind, with a mark for each need and one legend."""
     name_width = max(len(row["name"]) for row in rows)
     mark_width = max(len(_marks(row)) for row in rows)
@@ -88,50 +126,21 @@ def print_table(rows: Sequence[dict[str, Any]], *, model: bool) -> None:
                 text = "; ".join(row["missing"]) if row.get("broken") else row["purpose"]
                 _print(text, f"  {name}  {marks}  ", " " * (name_width + mark_width + 6))
         click.echo()
-    for line in _legend(rows, model=model):
-        _print(line, "", "   ")
+    for need, (mark, meaning) in _MARKS.items():
+        if any(mark in _marks(row) for row in rows):
+            missing = sorted({one for row in rows for one in row["missing"] if f"{need} " in one})
+            more = f"; missing: {'; '.join(missing)}" if missing and need != "model" else ""
+            _print(f"{mark}  {meaning}{more}", "", "   ")
     _print("touche-rad list NAME shows the options and profiles of a plugin.")
 
 
-def print_papers(*, as_json: bool) -> None:
-    """Print the tables of papers that `bench run` can run."""
-    from touche_rad.papers.tables import load, names
-
-    rows = [(f"paper:{name}", load(name).title) for name in names()]
-    if as_json:
-        click.echo(json.dumps([dict(zip(("table", "title"), row, strict=True)) for row in rows]))
-        return
-    width = max(len(name) for name, _ in rows)
-    for name, title in rows:
-        click.echo(f"{name:{width}}  {title}")
-
-
-def _marks(row: dict[str, Any]) -> str:
+def _marks(row: Mapping[str, Any]) -> str:
     if row.get("broken"):
         return "!"
-    return "".join(dict.fromkeys(MARKS[need.partition(" ")[0]] for need in row["needs"]))
+    return "".join(dict.fromkeys(_MARKS[need.partition(" ")[0]][0] for need in row["needs"]))
 
 
-def _legend(rows: Sequence[dict[str, Any]], *, model: bool) -> Iterator[str]:
-    from touche_rad.plugins.registry import A_MODEL
-
-    def state(word: str) -> str:
-        missing = sorted({text for row in rows for text in row["missing"] if word in text})
-        return f"missing: {'; '.join(missing)}" if missing else "installed"
-
-    where = "the environment names one" if model else A_MODEL.partition(" (")[2].rstrip(")")
-    meanings = {
-        "M": f"needs a language model: {where}",
-        "I": "searches an argument index: -i DIR",
-        "E": f"needs an extra: {state('extra')}",
-        "P": f"needs a package: {state('module')}",
-        "!": "cannot be imported",
-    }
-    used = {mark for row in rows for mark in _marks(row)}
-    yield from (f"{mark}  {text}" for mark, text in meanings.items() if mark in used)
-
-
-def print_plugin(row: dict[str, Any]) -> None:
+def _print_plugin(row: Mapping[str, Any]) -> None:
     """Print one plugin with its options and profiles."""
     click.secho(f"{row['kind']} {row['name']}", bold=True, nl=False)
     click.echo(f" (package {row['source']})")
@@ -156,3 +165,16 @@ def print_plugin(row: dict[str, Any]) -> None:
         for key, value in profile["settings"].items():
             if key not in base or base[key] != value:
                 _print(f"{key} = {json.dumps(value, default=str)}", "      ", "        ")
+
+
+def _print_papers(*, as_json: bool) -> None:
+    """Print the tables of papers that `bench run` can run."""
+    from touche_rad.papers.tables import load, names
+
+    rows = [{"table": f"paper:{name}", "title": load(name).title} for name in names()]
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    width = max(len(row["table"]) for row in rows)
+    for row in rows:
+        click.echo(f"{row['table']:{width}}  {row['title']}")

@@ -8,19 +8,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from touche_rad import __version__
 from touche_rad.cli.console import say, terminal_width
+from touche_rad.cli.options import Common
+from touche_rad.cli.program import run
+from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import atomic_write
-
-if TYPE_CHECKING:
-    from touche_rad.cli.options import Common
-    from touche_rad.papers.comparison import Comparison, Records
-    from touche_rad.papers.tables import Reproduction
+from touche_rad.papers.comparison import Comparison, Records, compare, records_of
+from touche_rad.papers.tables import Reproduction, load
 
 DONE: Final = "commands.json"
 """The commands that are finished; they are not run again."""
@@ -36,16 +36,10 @@ def run_table(
     data: Path | None,
     out: Path | None,
     models: Sequence[str],
-    more: Sequence[str],
     restart: bool,
     as_json: bool,
 ) -> int:
-    """Run the commands of a table, and print its values beside ours.
-
-    `more` are options for the commands that play or judge.
-    """
-    from touche_rad.papers.tables import Reproduction, load
-
+    """Run the commands of a table, and print its values beside ours."""
     table = load(name)
     if data is None:
         files = "; ".join(f"{file}: {what}" for file, what in table.data.items())
@@ -61,7 +55,7 @@ def run_table(
     work.check()
     work.out.mkdir(parents=True, exist_ok=True)
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
-        _run_commands(work, more, restart=restart, quiet=options.quiet)
+        _run_commands(work, options, restart=restart)
     comparison = _score(name, work)
     as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
     for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines()))):
@@ -73,6 +67,20 @@ def run_table(
     return 0
 
 
+def _for_runs(options: Common) -> list[str]:
+    """Return the options that a table passes on to the commands that play or judge."""
+    words = [
+        f"--{name}={value}"
+        for name in ("cache", "workers", "wait")
+        if (value := getattr(options, name)) is not None
+    ]
+    words += ["--strict"] * options.strict + ["--no-trace"] * (not options.trace)
+    for plugin in ("model", "vllm"):
+        for key, text in options.plugin_options.of(plugin).items():
+            words += ["-O", f"{plugin}.{key}={text}"]
+    return words
+
+
 def _pair(text: str) -> tuple[str, str]:
     name, sign, model = text.partition("=")
     if not sign or not model:
@@ -80,11 +88,9 @@ def _pair(text: str) -> tuple[str, str]:
     return name, model
 
 
-def _run_commands(work: Reproduction, more: Sequence[str], *, restart: bool, quiet: bool) -> None:
+def _run_commands(work: Reproduction, options: Common, *, restart: bool) -> None:
     """Run the commands that are not finished; with other data, all of them."""
-    from touche_rad.cli.program import run
-
-    record = work.out / DONE
+    record, more = work.out / DONE, _for_runs(options)
     state: dict[str, Any] = {"version": __version__, "data": work.digests(), "done": []}
     if record.is_file() and not restart:
         known = json.loads(record.read_text("utf-8"))
@@ -95,7 +101,7 @@ def _run_commands(work: Reproduction, more: Sequence[str], *, restart: bool, qui
         if words in state["done"]:
             continue
         line = f"touche-rad {shlex.join(words)}"
-        say(f"$ {line}", quiet=quiet)
+        say(f"$ {line}", quiet=options.quiet)
         code = run([*words, "--replace", "--quiet"], is_step=True)
         if code:
             raise WorkError(f"the command failed with exit code {code}: {line}")
@@ -106,9 +112,6 @@ def _run_commands(work: Reproduction, more: Sequence[str], *, restart: bool, qui
 
 def _score(name: str, work: Reproduction) -> Comparison:
     """Score the runs of each part."""
-    from touche_rad.cli.score import ScoreOptions, score_runs
-    from touche_rad.papers.comparison import compare, records_of
-
     scores: list[Records] = []
     for part in work.table.parts:
         records: list[Mapping[str, Any]] = []

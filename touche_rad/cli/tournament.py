@@ -18,16 +18,16 @@ from touche_rad.cli.console import next_step, progress, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.outputs import read_status, status_beside
+from touche_rad.plugins import Plugin, Services, find, parse_plugin
+from touche_rad.runs import panels
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.runner import identity_of
+from touche_rad.runs.runner import identity_of, run
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
-    from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import Folder
     from touche_rad.contests.two_sides import Game
     from touche_rad.models import Model
-    from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.work import Done, Work
 
@@ -115,56 +115,6 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
     return options
 
 
-def play_debates(
-    options: TournamentOptions,
-    folder: Folder,
-    answerers: Mapping[str, Answerer],
-    services: Services,
-    identity: Mapping[str, Any],
-    budgets: Budgets,
-    settings_of: Mapping[str, Mapping[str, Any]],
-    models: Sequence[Model],
-) -> int:
-    """Play the debates that no earlier call played; return the exit code.
-
-    `settings_of` has what decides the speeches of each debater.
-    """
-    from touche_rad.contests import two_sides
-    from touche_rad.contests.two_sides import Stage
-
-    stage = Stage(answerers, options.rounds, services.index, budgets.costs)
-    limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
-
-    async def play(game: Game) -> Done:
-        """Play a debate, or return the recorded one with the same settings."""
-        key = {
-            "id": game.id,
-            "claim": game.claim.claim,
-            "description": game.claim.description,
-            "debaters": [[name, settings_of[name]] for name in (game.pro, game.con)],
-            "rounds": options.rounds,
-            **limits,
-        }
-        return await folder.recorded(key, stage.play, game)
-
-    work = two_sides.work(
-        options.claims, stage, identity={**identity, **limits}, verb="tournament", play=play
-    )
-    is_done = folder.is_done(work, folder.contests, replace=options.replace)
-    if options.restart:
-        folder.restart()
-    elif is_done:
-        return 0
-    demo, warnings = prepare.check_demo(options, services.index)
-    settings = RunOptions(
-        model=services.model or next(iter(models), None),
-        more_models=tuple(models),
-        warnings=warnings,
-        demo=demo,
-    )
-    return _run(options, folder, work, folder.contests, settings, "debating")
-
-
 def _run(
     options: TournamentOptions,
     folder: Folder,
@@ -173,9 +123,9 @@ def _run(
     settings: RunOptions,
     what: str,
 ) -> int:
-    """Run one part of a tournament; return the exit code."""
-    from touche_rad.runs.runner import run
-
+    """Run one part of a tournament, unless it is done; return the exit code."""
+    if folder.is_done(work, out, replace=options.replace):
+        return 0
     describe = prepare.count_calls(settings.model)
     with progress(what, quiet=options.quiet, describe=describe) as report:
         settings = replace(
@@ -209,8 +159,6 @@ def _open_panel(options: TournamentOptions, folder: Folder) -> tuple[Selected, S
 
 def _model_user(panel: Selected) -> Plugin:
     """Return the plugin that calls the model: the panel, or the judge by which it decides."""
-    from touche_rad.plugins import find, parse_plugin
-
     if panel.name != JUDGE_PANEL:
         return panel.plugin
     judge: str = getattr(panel.plugin.parse(panel.options), "judge")  # noqa: B009
@@ -230,83 +178,93 @@ def tournament_command(options: TournamentOptions) -> int:
     and writes them to DIR/ratings.json; touche-rad report DIR draws them. A stopped tournament is
     resumed by the same command. With one more -d or more claims, only the new debates are played.
     """
+    from touche_rad.contests import two_sides
     from touche_rad.contests.tournament.budget import Budgets, costs_in
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
-    from touche_rad.runs import panels
 
-    claims, words, quiet = options.claims, options.words, options.quiet
     if options.plugin_options.of("debater"):
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     debaters = _select_debaters(options.debaters)
-    if not claims.is_file():
-        raise UserError(f"{claims} does not exist")
+    if not options.claims.is_file():
+        raise UserError(f"{options.claims} does not exist")
     folder = Folder(options.output)
-    budgets = Budgets(options.max_calls, options.max_tokens)
+    limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
+    speech = {"deadline": options.deadline, "words": options.words}
+    budgets = Budgets(**limits)
     unlimited = replace(options, max_calls=None, max_tokens=None)
     shared = [one.plugin for one in debaters if not one.model]
     index = any(one.opens_index(options) for one in debaters)
     services = prepare.open_services(unlimited, *shared, out=folder.contests, index=index)
-    models = _own_models(debaters, unlimited, services.model)
-    deadline = options.deadline
+    model, models = services.model, _own_models(debaters, unlimited, services.model)
     answerers = make_answerers(
-        replace(options, max_words=words),
-        debaters,
-        services,
-        limit=budgets.model_of,
-        models=models,
+        replace(options, max_words=options.words), debaters, services, budgets.model_of, models
     )
-    identity = identity_of(services, *shared, deadline=deadline, words=words)
     # The panel is made before the debates, so that its errors come early.
     panel, of_panel = _open_panel(options, folder)
-    made = panel.make(of_panel)
+    made, judge_model = panel.make(of_panel), of_panel.model
     of_judge = identity_of(of_panel, panel.plugin, deadline=None, judge=panel.tag)
-    settings_of = {
+    decides = {
         one.tag: identity_of(
-            replace(services, model=models.get(one.tag, services.model)),
-            one.plugin,
-            deadline=deadline,
-            words=words,
+            replace(services, model=models.get(one.tag, model)), one.plugin, **speech
         )
         for one in debaters
     }
-    model, judge_model = services.model, of_panel.model
-    settings = {
-        "judge": of_judge["judge"],
-        "model": model.name if model else None,
-        "judge_model": judge_model.name if judge_model and _model_user(panel).uses_model else None,
-        "rounds": options.rounds,
-        "words": words,
-        "max_calls": options.max_calls,
-        "max_tokens": options.max_tokens,
-    }
+    stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
+
+    async def play(game: Game) -> Done:
+        """Play a debate, or return the recorded one with the same settings."""
+        key = {
+            "id": game.id,
+            "claim": game.claim.claim,
+            "description": game.claim.description,
+            "debaters": [[name, decides[name]] for name in (game.pro, game.con)],
+            "rounds": options.rounds,
+            **limits,
+        }
+        return await folder.recorded(key, stage.play, game)
+
     with folder.alone():
-        own = tuple(models.values())
-        code = play_debates(
-            options, folder, answerers, services, identity, budgets, settings_of, own
+        identity = {**identity_of(services, *shared, **speech), **limits}
+        debates = two_sides.work(
+            options.claims, stage, identity=identity, verb="tournament", play=play
         )
+        if options.restart:
+            folder.is_done(debates, folder.contests, replace=options.replace)  # or is refused
+            folder.restart()
+        demo, warnings = prepare.check_demo(options, services.index)
+        own = tuple(models.values())
+        playing = RunOptions(
+            model=model or next(iter(own), None), more_models=own, warnings=warnings, demo=demo
+        )
+        code = _run(options, folder, debates, folder.contests, playing, "debating")
         verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=folder.recorded)
-        if not folder.is_done(verdicts, folder.outcomes, replace=options.replace):
-            judging = RunOptions(model=judge_model)
-            more = _run(options, folder, verdicts, folder.outcomes, judging, "judging")
-            code = max(code, more)
+        judging = RunOptions(model=judge_model)
+        code = max(code, _run(options, folder, verdicts, folder.outcomes, judging, "judging"))
         names = list(answerers)
+        uses_model = judge_model is not None and _model_user(panel).uses_model
         result = result_of(
             folder.results(names),
             names,
             costs_in(read_status(folder.contests).get("counts") or {}, names),
-            settings,
+            {
+                "judge": of_judge["judge"],
+                "model": model.name if model else None,
+                "judge_model": judge_model.name if judge_model and uses_model else None,
+                "rounds": options.rounds,
+                "words": options.words,
+                **limits,
+            },
             prior=options.prior,
             samples=options.samples,
             seed=options.seed,
         )
         folder.write(result)
-    click.echo(
-        result.model_dump_json() if options.as_json else "\n".join(result.lines(terminal_width()))
-    )
-    say(f"written: {folder.path / RATINGS}", quiet=quiet)
+    as_text = "\n".join(result.lines(terminal_width()))
+    click.echo(result.model_dump_json() if options.as_json else as_text)
+    say(f"written: {folder.path / RATINGS}", quiet=options.quiet)
     page = folder.path.with_name(f"{folder.path.name}.html")
-    next_step(["report", folder.path, "-o", page], quiet=quiet)
+    next_step(["report", folder.path, "-o", page], quiet=options.quiet)
     return code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from textwrap import indent
 from typing import Any, Final, Literal
@@ -12,10 +13,10 @@ from typing import Any, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from touche_rad.errors import InputError, UserError, nearest, why
+from touche_rad import files
+from touche_rad.errors import InputError, UserError, nearest
 from touche_rad.files.records import field_error
 
-FILE = "tira.yml"
 SubTask = Literal[1, 2]
 User = Literal["own", "official"]
 COLLECTIONS: Final = Path("docker", "collection")
@@ -106,13 +107,9 @@ class Submission(_Strict):
     def words(
         self, name: str, *, path: str = ".", dataset: str | None = None, upload: bool = False
     ) -> list[str]:
-        """Return the arguments of the client's command line.
+        """Return the client's command line; without `upload` it only makes a trial run.
 
-        Args:
-            name: The name of the submission.
-            path: The repository.
-            dataset: The dataset of the trial run. Default: the dataset of the sub-task.
-            upload: Upload; without it, the client only makes a trial run.
+        `path` is the repository. The default dataset is that of the sub-task.
         """
         one = self.find(name)
         words = ["tira-cli", "code-submission", "--path", path, "--task", self.task]
@@ -132,11 +129,7 @@ class Submission(_Strict):
 
 
 def load(path: Path) -> Submission:
-    """Read tira.yml.
-
-    Raises:
-        InputError: The file cannot be read or is invalid.
-    """
+    """Read tira.yml."""
     try:
         return Submission.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except FileNotFoundError:
@@ -144,8 +137,6 @@ def load(path: Path) -> Submission:
             path,
             "not found: run this in a clone of the touche-rad repository, or name it: --file FILE",
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
     except yaml.YAMLError as error:
         raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:
@@ -156,13 +147,10 @@ def load(path: Path) -> Submission:
 def describe(
     sub_task: SubTask, plugin: str, *, model: str = "", official: bool = False
 ) -> Software:
-    """Return the software that hands in a plugin.
+    """Return the software that hands in a debater (sub-task 1) or a judge.
 
-    Args:
-        sub_task: 1 for a debater, 2 for a judge.
-        plugin: The plugin as on the command line.
-        model: `vllm:NAME` for a model in the container; anything else is forwarded by environment.
-        official: Run the organisers' client, with their simulated user, instead of our commands.
+    A model `vllm:NAME` runs in the container; any other one is forwarded by the environment.
+    `official` runs the organisers' client, with their simulated user, instead of our commands.
     """
     words = ["-d" if sub_task == 1 else "-j", plugin]
     fields: dict[str, Any] = {"build": _AS_TIRA_MOUNTS}
@@ -189,23 +177,16 @@ _CLIENT: Final[Mapping[SubTask, str]] = {
 
 
 def save(path: Path, name: str, software: Software) -> None:
-    """Write an entry to tira.yml; the other lines and the comments stay as they are.
-
-    Raises:
-        UserError: The file would not be valid with the entry, or the name is no name.
-    """
-    from touche_rad import files
-
+    """Write an entry to tira.yml; the other lines and the comments stay as they are."""
     if not re.fullmatch(r"[\w.-]+", name):
         raise UserError(f"{name!r}: expected a name of letters, digits, '-', '_' and '.'")
     before = load(path)
     fields = {key: value for key, value in software.model_dump(mode="json").items() if value}
     entry = yaml.safe_dump({name: fields}, sort_keys=False, allow_unicode=True, width=1000)
     text = _with_entry(path.read_text("utf-8"), name, entry)
-    try:
+    after = None
+    with suppress(yaml.YAMLError, ValidationError):
         after = Submission.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError):
-        after = None
     if after != before.add(name, software):
         raise UserError(f"{path}: other entries use parts of {name!r}: save with another name")
     with files.atomic_write(path) as stream:
