@@ -12,7 +12,7 @@ from retrieval.index._build import build
 from retrieval.index.analyser import FIELDS, LONGEST_QUERY, check_field, tokens
 from retrieval.index.engine import Engine
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
-from retrieval.index.store import DENSE, Store, digest, read_manifest
+from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
@@ -45,6 +45,11 @@ class PisaIndexes(IndexBackend):
     def open(self, location: str) -> ArgumentIndex:
         """Open the index in a folder, or the demo collection."""
         return open_demo() if location == DEMO else PisaArguments(Path(location))
+
+    def verify(self, location: str) -> None:
+        """Compare the checksums of all files, which takes longer than opening them."""
+        if location != DEMO:
+            verify(Path(location))
 
     def exists(self, location: str) -> bool:
         """Whether there is a folder."""

@@ -13,7 +13,7 @@ import mmap
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ class Manifest(BaseModel):
     analyser: str
     sizes: dict[str, int]
     """Bytes of each file."""
+    checksums: dict[str, str] = {}
+    """SHA-256 of each file."""
     versions: dict[str, str]
 
 
@@ -55,10 +57,23 @@ def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[s
         fields=fields,
         analyser=ANALYSER,
         sizes={str(path.relative_to(folder)): path.stat().st_size for path in paths},
+        checksums={str(path.relative_to(folder)): _checksum(path) for path in paths},
         versions={"touche-rad": __version__}
         | {name: importlib.metadata.version(name) for name in engines},
     )
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def verify(folder: Path) -> None:
+    """Raise an error if a file of an index has changed since it was built."""
+    for name, checksum in read_manifest(folder).checksums.items():
+        if _checksum(folder / name) != checksum:
+            raise UserError(f"{folder}: {name} has changed since the index was built")
 
 
 def read_manifest(folder: Path) -> Manifest:

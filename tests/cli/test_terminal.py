@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -141,6 +143,21 @@ def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     ill = touche_rad("doctor", "-i", tmp_path / "no-index")
     assert ill.code == 1
     assert "fix: build it with: touche-rad index" in ill.out
+
+
+def test_doctor_notices_a_changed_byte_of_an_index(tmp_path: Path, demo_index_path: Path) -> None:
+    index = shutil.copytree(demo_index_path, tmp_path / "index")
+    for file in sorted(path for path in index.rglob("*") if path.stat().st_size > 100):
+        if file.is_file() and file.name != "manifest.json":
+            whole = file.read_bytes()
+            time = file.stat().st_mtime_ns
+            file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+            os.utime(file, ns=(time, time))
+            checked = touche_rad("doctor", "-i", index)
+            assert checked.code == 1
+            assert str(file.relative_to(index)) in checked.out
+            file.write_bytes(whole)
+    assert "search works" in touche_rad("doctor", "-i", index).out
 
 
 def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import print_text
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
-from touche_rad.plugins import KINDS, open_index, registered
+from touche_rad.plugins import KINDS, index_backend_of, registered
 from touche_rad.text import printable
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ def _machine() -> Iterator[Check]:
 
 def _index(place: str | None) -> Check:
     try:
-        opened = open_index(place or DEMO)
+        backend = index_backend_of(place or DEMO)
+        backend.verify(place or DEMO)
+        opened = backend.open(place or DEMO)
     except ToucheRadError as error:
         return Check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
     first = next(iter(opened.arguments()), None)

@@ -132,6 +132,9 @@ class IndexBackend:
         """Open an index."""
         raise NotImplementedError
 
+    def verify(self, location: str) -> None:
+        """Raise an error if a file of an index has changed since the index was built."""
+
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Build an index and return the number of its arguments."""
         raise NotImplementedError
