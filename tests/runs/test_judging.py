@@ -140,7 +140,7 @@ def test_time_limits_hold_for_views_whole_debates_and_panels() -> None:
     judge = NeverWhole(four())
     turns = anyio.run(partial(judge_turns, judge, views, deadline=0.02))
     assert [turn.verdicts for turn in turns] == [four(), four()]
-    assert judge.views == views
+    assert sorted(judge.views, key=lambda view: len(view.turns)) == views
     outcome = anyio.run(partial(judge_contest, NeverPanel(), to_contest(VIEW), deadline=0.02))
     assert (outcome.winner, "0.02 seconds" in outcome.reason) == (None, True)
 

@@ -15,8 +15,8 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import Status
 from touche_rad.runs.fallbacks import Fallback
-from touche_rad.runs.output import MOST_EXAMPLES, Output, Tally
-from touche_rad.runs.work import Done, RunOptions, Work
+from touche_rad.runs.runner import Output
+from touche_rad.runs.work import MOST_EXAMPLES, Done, RunOptions, Tally, Work
 
 IDENTITY = {"verb": "respond", "debater": "grounded", "seed": 0, "limits": {"words": 60}}
 
@@ -188,16 +188,20 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
         other = replace(other, turn=number % 5 + 1)
         fallbacks = (other,) * (number % 2)
         tally.add(Done((), {"answers": 5}, (*notes, f"cut: again {number}"), fallbacks))
-    fields = tally.fields()
-    assert fields["counts"] == {"answers": 40}
-    assert fields["replaced"] == 4
-    assert [(one["count"], one["reason"]) for one in fields["fallbacks"]] == [(4, "failure 1")]
-    assert fields["fallbacks"][0]["turns"] == list(fields["replaced_turns"])
-    assert fields["replaced_turns"] == ("2.2", "4.4", "6.1", "8.3")
-    assert list(fields["notes"].items()) == [("cut", 12), ("last-resort", 4)]
-    assert fields["examples"]["cut"][1] == "debate 1: 70 words to 55"
-    assert len(fields["examples"]["cut"]) == MOST_EXAMPLES
-    assert fields["examples"]["last-resort"] == ("x",) * 4
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    status = tally.status(
+        Path("out"), verb="respond", state="done", started=now, finished=now, seconds=1
+    )
+    assert status.counts == {"answers": 40}
+    assert status.replaced == 4
+    assert [(one["count"], one["reason"]) for one in status.fallbacks] == [(4, "failure 1")]
+    assert status.fallbacks[0]["turns"] == list(status.replaced_turns)
+    assert status.replaced_turns == ("2.2", "4.4", "6.1", "8.3")
+    assert list(status.notes.items()) == [("cut", 12), ("last-resort", 4)]
+    assert status.examples["cut"][1] == "debate 1: 70 words to 55"
+    assert len(status.examples["cut"]) == MOST_EXAMPLES
+    assert status.examples["last-resort"] == ("x",) * 4
+    assert status.warnings == ("4 of 40 answers are from verbatim: failure 1",)
 
 
 def test_lines_of_a_status() -> None:

@@ -22,9 +22,8 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.files.outputs import Status
 from touche_rad.runs.answering import Answerer
-from touche_rad.runs.respond import work as respond
+from touche_rad.runs.play import respond, simulate
 from touche_rad.runs.runner import run, run_work
-from touche_rad.runs.simulate import work as simulate
 from touche_rad.runs.work import RunOptions, Work
 from touche_rad.users import RuleUser
 
@@ -356,7 +355,7 @@ from pathlib import Path
 from tests.runs import fakes
 from tests.runs.test_runs import IDENTITY, answerer
 from touche_rad.errors import ToucheRadError
-from touche_rad.runs.respond import work as respond
+from touche_rad.runs.play import respond
 from touche_rad.runs.runner import RunOptions, run
 source, out = Path(sys.argv[1]), Path(sys.argv[2])
 work = respond(source, answerer({debater}), identity=IDENTITY)

@@ -28,11 +28,12 @@ from touche_rad.files.outputs import (
 )
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
-from touche_rad.runs import judging, simulate
+from touche_rad.runs import judging
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.output import SUFFIX, whole_identity
-from touche_rad.runs.runner import identity_of, run_work
+from touche_rad.runs.parts import SUFFIX
+from touche_rad.runs.play import simulate
+from touche_rad.runs.runner import identity_of, run_work, whole_identity
 from touche_rad.runs.work import Progress, RunOptions, Work
 
 OpenModel = Callable[[str, Path | None, int], Model | None]
@@ -69,7 +70,7 @@ class Bench:
             check_output(self.results, replace=options.replace)
         sizes = self._sizes()
         counts = [sizes.get(cell.input, sizes.get("claims", 0)) for cell in self.cells]
-        report = options.progress or (lambda done, total: None)
+        report = options.progress
         begin_record(self.results, self.plan_file)
         done, total = 0, sum(counts)
         for cell, count in zip(self.cells, counts, strict=True):
@@ -155,7 +156,7 @@ class Bench:
             chain = make_chain(entry.plugin.name, entry.options, services)
             answerer = Answerer(chain, self.index, max_words=words, deadline=deadline)
             speaker = user.choice.speaker(Services(self.index, cell.seed, of_user), deadline)
-            return simulate.work(source, answerer, speaker, identity=identity, turns=plan.turns)
+            return simulate(source, answerer, speaker, identity=identity, turns=plan.turns)
 
         return identity, make_work
 

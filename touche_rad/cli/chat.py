@@ -223,7 +223,7 @@ class Chat:
     def _save(self, text: str, *, force: bool) -> None:
         """Write the debate as an official simulation."""
         from touche_rad import files
-        from touche_rad.runs.simulate import simulation_line
+        from touche_rad.runs.play import simulation_line
 
         if not text:
             raise UserError("/save: expected FILE")

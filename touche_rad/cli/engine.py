@@ -16,8 +16,7 @@ from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Services
-    from touche_rad.runs.ray import RayEngine
-    from touche_rad.runs.ray_task import Block
+    from touche_rad.runs.ray import Block, RayEngine
     from touche_rad.runs.work import Work
 
 _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
@@ -31,9 +30,7 @@ def ray_engine(
     from touche_rad import __version__
     from touche_rad.files.traces import TRACE
     from touche_rad.plugins.registry import IMPORTED
-    from touche_rad.runs.output import as_written
-    from touche_rad.runs.ray import INSTALL, RayEngine
-    from touche_rad.runs.ray_task import Task
+    from touche_rad.runs.ray import INSTALL, RayEngine, Task
     from touche_rad.runs.work import RunOptions
 
     if (options.model or "").startswith("vllm:"):
@@ -48,7 +45,7 @@ def ray_engine(
     used = services.model is not None, services.index is not None
     task = Task(
         cloudpickle.dumps(partial(_open, options, make, *used)),
-        identity=as_written({**work.identity, "version": __version__}),
+        identity={**work.identity, "version": __version__},
         options=RunOptions(
             workers=prepare.parallel(options, model=services.model is not None),
             strict=options.strict,
@@ -73,7 +70,7 @@ def _open(
 ) -> tuple[Services, Work[Any]]:
     """Open the services of a task in its folder, and make its work."""
     from touche_rad.plugins import Services
-    from touche_rad.runs.ray_task import OUT
+    from touche_rad.runs.ray import OUT
 
     own = replace(
         options,

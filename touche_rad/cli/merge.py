@@ -42,25 +42,28 @@ def merge_command(options: MergeOptions) -> int:
     """
     from touche_rad.cli.run_files import end_of_run
     from touche_rad.files.outputs import WARNING
-    from touche_rad.runs.merging import merge_parts
-    from touche_rad.runs.parts import check_parts, find_parts
+    from touche_rad.models.cache import Cache
+    from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
     output, cache, quiet = options.output, options.cache, options.quiet
-    whole = check_parts(find_parts(options.parts))
+    parts = find_parts(options.parts)
     with progress("merging", quiet=quiet) as report:
-        merged = merge_parts(whole, output, replace=options.replace, cache=cache, progress=report)
-    for line in merged.status.lines():
+        status = merge_parts(parts, output, replace=options.replace, progress=report)
+    for line in status.lines():
         say(line, quiet=quiet and not line.startswith(WARNING))
-    if merged.caches and cache is None:
+    caches = caches_of(parts)
+    if caches and cache is None:
         say(
             "note: the parts have caches of model answers: --cache DIR adds them to a cache",
             quiet=quiet,
         )
     elif cache is not None:
-        say(f"{cache}: {merged.answers} new answers", quiet=quiet)
+        into = Cache(cache)
+        added = sum(into.add(Cache(one, make=False).rows()) for one in caches)
+        say(f"{cache}: {added} new answers", quiet=quiet)
     say(f"written: {output}", quiet=quiet)
-    code = end_of_run(merged.status, output)
-    source = Path(whole[0].record.source)
+    code = end_of_run(status, output)
+    source = Path(parts[0].record.source)
     if not code and source.is_file():
-        next_step(*next_after(output, source, None, demo=merged.status.demo), quiet=quiet)
+        next_step(*next_after(output, source, None, demo=status.demo), quiet=quiet)
     return code

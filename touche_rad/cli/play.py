@@ -71,7 +71,7 @@ def respond_command(options: RespondOptions) -> int:
             raise OptionError("--dry-run is for runs over a file, without --say and --explain")
         return _respond_on_screen(options)
     from touche_rad import files
-    from touche_rad.runs import respond
+    from touche_rad.runs.play import respond
 
     debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
     name = f"{options.shape}.jsonl"
@@ -79,7 +79,7 @@ def respond_command(options: RespondOptions) -> int:
     places = run_files.find_places("respond", options.source, output, files.DEBATES, name)
 
     def work(services: Services) -> Work[Any]:
-        return respond.work(
+        return respond(
             places.source,
             prepare.make_answerer(debater, services, options),
             identity=_identity(options, debater, services, debater.plugin),
@@ -235,7 +235,7 @@ def simulate_command(options: SimulateOptions) -> int:
 
 def _simulate_with_user(options: SimulateOptions) -> int:
     from touche_rad import files
-    from touche_rad.runs import simulate
+    from touche_rad.runs.play import simulate
     from touche_rad.tira.input import configured_turns
     from touche_rad.users import Speaker, parse_user
 
@@ -253,7 +253,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
             if estimate and user.endpoint is not None
             else user.speaker(services, options.deadline)
         )
-        return simulate.work(
+        return simulate(
             places.source,
             prepare.make_answerer(debater, services, options),
             speaker,

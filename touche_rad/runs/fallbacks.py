@@ -9,14 +9,12 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from touche_rad.calls import current_context
 from touche_rad.errors import WorkError
-from touche_rad.files.outputs import total_of
 from touche_rad.models import ModelError
 from touche_rad.text import printable, redact
 
@@ -183,16 +181,3 @@ def _place(error: BaseException, made: object) -> str:
         if own in (path, *path.parents):
             best = f"{path.name}:{frame.lineno} in {frame.name}"
     return best
-
-
-def warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield lines that say how many results are fallbacks, by whom and why."""
-    for what in dict.fromkeys(one.what for one in groups):
-        mine = [one for one in groups if one.what == what]
-        begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"
-        if len(mine) == 1:
-            yield f"{begin} are from {mine[0].by}: {printable(mine[0].cause)}"
-            continue
-        yield f"{begin} are not from the selected plugin"
-        for one in mine:
-            yield f"{one.count} {what} are from {one.by}: {printable(one.cause)}"

@@ -1,4 +1,4 @@
-"""Parts of a run: `--shard I/N` processes one range of the input's debates.
+"""Parts of a run: `--shard I/N` processes one range of the input's debates, `merge` joins them.
 
 A part is a folder with this range of the output, the records of its debates, and `part.json`: what
 `merge` needs to make the files of the whole run. Debates have the same numbers in all parts as in
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,14 +19,18 @@ from pydantic import BaseModel, Field
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
-from touche_rad.files.outputs import Status, is_output_of
+from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside, write_status
 from touche_rad.files.records import read_json
+from touche_rad.files.traces import TRACE
+from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
-from touche_rad.runs.output import SUFFIX, Facts, Output, read_record, record_line, short_json
+from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.shard import Shard
-from touche_rad.runs.work import Done
+from touche_rad.runs.work import Done, Progress, Tally, read_record, record_line
 from touche_rad.text import redact_data
 
+SUFFIX: Final = ".part"
+"""Suffix of the journal of a run."""
 RECORD: Final = "part.json"
 UNITS: Final = "units.jsonl"
 CACHE: Final = "cache"
@@ -38,15 +43,13 @@ class PartRecord(BaseModel):
     """The content of `part.json`."""
 
     format: int = FORMAT
-    shard: int
-    of: int
+    shard: str
     total: int = Field(ge=0)
     run: str
     source: str
     command: tuple[str, ...]
-    settings: tuple[str, ...] = ()
-    skipped: str = ""
-    model: tuple[str, ...] = ()
+    warnings: tuple[str, ...]
+    """The warnings that are not about results."""
     usage: Mapping[str, Any] | None
     status: Status
 
@@ -83,23 +86,26 @@ class Part:
             return None
         return _read(self.folder).record.status if is_output_of(out, identity) else None
 
-    def finish(self, output: Output, status: Status) -> None:
+    def finish(
+        self,
+        status: Status,
+        total: int,
+        units: Iterable[tuple[int, Done]],
+        warnings: tuple[str, ...],
+        usage: Usage | None,
+    ) -> None:
         """Write the records of all units, then `part.json`, with which the part is complete."""
         with files.atomic_write(self.folder / UNITS) as stream:
-            for number, done in output.numbered():
+            for number, done in units:
                 stream.write(record_line(number, done).decode("utf-8"))
-        facts = output.facts()
         record = PartRecord(
-            shard=self.shard.number,
-            of=self.shard.count,
-            total=output.total,
+            shard=str(self.shard),
+            total=total,
             run=str(self.run),
             source=str(self.source),
             command=self.command,
-            settings=facts.settings,
-            skipped=facts.skipped,
-            model=facts.model,
-            usage=facts.usage.record() if facts.usage is not None else None,
+            warnings=warnings,
+            usage=usage.record() if usage is not None else None,
             status=status,
         ).model_dump(mode="json")
         with files.atomic_write(self.folder / RECORD) as stream:
@@ -113,12 +119,6 @@ class FinishedPart:
     folder: Path
     shard: Shard
     record: PartRecord
-    facts: Facts
-
-    @property
-    def output(self) -> Path:
-        """This part of the run's output."""
-        return self.folder / Path(self.record.run).name
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -158,10 +158,10 @@ class FinishedPart:
 
 
 def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
-    """Read the parts in folders; a folder may be a part, or contain parts.
+    """Return the parts in folders, in order; a folder may be a part, or contain parts.
 
     Raises:
-        UserError: A folder is missing or has no part, or a part is not finished.
+        UserError: A folder has no part, or the parts are not those of one run, each once.
     """
     parts: list[FinishedPart] = []
     for place in places:
@@ -173,7 +173,7 @@ def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
                 f"{place} has no part of a run: expected a folder that --shard I/N made"
             )
         parts += map(_read, folders)
-    return parts
+    return _checked(parts)
 
 
 def _is_part(folder: Path) -> bool:
@@ -195,21 +195,13 @@ def _read(folder: Path) -> FinishedPart:
         content = read_json(path)
         refuse_newer(path, content, FORMAT)
         record = PartRecord.model_validate(content)
-        usage = None if record.usage is None else Usage()
-        if usage is not None and record.usage is not None:
-            usage.add(record.usage)
-        facts = Facts(record.settings, record.skipped, record.model, usage)
-        return FinishedPart(folder, Shard.parse(f"{record.shard}/{record.of}"), record, facts)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, OptionError):
+        return FinishedPart(folder, Shard.parse(record.shard), record)
+    except (OSError, ValueError, OptionError):
         raise UserError(f"{path} is damaged: remove {folder}, and make the part again") from None
 
 
-def check_parts(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
-    """Return the parts in order if they are all parts of one run, each once.
-
-    Raises:
-        UserError: A part is missing, given twice, or of another run.
-    """
+def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
+    """Return the parts in order if they are all parts of one run, each once."""
     first, count = parts[0], parts[0].shard.count
     by_number: dict[int, FinishedPart] = {}
     for one in parts:
@@ -241,3 +233,86 @@ def check_parts(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
             more = f" ({others} more are missing)" if others else ""
             raise UserError(f"shard {shard} is missing{more}: make it: {first.command(shard)}")
     return [by_number[number] for number in sorted(by_number)]
+
+
+def short_json(value: Any) -> str:
+    """Return a value of an identity for a message."""
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def merge_parts(
+    parts: Sequence[FinishedPart],
+    out: Path,
+    *,
+    replace: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> Status:
+    """Write the output of a whole run, its status, trace and tracebacks.
+
+    The parts are in order, as `find_parts` returns them.
+
+    Raises:
+        UserError: The output exists already.
+        WorkError: A part is damaged.
+    """
+    if not is_output_of(out, parts[0].identity):
+        files.check_output(out, replace=replace)
+    tally = Tally()
+    with files.atomic_write(out) as stream:
+        for part in parts:
+            for done in part.units():
+                tally.add(done)
+                stream.writelines(f"{line}\n" for line in done.lines)
+                progress(tally.units, part.record.total)
+    _join(parts, out, TRACE)
+    errors = _join(parts, out, ERRORS)
+    records, usage = [part.record for part in parts], Usage()
+    for one in records:
+        if one.usage is not None:
+            usage.add(one.usage)
+    first, statuses = records[0].status, [one.status for one in records]
+    started = min(one.started for one in statuses)
+    finished = max(one.finished for one in statuses)
+    status = tally.status(
+        out,
+        # Parts have many warnings in common.
+        warnings=dict.fromkeys(line for one in records for line in one.warnings),
+        usage=usage,
+        errors=errors,
+        verb=first.verb,
+        state="done",
+        sha256=sha256_of(out),
+        units=records[0].total,
+        done=tally.units,
+        resumed=sum(one.resumed for one in statuses),
+        skipped=first.skipped,  # each part reads the whole input
+        demo=first.demo,
+        identity=parts[0].identity,
+        started=started,
+        finished=finished,
+        seconds=round((finished - started).total_seconds(), 3),
+    )
+    write_status(status, status_beside(out))
+    return status
+
+
+def caches_of(parts: Sequence[FinishedPart]) -> list[Path]:
+    """Return the folders of the parts' caches of model answers."""
+    caches = (part.folder / CACHE for part in parts)
+    return [cache for cache in caches if (cache / CACHE_FILE).is_file()]
+
+
+def _join(parts: Sequence[FinishedPart], out: Path, suffix: str) -> Path:
+    """Join the files beside the parts' outputs in the order of the parts."""
+    target = out.with_name(f"{out.name}{suffix}")
+    sources = (part.folder / f"{Path(part.record.run).name}{suffix}" for part in parts)
+    paths = [path for path in sources if path.is_file()]
+    if not paths:
+        target.unlink(missing_ok=True)  # of the run that is replaced
+        return target
+    with files.atomic_write(target) as stream:
+        for path in paths:
+            with path.open(encoding="utf-8", errors="backslashreplace", newline="") as source:
+                shutil.copyfileobj(source, stream)
+    return target

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from touche_rad import __version__
-from touche_rad.runs.output import read_record, record_line
-from touche_rad.runs.work import Done
+from touche_rad.runs.work import Done, read_record, record_line
 
 T = TypeVar("T")
 

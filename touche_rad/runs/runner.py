@@ -1,34 +1,62 @@
 """Run units of work in parallel, with a journal of the progress and a status of the result.
 
-Respond, simulate and judge differ in what they do with a debate. All other parts of a run are here
-and in `output`.
+`OUT.part`, the journal, is append-only JSONL. Its first line is the identity of the run; each other
+line is one finished unit with its lines of the output. A killed process loses at most the units in
+progress. The next run with the same identity continues; a unit whose line is damaged is processed
+again. The output is written in the order of the input, so it is byte-identical to the output of an
+uninterrupted run.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Final
 
 import anyio
 
-from touche_rad import files
+from touche_rad import __version__, files
 from touche_rad.calls import call_context
-from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
-from touche_rad.files.outputs import Status, sha256_of
+from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError, refuse_newer
+from touche_rad.files.outputs import (
+    State,
+    Status,
+    is_output_of,
+    open_locked,
+    sha256_of,
+    status_beside,
+    write_status,
+)
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
-from touche_rad.runs.output import SUFFIX, Output, whole_identity
-from touche_rad.runs.parts import Part
-from touche_rad.runs.work import DEFAULT_OPTIONS, Done, RunOptions, T, Work
+from touche_rad.runs.parts import SUFFIX, Part, short_json
+from touche_rad.runs.work import (
+    Done,
+    RunOptions,
+    T,
+    Tally,
+    Work,
+    json_line,
+    read_record,
+    record_line,
+)
+from touche_rad.text import printable, redact_data
 
 log = logging.getLogger("touche_rad")
+
+DEFAULT_OPTIONS: Final = RunOptions()
+VERSION: Final = 1
+_NAME: Final = "touche-rad"
+_BEGIN: Final = f'{{"journal": "{_NAME} '.encode()
 
 
 class Interrupted(WorkError):
@@ -80,8 +108,10 @@ async def run_work(
             finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
-        output.check_replace()
-        total = sum(1 for _ in work.units(output.bad))
+        unfinished = output.journal.exists() and not options.restart
+        if not unfinished and not is_output_of(out, output.identity):
+            files.check_output(out, replace=options.replace)
+        total = sum(1 for _ in work.units(options.bad))
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")
         failures = FailureLog(options.errors, options.strict)
@@ -94,7 +124,8 @@ async def run_work(
                 os.chdir(folder)  # a plugin may have changed it, and our paths are relative
             status = output.finish()
             if part is not None:
-                part.finish(output, status)
+                usage = options.model.usage if options.model is not None else None
+                part.finish(status, total, output.numbered(), output.warnings, usage)
             output.journal.unlink()  # last: the next call finishes a run that is killed before
             return status
     except asyncio.CancelledError:
@@ -129,25 +160,26 @@ def identity_of(
     return identity
 
 
+def whole_identity(verb: str, identity: Mapping[str, Any], source: Path) -> dict[str, Any]:
+    """Return the identity of a run as its files have it: JSON values, without secrets."""
+    whole = {"verb": verb, **identity, "input": sha256_of(source), "version": __version__}
+    written: dict[str, Any] = redact_data(json.loads(json.dumps(whole, default=str)))
+    return written
+
+
 async def _work_through(work: Work[T], options: RunOptions, output: Output) -> None:
     """Process units with parallel workers; an error of the journal stops all of them."""
     numbers = output.units
     read = enumerate(work.units(files.BadLines(skip=True)))
     here = islice(read, numbers.start, numbers.stop)
     units = ((number, unit) for number, unit in here if number not in output.finished)
-    report = options.progress or (lambda done, total: None)
-    report(len(output.finished), len(numbers))
-
-    def keep(number: int, done: Done) -> None:
-        output.append(number, done)
-        report(len(output.finished), len(numbers))
-
+    options.progress(len(output.finished), len(numbers))
     try:
         if options.process is not None:
             left = len(numbers) - len(output.finished)
-            failures = await options.process(units, left, options, keep)
+            failures = await options.process(units, left, options, output.append)
         else:
-            failures = await process_units(work.do, units, options, keep)
+            failures = await process_units(work.do, units, options, output.append)
     except (FallbackStop, ModelError) as error:
         raise WorkError(f"{error}; {output.how_to_continue()}") from error
     if failures:
@@ -194,3 +226,194 @@ async def process_units(
     if fatal:
         raise fatal[0]
     return failures
+
+
+class Output:
+    """The output of one run, with its journal and its status."""
+
+    def __init__(self, path: Path, work: Work[Any], options: RunOptions) -> None:
+        """Prepare; nothing is read or written."""
+        self.path, self.journal = path, path.with_name(path.name + SUFFIX)
+        self.verb, self.options = work.verb, options
+        self.identity = dict(work.identity)
+        """Everything that determines the output. A run is continued only with an equal one."""
+        self.total = 0
+        """The number of units of the whole run."""
+        self.units = range(0)
+        """The units of this output: a part has some of them."""
+        self.resumed = 0
+        self.finished: dict[int, int] = {}
+        """The finished units, and where the line of each begins in the journal."""
+        self._file: IO[bytes] | None = None
+        self._started, self._clock = datetime.now().astimezone(), time.monotonic()
+
+    @contextmanager
+    def begin(self, total: int, units: range) -> Iterator[None]:
+        """Open the journal, or create it; at the end it is closed, and the file is kept.
+
+        Raises:
+            UserError: The journal is of another run, or the output cannot be written.
+        """
+        self._file = _open_journal(self.path, self.journal)
+        try:
+            self._resume(self._file)
+            self.total, self.units, self.resumed = total, units, len(self.finished)
+            if not self.resumed:
+                if self.options.errors is not None:
+                    self.options.errors.unlink(missing_ok=True)
+                if self.options.model is not None:
+                    self.options.model.begin_trace()
+            yield
+        finally:
+            with suppress(OSError):  # a line that a full disk did not take
+                self._file.close()
+
+    def append(self, unit: int, done: Done) -> None:
+        """Append one finished unit to the journal."""
+        self.finished[unit] = self._write(record_line(unit, done))
+        self.options.progress(len(self.finished), len(self.units))
+
+    def numbered(self) -> Iterator[tuple[int, Done]]:
+        """Yield the finished units with their numbers in the order of the input."""
+        with self.journal.open("rb") as stream:
+            for _, offset in sorted(self.finished.items()):
+                stream.seek(offset)
+                yield read_record(stream.readline())
+
+    def finish(self) -> Status:
+        """Write the output and its status; the journal remains."""
+        tally = Tally(units=self.units.start)
+        try:
+            with files.atomic_write(self.path) as stream:
+                for _, done in self.numbered():
+                    tally.add(done)
+                    stream.writelines(f"{line}\n" for line in done.lines)
+        except OSError as error:
+            raise self._unwritten(self.path, error) from error
+        status = self._status(tally, "done", sha256=sha256_of(self.path))
+        if self.options.status_path is not None:
+            write_status(status, self.options.status_path)
+        return status
+
+    def stop(self, state: State, error: str) -> None:
+        """Write the status of a run that did not finish; the journal is kept."""
+        path = self.options.status_path
+        if path is None or (not self.total and path == status_beside(self.path)):
+            return  # nothing has happened to the output, so its status remains
+        tally = Tally(units=self.units.start)
+        if self.finished and self.journal.exists():
+            for _, done in self.numbered():
+                tally.add(done)
+        with suppress(OSError):  # the first error is reported
+            write_status(self._status(tally, state, error=error), path)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings that are not about results: on the settings, the input and the model."""
+        model, bad = self.options.model, self.options.bad
+        lines = list(self.options.warnings)
+        if bad.count:
+            lines.append(f"{bad.count} bad lines were skipped; the first: {bad.first}")
+        return (*lines, *(printable(line) for line in (model.warnings if model else ())))
+
+    def how_to_continue(self) -> str:
+        """Say what is kept, and how to continue."""
+        units = "1 unit" if len(self.finished) == 1 else f"{len(self.finished)} units"
+        return f"{units} done and kept in {self.journal}: run the same command to continue"
+
+    def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
+        return tally.status(
+            self.path,
+            warnings=self.warnings,
+            usage=self.options.model.usage if self.options.model is not None else None,
+            errors=self.options.errors,
+            verb=self.verb,
+            state=state,
+            units=len(self.units) if self.total else None,
+            done=len(self.finished),
+            resumed=self.resumed,
+            skipped=self.options.bad.count,
+            demo=self.options.demo,
+            identity=self.identity,
+            started=self._started,
+            finished=datetime.now().astimezone(),
+            seconds=round(time.monotonic() - self._clock, 3),
+            **fields,
+        )
+
+    def _resume(self, file: IO[bytes]) -> None:
+        """Read the records of an earlier run, and go to the place of the next record."""
+        header = file.readline()
+        if header[: len(_BEGIN)] != _BEGIN[: len(header)]:
+            raise UserError(
+                f"{self.journal} is not a journal of touche-rad: move it, or choose another output"
+            )
+        if self.options.restart or not header.endswith(b"\n"):
+            file.seek(0)
+            file.truncate()
+            self._write(json_line({"journal": f"{_NAME} {VERSION}", "identity": self.identity}))
+            return
+        self._compare(header)
+        end = len(header)
+        for row, line in enumerate(file, 2):
+            if not line.endswith(b"\n"):  # the process was killed while it wrote the line
+                break
+            try:
+                unit, _ = read_record(line)
+            except ValueError:
+                log.warning("%s:%d is damaged: its unit is processed again", self.journal, row)
+            else:
+                self.finished[unit] = end
+            end += len(line)
+        file.seek(end)
+        file.truncate()
+
+    def _compare(self, header: bytes) -> None:
+        try:
+            record = json.loads(header)
+            earlier = dict(record["identity"])
+        except (ValueError, TypeError, KeyError):
+            raise UserError(f"{self.journal} is damaged: start again with --restart") from None
+        refuse_newer(self.journal, {"format": record["journal"]}, VERSION)
+        for key in [*self.identity, *earlier]:
+            was, now = earlier.get(key), self.identity.get(key)
+            if was != now:
+                raise UserError(
+                    f"{self.journal} is of another run: {key} was {short_json(was)} and is now "
+                    f"{short_json(now)}; start again with --restart, or choose another output"
+                )
+
+    def _write(self, line: bytes) -> int:
+        """Append a line to the journal, and return where it begins."""
+        assert self._file is not None
+        try:
+            offset = self._file.tell()
+            self._file.write(line)
+            self._file.flush()
+        except OSError as error:
+            raise self._unwritten(self.journal, error) from error
+        return offset
+
+    def _unwritten(self, path: Path, error: OSError) -> WorkError:
+        return WorkError(
+            f"{path}: cannot be written: {error.strerror or error}; {self.how_to_continue()}"
+        )
+
+
+def _open_journal(out: Path, journal: Path) -> IO[bytes]:
+    """Open the journal of an output for this process alone; a kill lets go of the lock.
+
+    Raises:
+        UserError: Another process is at work on it, or it cannot be written.
+    """
+    if out.is_dir():
+        raise UserError(f"{out} is a folder: name a file to write")
+    if out.exists() and not out.is_file():
+        raise UserError(f"{out} is not a regular file, which a run needs to be able to continue")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        return os.fdopen(open_locked(journal), "r+b")
+    except BlockingIOError:
+        raise UserError(f"{journal}: another process is at work on this run") from None
+    except OSError as error:
+        raise UserError(f"{journal}: cannot be written: {error.strerror}") from None

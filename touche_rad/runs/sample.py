@@ -5,8 +5,6 @@ Every plugin can be estimated, because its own code decides what it sends. Nothi
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,8 +28,6 @@ class Sample:
     calls: float
     prompt_tokens: float
     answer_tokens: float
-    counts: Mapping[str, int]
-    """The results of the sample, by kind."""
     fallbacks: int = 0
     """Results of a fallback: the plugin did not accept the example answers."""
 
@@ -47,7 +43,6 @@ async def sample(
         raise InputError(work.source, "expected at least one debate, found none")
     count = min(len(sizes), SAMPLE)
     numbers = [at * len(sizes) // count for at in range(count)]  # spread over the input
-    counts: Counter[str] = Counter()
     fallbacks = 0
     first, last = Cost(), Cost()
     for number, unit in enumerate(work.units(files.BadLines(skip=True))):
@@ -59,7 +54,6 @@ async def sample(
             raise WorkError(
                 f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
             ) from error
-        counts.update(done.counts)
         fallbacks += sum(one.count for one in done.fallbacks)
         if usage is not None:
             last = Cost(**vars(usage.total))
@@ -79,7 +73,6 @@ async def sample(
         whole("calls"),
         whole("prompt_tokens"),
         whole("completion_tokens"),
-        counts,
         fallbacks,
     )
 

@@ -1,20 +1,27 @@
-"""A run as its callers describe it: the work on each unit, and the settings."""
+"""A run as its callers describe it: the work on each unit, the settings, and the result."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
+from touche_rad.files.outputs import Status, total_of
 from touche_rad.models import Model
-from touche_rad.runs.fallbacks import Fallback
+from touche_rad.models.sending import Usage
+from touche_rad.runs.fallbacks import ANSWERS, Fallback
+from touche_rad.text import printable, redact_data, redact_line
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
+
+MOST_EXAMPLES: Final = 5
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,37 @@ def at_turn(note: str, debate: Debate, turn: int) -> str:
     """Return a note with its debate and turn after its kind."""
     kind, _, what = note.partition(": ")
     return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
+
+
+def record_line(unit: int | str, done: Done) -> bytes:
+    """Return the record of a finished unit: one line without secrets."""
+    return json_line(
+        {
+            "unit": unit,
+            "lines": [redact_line(line) for line in done.lines],
+            "counts": dict(done.counts),
+            "notes": redact_data(done.notes),
+            "fallbacks": redact_data([vars(one) for one in done.fallbacks]),
+        }
+    )
+
+
+def json_line(record: Mapping[str, Any]) -> bytes:
+    """Return a record as one line."""
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    return line.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def read_record(line: bytes) -> tuple[Any, Done]:
+    """Read the record of a finished unit; anything else is a ValueError."""
+    try:
+        record = json.loads(line)
+        fallbacks = tuple(Fallback(**one) for one in record["fallbacks"])
+        return record["unit"], Done(
+            tuple(record["lines"]), record["counts"], tuple(record["notes"]), fallbacks
+        )
+    except (TypeError, KeyError) as error:
+        raise ValueError("no record") from error
 
 
 @dataclass
@@ -89,9 +127,9 @@ class RunOptions:
     """Start again instead of continuing an earlier run."""
     replace: bool = True
     """Whether the output of another run may be replaced."""
-    bad: files.BadLines | None = None
-    """Handling of invalid lines; None raises an error."""
-    progress: Progress | None = None
+    bad: files.BadLines = field(default_factory=files.BadLines)
+    """Handling of invalid lines."""
+    progress: Progress = lambda done, total: None
     """Called with (done, total)."""
     status_path: Path | None = None
     """Path of the status file, if it is to be written."""
@@ -119,4 +157,84 @@ Process = Callable[
 ]
 """Processes units, of which there are so many, hands each record to the function, and returns a
 line for each that failed."""
-DEFAULT_OPTIONS: Final = RunOptions()
+
+
+@dataclass
+class Tally:
+    """Sums the counts and notes of finished units."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    groups: dict[tuple[str, ...], Fallback] = field(default_factory=dict)
+    """The fallbacks with equal causes: the first one, with the count of all."""
+    turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
+    """The turns of each group, without repetitions."""
+    units: int = 0
+
+    def add(self, done: Done) -> None:
+        """Add one unit; the first few notes of each kind are kept as examples."""
+        self.units += 1
+        self.counts.update(done.counts)
+        for one in done.fallbacks:
+            earlier = self.groups.get(one.group)
+            count = one.count + (earlier.count if earlier else 0)
+            self.groups[one.group] = replace(earlier or one, count=count)
+            turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
+            self.turns.setdefault(one.group, {})[turn] = None
+        for note in done.notes:
+            kind, _, what = note.partition(": ")
+            self.notes[kind] += 1
+            examples = self.examples.setdefault(kind, [])
+            if len(examples) < MOST_EXAMPLES:
+                examples.append(what)
+
+    def status(
+        self,
+        out: Path,
+        *,
+        warnings: Iterable[str] = (),
+        usage: Usage | None = None,
+        errors: Path | None = None,
+        **fields: Any,
+    ) -> Status:
+        """Return the status of a run with these results; `warnings` are about other things."""
+        groups = sorted(self.groups.values(), key=lambda one: -one.count)
+        turns = {turn for one in groups if one.what == ANSWERS for turn in self.turns[one.group]}
+        lines = [*warnings, *_warnings_of(groups, self.counts)]
+        if usage is not None and usage.faults:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
+            calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
+            lines.append(f"{calls}; the first: {printable(usage.first_fault)}")
+        return Status(
+            output=str(out),
+            warnings=tuple(lines),
+            errors=str(errors) if errors is not None and errors.is_file() else "",
+            usage=usage.record() if usage is not None and usage.steps else {},
+            replaced=sum(one.count for one in groups),
+            fallbacks=tuple(
+                {key: value for key, value in vars(one).items() if key != "turn"}
+                | {"turns": list(self.turns[one.group])}
+                for one in groups
+            ),
+            replaced_turns=tuple(
+                sorted(turns, key=lambda turn: [int(number) for number in turn.split(".")])
+            ),
+            counts=dict(self.counts),
+            notes=dict(self.notes.most_common()),
+            examples={kind: tuple(few) for kind, few in self.examples.items()},
+            **fields,
+        )
+
+
+def _warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield lines that say how many results are fallbacks, by whom and why."""
+    for what in dict.fromkeys(one.what for one in groups):
+        mine = [one for one in groups if one.what == what]
+        begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"
+        if len(mine) == 1:
+            yield f"{begin} are from {mine[0].by}: {printable(mine[0].cause)}"
+            continue
+        yield f"{begin} are not from the selected plugin"
+        for one in mine:
+            yield f"{one.count} {what} are from {one.by}: {printable(one.cause)}"
