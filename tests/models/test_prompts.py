@@ -82,7 +82,11 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
         ("Zoos should not be closed.", "Zoos should be closed."),
         ("CMV: AdBlock isn't unethical", "AdBlock is unethical"),
         ("Tigers cannot be pets.", "Tigers can be pets."),
-        ("No one should own a tiger.", ""),
+        ("No one should own a tiger.", "Some people should own a tiger."),
+        ("There is no reason to keep zoos.", "There is some reason to keep zoos."),
+        ("I see nothing wrong with zoos.", "I see something wrong with zoos."),
+        ("You should never smoke.", "You should sometimes smoke."),
+        ("Zoos are no worse than farms.", ""),
         ("Zoos should be closed.", ""),
         ("Zoos should not exist because they hurt animals.", ""),
         ("I do not think that zoos are bad.", ""),
@@ -92,3 +96,22 @@ def test_the_opposite_of_a_plain_negated_thesis_is_written_out(thesis: str, oppo
     prompt = Prompt("position", '=== user\n{% include "thesis.jinja" %}\n')
     (message,) = prompt.messages(thesis=Thesis(thesis))
     assert (f'So you defend: "{opposite}"' in message.content) == bool(opposite)
+
+
+@pytest.mark.parametrize(
+    ("thesis", "negated"),
+    [
+        ("Tigers should be sold without restrictions.", False),
+        ("It should be illegal to not vaccinate your children.", False),
+        ("Unions lead to higher wages, not laws.", False),
+        ("Zoos would be good if there were no cages.", False),
+        ("If zoos are small, they should not exist.", True),
+        ("I do not think that zoos are bad.", True),
+    ],
+)
+def test_a_negation_is_only_explained_where_it_negates_the_claim(
+    thesis: str, negated: bool
+) -> None:
+    prompt = Prompt("position", '=== user\n{% include "thesis.jinja" %}\n')
+    (message,) = prompt.messages(thesis=Thesis(thesis))
+    assert ("negation" in message.content) is negated

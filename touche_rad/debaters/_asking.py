@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
@@ -11,6 +12,7 @@ from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis, render_dialogue
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 Wording = Literal["close", "free"]
 
 
@@ -39,6 +41,12 @@ def cited_before(debate: Debate) -> frozenset[str]:
     """Return the ids of the arguments that the debater cited in earlier turns."""
     responses = (turn.response for turn in debate.turns if turn.response is not None)
     return frozenset(argument.id for one in responses for argument in one.arguments)
+
+
+def named(numbers: Iterable[int], items: Sequence[T]) -> list[T]:
+    """Return the items that the numbers of a model name, from 1; others and repeated are ignored."""
+    known = (one for one in dict.fromkeys(numbers) if 1 <= one <= len(items))
+    return [items[number - 1] for number in known]
 
 
 def max_letters(words: int) -> int:

@@ -154,12 +154,32 @@ def _jinja() -> jinja2.Environment:
 
 
 _TITLE: Final = re.compile(r"^CMV:?\s+", re.IGNORECASE)
-_JOINED: Final = re.compile(r"\b(?:and|or|but|if|because|that|which|who|i)\b|[,;:?]", re.IGNORECASE)
-_NEGATED: Final = re.compile(
-    r"\b(should|must|can|could|will|would|may|might|is|are|was|were|does|do|did|has|have)"
-    r"(?: not|n['’]t|not)\b|\b(ca|wo)n['’]t\b",
+_NO_PLAIN_CLAIM: Final = re.compile(
+    r"\b(?:and|or|but|if|because|that|which|who|i|any\w*|ever|yet|either|longer|at all)\b|[,;:?]",
     re.IGNORECASE,
 )
+"""Words of a second clause, and those that only a negated clause has."""
+_MODALS: Final = "should|must|can|could|will|would|may|might"
+_VERBS: Final = rf"{_MODALS}|is|are|was|were|does|do|did|has|have"
+_EXISTS: Final = r"\b(is|are|was|were|has|have|see|there['’]s)"
+_OPPOSITES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), opposite)
+    for pattern, opposite in (
+        (r"\bcan(?:not|['’]t)\b", "can"),
+        (r"\bwon['’]t\b", "will"),
+        (rf"\b({_VERBS})(?: not|n['’]t)\b", r"\1"),
+        (rf"^(?:no one|nobody) ({_MODALS})\b", r"Some people \1"),
+        (rf"{_EXISTS} nothing\b", r"\1 something"),
+        (rf"{_EXISTS} no (?!one\b|worse\b|better\b|more\b|less\b|\w+er\b)", r"\1 some "),
+        (r"(?<!will )\bnever\b", "sometimes"),
+    )
+)
+_NOT_THE_CLAIM: Final = re.compile(
+    r"\bwithout\b|\bto not\b|(?<!ought )\bnot (?:to|only|just|merely|simply)\b|\bnothing but\b"
+    r"|[,;:(/]\s*(?:(?:but|and) )?not\b|\bif\b[^,]*|\bbecause\b.*",
+    re.IGNORECASE,
+)
+"""Negations of a part of a claim."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +195,8 @@ class Thesis:
 
     @property
     def negated(self) -> bool:
-        """Whether it contains a negation, so that "against the thesis" is easily misread."""
-        return any(map(is_negation, words(self.text)))
+        """Whether it negates what it claims, so that "against the thesis" is easily misread."""
+        return any(map(is_negation, words(_NOT_THE_CLAIM.sub(" ", self.text))))
 
     @property
     def opposite(self) -> str:
@@ -185,16 +205,12 @@ class Thesis:
         A small model that must turn a negation around by itself defends the wrong side.
         """
         text = _TITLE.sub("", self.text)
-        match = _NEGATED.search(text)
-        alone = sum(map(is_negation, words(text))) == 1 and not _JOINED.search(text)
-        if match is None or not alone:
-            return ""
-        return f"{text[: match.start()]}{_verb(match)}{text[match.end() :]}"
-
-
-def _verb(match: re.Match[str]) -> str:
-    """Return the verb of a match of `_NEGATED` without its negation."""
-    return match[1] or {"ca": "can", "wo": "will"}[match[2].lower()]
+        plain = not _NO_PLAIN_CLAIM.search(re.sub(r"^I (?:can )?(?:see|have) ", "", text))
+        if plain and self.negated and sum(map(is_negation, words(text))) == 1:
+            for pattern, opposite in _OPPOSITES:
+                if pattern.search(text):
+                    return pattern.sub(opposite, text, count=1)
+        return ""
 
 
 def render_dialogue(

@@ -16,7 +16,6 @@ from touche_rad.debaters._asking import Wording, cited_before
 from touche_rad.debaters.sinai._step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai._step2_search import (
     PER_STRATEGY,
-    Chain,
     Query,
     Retrieved,
     SearchOptions,
@@ -27,6 +26,7 @@ from touche_rad.debaters.sinai._step2_search import (
     search,
 )
 from touche_rad.debaters.sinai._step3_4_selection import (
+    PER_QUERY,
     Selected,
     Shortlist,
     select_at_once,
@@ -61,15 +61,11 @@ class Sinai:
         )
         plan: bool = setting(True, description="step 1; without it a fixed plan")
         support: Literal["turned", "paper"] = setting(
-            "turned",
-            description="SUPPORT queries find attacks on the opponent's supports, or supports",
+            "turned", description="search as in the paper's figures; paper: as in its section 2.1"
         )
-        chain: Chain = setting(
-            "attackers", description="chained: what attacks the found arguments, or supporters"
+        selection: bool = setting(
+            True, description="steps 3 and 4; without them the best of each query"
         )
-        shortlist: bool = setting(True, description="step 3; without it all results are kept")
-        per_query: int = setting(3, ge=1, le=20, description="step 3: arguments kept of a query")
-        selection: bool = setting(True, description="step 4; without it the best of each query")
         selected: int = setting(2, ge=1, le=9, description="step 4: arguments kept of all")
         shorter_attempts: int = setting(
             1, ge=0, le=3, description="step 5: requests for a shorter response"
@@ -97,13 +93,14 @@ class Sinai:
                 selected,
                 words=self.options.max_words,
                 wording=self.options.wording,
+                copies=self.options.calls == "separate",
                 shorter_attempts=self.options.shorter_attempts,
             )
         except ModelError as error:
             report_without_model(error)
             content, arguments = "", []
         if not content:
-            best = (selected or select_by_rank(_unselected(retrieved), 1))[0].argument
+            best = (selected or select_by_rank(_unselected(retrieved)))[0].argument
             content = cut_to_words(clean(best.text), self.options.max_words)
             arguments = [best]
         return Response(content=content, arguments=tuple(arguments[: self.options.cited]))
@@ -111,30 +108,27 @@ class Sinai:
     async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""
         options, made = self.options, FIXED
-        count, turned = options.queries, options.support == "turned"
         try:
             if options.plan and options.calls == "merged":
-                made, queries = await outline(self.model, debate, count, turned=turned)
+                made, queries = await outline(self.model, debate, options.queries)
                 return made, queries or [last_message(debate)]
             if options.plan:
                 with suppress(ModelError):
                     made = await plan(self.model, debate)
-            return made, await ask_queries(self.model, debate, made, count, turned=turned)
+            turned = options.support == "turned"
+            return made, await ask_queries(self.model, debate, made, options.queries, turned=turned)
         except ModelError:
             return made, [last_message(debate)]
 
     def _search(self, debate: Debate, queries: list[Query]) -> list[Retrieved]:
         """Search for all queries; if they find nothing, for the opponent's last message."""
-        options, turned = self.options, self.options.support == "turned"
-        if turned and options.calls == "merged":
-            # SUPPORT and ATTACK queries for the same idea are the same search.
+        options, cited = self.options, cited_before(debate)
+        if options.calls == "merged":
             queries = distinct(queries)
-        cited = cited_before(debate)
         how = SearchOptions(
-            turned=turned,
+            turned=options.support == "turned",
             excluded=frozenset() if options.repeat else cited,
             spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
-            chain=options.chain,
         )
         last = last_message(debate)
         for some in (queries, [last]):
@@ -148,31 +142,27 @@ class Sinai:
         self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
     ) -> list[Selected]:
         """Steps 3 and 4; an empty list if the model says that no argument can be used."""
-        options = self.options
+        options, most = self.options, self.options.selected
         shortlists = _unselected(retrieved)
+        if not options.selection:
+            return select_by_rank(shortlists)[:most]
         try:
-            if options.calls == "merged" and options.shortlist and options.selection:
-                return await select_at_once(self.model, debate, plan, retrieved, options.selected)
-            if options.shortlist:
-                shortlists = await self._shortlists(debate, plan, retrieved)
-                if not any(one.arguments for one in shortlists):
-                    return []
-            if options.selection:
-                return await select_of_all(self.model, debate, shortlists, options.selected)
+            if options.calls == "merged":
+                return await select_at_once(self.model, debate, plan, shortlists, most)
+            shortlists = await self._shortlists(debate, plan, retrieved)
+            if not any(one.arguments for one in shortlists):
+                return []
+            return await select_of_all(self.model, debate, shortlists, most)
         except ModelError:
-            pass
-        return select_by_rank(shortlists, options.selected)
+            return select_by_rank(shortlists)[:most]
 
     async def _shortlists(
         self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
     ) -> list[Shortlist]:
         """Step 3 for all queries at the same time."""
-        count = self.options.per_query
-        calls = [
-            partial(select_for_query, self.model, debate, plan, one, count) for one in retrieved
-        ]
+        calls = [partial(select_for_query, self.model, debate, plan, one) for one in retrieved]
         return [
-            Shortlist(one, one.all[:count]) if isinstance(answer, ModelError) else answer
+            Shortlist(one, one.all[:PER_QUERY]) if isinstance(answer, ModelError) else answer
             for one, answer in zip(retrieved, await self.model.ask_all(calls), strict=True)
         ]
 

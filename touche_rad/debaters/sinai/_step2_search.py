@@ -27,25 +27,32 @@ FieldToLook = Literal["SUPPORT", "ATTACK"]
 MAX_LETTERS: Final = 600
 
 
+class Idea(BaseModel):
+    """One search: an idea of the opponent to attack."""
+
+    opponent_idea: Paragraph = Field(min_length=1)
+    justification: Line = ""
+
+
 class Query(BaseModel):
     """One search: an idea of the opponent, and the field to search."""
 
     opponent_idea: Paragraph = Field(min_length=1)
-    field_to_look: FieldToLook
+    field_to_look: FieldToLook = "ATTACK"
     justification: Line = ""
 
 
-def searches(most: int) -> type[BaseModel]:
+def searches(most: int, each: type[BaseModel]) -> type[BaseModel]:
     """Return the schema of the answer: SEARCH_1 is required, the others are optional."""
-    fields: dict[str, Any] = {"SEARCH_1": (Query, ...)}
-    fields |= {f"SEARCH_{number}": (Query | None, None) for number in range(2, most + 1)}
+    fields: dict[str, Any] = {"SEARCH_1": (each, ...)}
+    fields |= {f"SEARCH_{number}": (each | None, None) for number in range(2, most + 1)}
     return create_model("Searches", **fields)
 
 
 def in_order(answer: BaseModel) -> list[Query]:
     """Return the queries of an answer in the order of their numbers."""
     queries = (getattr(answer, name) for name in sorted(type(answer).model_fields))
-    return [query for query in queries if query is not None]
+    return [Query(**query.model_dump()) for query in queries if query is not None]
 
 
 def distinct(queries: Sequence[Query]) -> list[Query]:
@@ -71,7 +78,7 @@ async def ask_queries(
         debate,
         model,
         Prompt.load(__package__, "queries"),
-        searches(most),
+        searches(most, Query),
         step="sinai.queries",
         most=most,
         turned=turned,
@@ -81,28 +88,22 @@ async def ask_queries(
     return in_order(answer)
 
 
-async def outline(
-    model: Model, debate: Debate, most: int, *, turned: bool
-) -> tuple[Plan, list[Query]]:
-    """Ask for the plan and the queries in one call."""
+async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
+    """Ask for the plan and the queries in one call; each query attacks its idea."""
     answer: Any = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "outline"),
-        create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...)),
+        create_model("Outline", plan=(Plan, ...), searches=(searches(most, Idea), ...)),
         step="sinai.outline",
         parameters=parameters(),
         most=most,
-        turned=turned,
     )
     return answer.plan, in_order(answer.searches)
 
 
 Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
-Chain = Literal["attackers", "supporters"]
-STRATEGIES: tuple[Strategy, ...] = ("TEXT", "ATTACK", "SUPPORT")
 PER_STRATEGY: Final = 2
-PER_LINK: Final = 1
 FIELDS: Final[Mapping[Strategy, str]] = {"TEXT": "text", "ATTACK": "attacks", "SUPPORT": "supports"}
 PATHS: Final[Mapping[Strategy, str]] = {
     "TEXT": "says the like of",
@@ -117,16 +118,15 @@ class SearchOptions:
     """How to search."""
 
     turned: bool = True
-    """Whether a SUPPORT query finds attacks on the supports of the opponent's idea."""
+    """Whether as in the paper's figures: a SUPPORT query finds attacks on the supports of the
+    opponent's idea, and what attacks a chained argument is taken. Else as in its section 2.1: it
+    finds supports, and what supports the claim that a chained argument attacks is taken."""
     excluded: frozenset[str] = frozenset()
     spare: int = 0
     """Additional hits per search, to replace excluded, repeated and unclear arguments.
 
     An argument that needs another text is only taken if no argument of the query stands alone.
     """
-    chain: Chain = "attackers"
-    """What is taken for a chained argument: what attacks it (figure 5 of the paper), or what
-    supports the claim that it attacks (section 2.1)."""
 
 
 @dataclass(frozen=True)
@@ -151,19 +151,17 @@ class Retrieved:
             "SUPPORT": "arguments for the idea",
         }
         chained: Strategy = "SUPPORT" if self.goal == "ATTACK" else "ATTACK"
-        if self.how.chain == "attackers":
-            meanings[chained] = f"arguments that attack {meanings[chained]}"
-        else:
-            meanings[chained] = f"arguments that support what {meanings[chained]} attack"
+        link = "arguments that attack {}" if self.how.turned else "arguments that support what {} attack"
+        meanings[chained] = link.format(meanings[chained])
         return meanings
 
     @property
     def all(self) -> tuple[Argument, ...]:
         """All arguments without repetition, ordered by their rank in each strategy."""
-        ranks = zip_longest(*(self.by.get(strategy, ()) for strategy in STRATEGIES))
         by_text: dict[str, Argument] = {}
-        for one in (one for rank in ranks for one in rank if one is not None):
-            by_text.setdefault(text_key(one), one)
+        for rank in zip_longest(*self.by.values()):
+            for one in filter(None, rank):
+                by_text.setdefault(text_key(one), one)
         return tuple(by_text.values())
 
 
@@ -186,20 +184,20 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
         return arguments[:count]
 
     def chain(link: Argument, path: str) -> list[Argument]:
-        if how.chain == "attackers":
+        if how.turned:
             steps = (f"{link.id} {path}", "attacks the like of what that says")
-            return take("attacks", link.text, PER_LINK, steps)
+            return take("attacks", link.text, 1, steps)
         steps = (f"{link.id} {path}", "supports the like of what that attacks")
-        return take("supports", link.attacks, PER_LINK, steps)
+        return take("supports", link.attacks, 1, steps)
 
-    for strategy in STRATEGIES:
+    for strategy, name in FIELDS.items():
         path = f"{PATHS[strategy]}: {idea}"
         if strategy in ("TEXT", goal):
-            taken = take(FIELDS[strategy], idea, PER_STRATEGY, (path,))
+            taken = take(name, idea, PER_STRATEGY, (path,))
             seen |= set(map(text_key, taken))
         else:
             taken = []
-            for link in take(FIELDS[strategy], idea, PER_STRATEGY):
+            for link in take(name, idea, PER_STRATEGY):
                 taken += chain(link, path)
                 seen |= set(map(text_key, taken))
         by[strategy] = tuple(taken)

@@ -2,66 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import ask_about, limited
+from touche_rad.debaters._asking import ask_about, limited, named
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.models import Model, Prompt
-from touche_rad.models.output import Line, Page
-from touche_rad.text import clean, content_words
+from touche_rad.models.output import Line, Page, numbers_to
+from touche_rad.text import content_words, words
 
+T = TypeVar("T")
+PER_QUERY: Final = 3
+"""Arguments of a query that step 3 selects at most."""
 MIN_SIMILARITY: Final = 0.8
 """Minimum similarity (0 to 1) of a quoted text and an argument."""
-
-
-def matched(texts: Iterable[str], arguments: Sequence[Argument]) -> list[Argument]:
-    """Return the arguments that texts quote, in the order of the texts, without repetition.
-
-    A text matches exactly, or without case and punctuation, or by similarity. Texts that match no
-    argument are ignored.
-    """
-    matches = (_match(text, arguments) for text in texts if text.strip())
-    return list({one.id: one for one in matches if one is not None}.values())
-
-
-def _match(text: str, arguments: Sequence[Argument]) -> Argument | None:
-    plain = _plain(text)
-    exact = (one for one in arguments if text == one.text)
-    alike = (one for one in arguments if plain and plain == _plain(one.text))
-    match = next(exact, None) or next(alike, None)
-    if match is not None:
-        return match
-    nearest = max(arguments, key=lambda one: _similarity(plain, one), default=None)
-    near = nearest is not None and _similarity(plain, nearest) >= MIN_SIMILARITY
-    return nearest if near else None
-
-
-def _similarity(plain: str, argument: Argument) -> float:
-    other = _plain(argument.text)
-    if len(plain) >= 20 and plain in other:
-        return 1.0
-    return SequenceMatcher(None, plain[:1000], other[:1000], autojunk=False).ratio()
-
-
-def _plain(text: str) -> str:
-    lower = " ".join(clean(text).lower().split())
-    return "".join(letter for letter in lower if letter.isalnum() or letter == " ")
-
-
-def used(content: str, arguments: Sequence[Argument]) -> list[Argument]:
-    """Return the arguments that share words with a text, those with the most words first."""
-    words = set(content_words(content))
-    shared = {one.id: len(words & set(content_words(one.text))) for one in arguments}
-    sharing = [one for one in arguments if shared[one.id]]
-    return sorted(sharing, key=lambda one: -shared[one.id])
+COPYING: Final = 2_048
+"""Token limit of an answer that copies the texts of arguments."""
 
 
 @dataclass(frozen=True)
@@ -90,38 +53,52 @@ class Selected:
     justification: str = ""
 
 
-COPYING: Final = 2_048
-"""Token limit of an answer that copies the texts of arguments."""
+def numbered(
+    groups: Mapping[T, Iterable[Argument]],
+) -> tuple[dict[T, list[tuple[int, Argument]]], list[Argument]]:
+    """Number the arguments of all groups; a text that an earlier group has is left out.
+
+    Returns:
+        The numbered arguments of each group that has any, and all arguments in this order.
+    """
+    by_text: dict[str, Argument] = {}
+    shown: dict[T, list[tuple[int, Argument]]] = {}
+    for name, arguments in groups.items():
+        for argument in arguments:
+            if text_key(argument) not in by_text:
+                by_text[text_key(argument)] = argument
+                shown.setdefault(name, []).append((len(by_text), argument))
+    return shown, list(by_text.values())
 
 
 class Best(BaseModel):
     """The answer of step 3."""
 
-    arguments: list[Page]
+    arguments: list[int]
     justification: Line = ""
 
 
 async def select_for_query(
-    model: Model, debate: Debate, plan: Plan, retrieved: Retrieved, most: int
+    model: Model, debate: Debate, plan: Plan, retrieved: Retrieved
 ) -> Shortlist:
     """Step 3: select the best arguments of one query."""
+    shown, listed = numbered(retrieved.by)
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "shortlist"),
-        limited(Best, list[Page], arguments=most),
+        limited(Best, numbers_to(len(listed)), arguments=PER_QUERY),
         step="sinai.shortlist",
-        max_tokens=COPYING,
-        most=most,
+        most=PER_QUERY,
         query=retrieved.query,
-        found=retrieved.by,
+        found=shown,
         meanings=retrieved.meanings,
         plan=plan,
     )
-    best = matched(answer.arguments, retrieved.all)[:most]
-    if answer.arguments and not best:  # it misquotes all
-        best = list(retrieved.all[:most])
-    return Shortlist(retrieved, tuple(best), answer.justification)
+    best = named(answer.arguments, listed)
+    if answer.arguments and not best:  # none of the numbers exists
+        best = list(retrieved.all)
+    return Shortlist(retrieved, tuple(best[:PER_QUERY]), answer.justification)
 
 
 async def select_of_all(
@@ -139,16 +116,18 @@ async def select_of_all(
         shortlists=shortlists,
     )
     choices = answer.model_dump()
-    everything = [one for shortlist in shortlists for one in shortlist.arguments]
+    everything = select_by_rank(shortlists)
     selected: dict[str, Selected] = {}
+    misquoted = False
     for number in range(1, most + 1):
-        for one in matched([choices[f"retrieved_argument_{number}"]], everything):
+        text = choices[f"retrieved_argument_{number}"]
+        one = quoted_by(text, [one.argument for one in everything])
+        misquoted |= bool(text.strip())
+        if one is not None:
+            aspect = next(each.aspect for each in everything if each.argument is one)
             reason = choices[f"justification_argument_{number}"]
-            selected.setdefault(one.id, Selected(one, _aspect(one, shortlists), reason))
-    texts = [choices[f"retrieved_argument_{number}"] for number in range(1, most + 1)]
-    if not selected and any(text.strip() for text in texts):
-        return select_by_rank(shortlists, most)  # it misquotes all
-    return list(selected.values())
+            selected.setdefault(one.id, Selected(one, aspect, reason))
+    return list(selected.values()) or (everything[:most] if misquoted else [])
 
 
 def _choice(most: int) -> type[BaseModel]:
@@ -161,14 +140,28 @@ def _choice(most: int) -> type[BaseModel]:
     return create_model("Choice", **fields)
 
 
-def _aspect(argument: Argument, shortlists: Sequence[Shortlist]) -> str:
-    return next(
-        (one.aspect for one in shortlists if any(argument.id == x.id for x in one.arguments)), ""
-    )
+def quoted_by(text: str, arguments: Sequence[Argument]) -> Argument | None:
+    """Return the argument that a text quotes: exactly, by its words, or by similarity."""
+    plain = " ".join(words(text))
+    exact = (one for one in arguments if text == one.text)
+    alike = (one for one in arguments if plain and plain == text_key(one))
+    match = next(exact, None) or next(alike, None)
+    if match is not None or not plain:
+        return match
+    nearest = max(arguments, key=lambda one: _similarity(plain, one), default=None)
+    near = nearest is not None and _similarity(plain, nearest) >= MIN_SIMILARITY
+    return nearest if near else None
 
 
-def select_by_rank(shortlists: Sequence[Shortlist], most: int) -> list[Selected]:
-    """Select without a model: the best of each query, then the second best, and so on.
+def _similarity(plain: str, argument: Argument) -> float:
+    other = text_key(argument)
+    if len(plain) >= 20 and plain in other:
+        return 1.0
+    return SequenceMatcher(None, plain[:1000], other[:1000], autojunk=False).ratio()
+
+
+def select_by_rank(shortlists: Sequence[Shortlist]) -> list[Selected]:
+    """Order without a model: the best of each query, then the second best, and so on.
 
     Arguments that only the strategy TEXT found come last, because they may be on either side.
     """
@@ -177,7 +170,7 @@ def select_by_rank(shortlists: Sequence[Shortlist], most: int) -> list[Selected]
         for one, argument in zip(shortlists, best, strict=True):
             if argument is not None:
                 selected.setdefault(argument.id, Selected(argument, one.aspect))
-    return list(selected.values())[:most]
+    return list(selected.values())
 
 
 def _text_last(shortlist: Shortlist) -> list[Argument]:
@@ -199,59 +192,36 @@ class Numbers(BaseModel):
 
 
 async def select_at_once(
-    model: Model, debate: Debate, plan: Plan, retrieved: Sequence[Retrieved], most: int
+    model: Model, debate: Debate, plan: Plan, shortlists: Sequence[Shortlist], most: int
 ) -> list[Selected]:
-    """Steps 3 and 4 in one call, by number, so that no text is misquoted.
-
-    An empty list means that no argument can be used.
-    """
-    shortlists = [Shortlist(one, one.all) for one in retrieved]
-    searches, listed = _numbered(retrieved)
+    """Steps 3 and 4 in one call, by number; an empty list if no argument can be used."""
+    by_aspect = {one.aspect: _text_last(one) for one in shortlists}
+    shown, listed = numbered(by_aspect)
     number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)}))
-    numbered = create_model("Numbered", __base__=Numbered, number=number)
+    one_of = create_model("Numbered", __base__=Numbered, number=number)
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "at_once"),
-        limited(Numbers, list[numbered], selected=most),
+        limited(Numbers, list[one_of], selected=most),
         step="sinai.selection",
         most=most,
-        count=len(listed),
         plan=plan,
-        searches=searches,
+        searches=shown,
     )
+    aspects = {one.id: aspect for aspect, group in shown.items() for _, one in group}
     selected: dict[str, Selected] = {}
     for choice in answer.selected:
-        if 1 <= choice.number <= len(listed):
-            argument = listed[choice.number - 1]
-            aspect = _aspect(argument, shortlists)
-            selected.setdefault(argument.id, Selected(argument, aspect, choice.justification))
-    if answer.selected and not selected:  # it gives numbers that do not exist
-        return select_by_rank(shortlists, most)
+        for one in named([choice.number], listed):
+            selected.setdefault(one.id, Selected(one, aspects[one.id], choice.justification))
+    if answer.selected and not selected:  # none of the numbers exists
+        return select_by_rank(shortlists)[:most]
     return list(selected.values())[:most]
 
 
-@dataclass(frozen=True)
-class _Search:
-    """The arguments of a query that no earlier query found, with their numbers."""
-
-    idea: str
-    groups: dict[str, list[tuple[int, Argument]]]
-    """Numbered arguments by how they were found."""
-
-
-def _numbered(retrieved: Sequence[Retrieved]) -> tuple[list[_Search], list[Argument]]:
-    """Return the arguments of all queries as they are shown, and in the order of their numbers."""
-    listed: dict[str, Argument] = {}
-    searches: list[_Search] = []
-    for one in retrieved:
-        search = _Search(one.query.opponent_idea, {})
-        for strategy in sorted(one.by, key=lambda strategy: strategy == "TEXT"):
-            for argument in one.by[strategy]:
-                if text_key(argument) not in listed:
-                    listed[text_key(argument)] = argument
-                    group = search.groups.setdefault(one.meanings[strategy], [])
-                    group.append((len(listed), argument))
-        if search.groups:
-            searches.append(search)
-    return searches, list(listed.values())
+def used(content: str, arguments: Sequence[Argument]) -> list[Argument]:
+    """Return the arguments that share words with a text, those with the most words first."""
+    own = set(content_words(content))
+    shared = {one.id: len(own & set(content_words(one.text))) for one in arguments}
+    sharing = [one for one in arguments if shared[one.id]]
+    return sorted(sharing, key=lambda one: -shared[one.id])

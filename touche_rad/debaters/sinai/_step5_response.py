@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import Wording, limited
+from touche_rad.debaters._asking import Wording, limited, named
 from touche_rad.debaters.sinai._step1_plan import Plan
-from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, matched, used
+from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by, used
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
-from touche_rad.models.output import Line, Page, Paragraph
+from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, count_words, cut_to_words
 
@@ -24,9 +24,9 @@ class Uncited(BaseModel):
 
 
 class Written(Uncited):
-    """The answer of step 5, with the texts of the arguments that it uses."""
+    """The answer of step 5, with the numbers of the arguments that it uses, or their texts."""
 
-    arguments: list[Page] = []
+    arguments: list[int] | list[Page] = []
 
 
 async def write_response(
@@ -37,9 +37,12 @@ async def write_response(
     *,
     words: int,
     wording: Wording,
+    copies: bool,
     shorter_attempts: int,
 ) -> tuple[str, list[Argument]]:
     """Ask for the response, and for a shorter one if it is too long.
+
+    With `copies` the model names its arguments by their texts (figure 7), else by numbers.
 
     Returns:
         The response, and the arguments that the model names; if it names none that it was given,
@@ -49,16 +52,19 @@ async def write_response(
     values = {
         "words": words,
         "wording": wording,
+        "copies": copies,
         "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate),
         "plan": plan,
         "selected": selected,
     }
-    schema = limited(Written, list[Page], arguments=len(selected)) if selected else Uncited
+    kind = list[Page] if copies else numbers_to(len(selected))
+    schema = limited(Written, kind, arguments=len(selected)) if selected else Uncited
     shorten = drop_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))
+    tokens = COPYING if copies else None
     written = await model.ask(
-        messages, schema, step="sinai.response", shorten=shorten, max_tokens=COPYING
+        messages, schema, step="sinai.response", shorten=shorten, max_tokens=tokens
     )
     for _ in range(shorter_attempts):
         count = count_words(clean(written.response))
@@ -68,14 +74,22 @@ async def write_response(
         messages_so_far = [*messages, Message("assistant", written.model_dump_json()), *shorter]
         try:
             written = await model.ask(
-                messages_so_far, schema, step="sinai.shorter", max_tokens=COPYING
+                messages_so_far, schema, step="sinai.shorter", max_tokens=tokens
             )
         except ModelError:
             break  # the response before is cut
     content = cut_to_words(clean(written.response), words)
     arguments = [one.argument for one in selected]
     if isinstance(written, Written):
-        named = matched(written.arguments, arguments)
-        if named or not written.arguments:  # an empty list says that it used none
-            return content, named
+        uses = _uses(written.arguments, arguments)
+        if uses or not written.arguments:  # an empty list says that it used none
+            return content, uses
     return content, used(content, arguments)
+
+
+def _uses(names: Sequence[int | str], arguments: Sequence[Argument]) -> list[Argument]:
+    """Return the arguments that numbers or quoted texts name, without repetition."""
+    numbers = [one for one in names if isinstance(one, int)]
+    quoted = (quoted_by(one, arguments) for one in names if isinstance(one, str))
+    found = [*named(numbers, arguments), *filter(None, quoted)]
+    return list({one.id: one for one in found}.values())
