@@ -8,7 +8,7 @@ from typing import Any
 
 from touche_rad.debaters.rdebater.schemes import Dimension, Scheme
 
-LABELS = ("poor", "general", "good", "excellent")
+LABELS = ("poor", "average", "good", "excellent")
 _NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 
 

@@ -80,7 +80,7 @@ def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
         (10, Level.EXCELLENT, 6),
         (3, Level.GOOD, 3),
         (6, Level.GOOD, 5),
-        (5, Level.GENERAL, 6),
+        (5, Level.AVERAGE, 6),
     ],
 )
 def test_how_many_records_must_share_a_scheme(k: int, level: Level, least: int) -> None:

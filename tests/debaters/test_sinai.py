@@ -147,7 +147,7 @@ def test_numbers_run_in_the_order_in_which_arguments_are_shown(server: Scripted)
     answering(server, lean({**TWO, "SEARCH_3": query("Night trains are comfortable.")}, 1))
     answer(server)
     (told,) = prompts(server, "Numbers")
-    assert "Search 1, against the idea \"The penny is worthless" in told
+    assert 'Search 1, against the idea "The penny is worthless' in told
     numbers = [*numbered(told).values()]
     assert numbers == [*range(1, len(numbers) + 1)]
     assert len(numbers) > 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
@@ -44,7 +44,7 @@ def cited_before(debate: Debate) -> frozenset[str]:
 
 
 def named(numbers: Iterable[int], items: Sequence[T]) -> list[T]:
-    """Return the items that the numbers of a model name, from 1; others and repeated are ignored."""
+    """Return the items that numbers name, from 1; unknown and repeated numbers are ignored."""
     known = (one for one in dict.fromkeys(numbers) if 1 <= one <= len(items))
     return [items[number - 1] for number in known]
 
@@ -54,9 +54,22 @@ def max_letters(words: int) -> int:
     return max(600, 10 * words)
 
 
-def limited(schema: type[M], kind: Any, **most: int) -> type[M]:
-    """Return a schema whose lists of this kind have at most so many items."""
+def text_of(words: int, *, least: int = 1) -> Any:
+    """Return the type of a text with room for so many words, and at least so many letters."""
+    limit: Any = {"maxLength": max_letters(words)}
+    return Annotated[str, Field(min_length=least or None, json_schema_extra=limit)]
+
+
+def at_most(count: int, kind: Any) -> Any:
+    """Return the type of a list of this kind with at most so many items."""
+    return Annotated[kind, Field(json_schema_extra={"maxItems": count})]
+
+
+def narrowed(schema: type[M], **types: Any) -> type[M]:
+    """Return a schema in which fields have narrower types; their defaults stay."""
     fields: dict[str, Any] = {
-        name: (kind, Field(json_schema_extra={"maxItems": limit})) for name, limit in most.items()
+        name: (kind, ... if field.is_required() else field.default)
+        for name, kind in types.items()
+        if (field := schema.model_fields[name])
     }
     return create_model(schema.__name__, __base__=schema, **fields)

@@ -7,7 +7,6 @@ from typing import Final, Literal
 from pydantic import Field, field_validator
 
 from touche_rad.debaters._asking import Wording
-from touche_rad.debaters.rdebater.schemes import Aggregation
 from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
 from touche_rad.plugins import Options, setting
 
@@ -51,18 +50,14 @@ class RdebaterOptions(Options):
     standalone: bool = setting(
         True, description="skip arguments that refer to a text that is not shown"
     )
-    label_agg: Aggregation = setting("mean", description="how four labels of a scheme become one")
     prior_threshold: float = setting(
         2.0, ge=0, le=4, description="minimum mean label of a prior scheme (exclusive)"
     )
-    without_priors: Literal["all", "first", "none"] = setting(
+    without_priors: Literal["all", "none"] = setting(
         "all", description="evidence in the prompt if no scheme is above the threshold"
     )
     exemplars: Exemplars = setting("levels", description="one example per label, or paper's pairs")
     max_revisions: int = setting(3, ge=0, le=20, description="maximum revisions of a draft")
-    summarise: Literal["each", "once"] = setting(
-        "each", description="one summary per candidate, or one for all"
-    )
     task_rules: bool = setting(
         True, description="also check length, repetition and support by the cited arguments"
     )

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
-from touche_rad.debaters._asking import ask_about, limited
+from touche_rad.debaters._asking import ask_about, at_most, narrowed
 from touche_rad.debaters.rdebater._turn import Allowance, neutral_values, opponent_texts
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Page, Paragraph
@@ -77,8 +77,9 @@ def predicates(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def flaws(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the flaws without empty and repeated ones."""
-    return tuple(dict.fromkeys(one for one in map(clean, lines) if one))[:MOST_FLAWS]
+    """Return the flaws as sentences, without empty and repeated ones."""
+    sentences = (f"{one[:1].upper()}{one[1:]}" for one in map(clean, lines) if one)
+    return tuple(dict.fromkeys(sentences))[:MOST_FLAWS]
 
 
 async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
@@ -149,7 +150,7 @@ async def ask_keywords(model: Model, debate: Debate, most: int) -> tuple[str, ..
         debate,
         model,
         Prompt.load(__package__, "keywords"),
-        limited(Keywords, list[Keyword], keywords=most),
+        narrowed(Keywords, keywords=at_most(most, list[Keyword])),
         step="rdebater.keywords",
         most=most,
         **neutral_values(debate),
@@ -173,7 +174,7 @@ async def read_at_once(model: Model, debate: Debate, most: int) -> tuple[Logic, 
         debate,
         model,
         Prompt.load(__package__, "reading"),
-        limited(Reading, list[Keyword], keywords=most),
+        narrowed(Reading, keywords=at_most(most, list[Keyword])),
         step="rdebater.reading",
         most=most,
         **values,

@@ -22,7 +22,6 @@ from touche_rad.debaters.rdebater._options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater._turn import Allowance, history_text
 from touche_rad.debaters.rdebater.schemes import (
     SCHEMES,
-    Aggregation,
     Annotation,
     Scheme,
     SchemeAnnotator,
@@ -92,14 +91,12 @@ def top_k(arguments: Sequence[Argument], likeness: Sequence[float], k: int) -> l
     return sorted(scored, key=lambda one: -one.likeness)[:k]
 
 
-def scheme_means(
-    evidence: Sequence[Record], k: int, by: Aggregation = "mean"
-) -> dict[Scheme, float]:
+def scheme_means(evidence: Sequence[Record], k: int) -> dict[Scheme, float]:
     """Return s̄(S): the mean label of each scheme over k records; 0 if a record does not use it."""
     if k <= 0:
         return dict.fromkeys(Scheme, 0.0)
     return {
-        scheme: sum(one.annotation.level(scheme, by) for one in evidence if one.annotation) / k
+        scheme: sum(one.annotation.level(scheme) for one in evidence if one.annotation) / k
         for scheme in Scheme
     }
 
@@ -219,12 +216,12 @@ def _different(ranked: Sequence[Record], k: int, standalone: bool) -> list[Recor
 
 def with_priors(recall: Recall, evidence: Sequence[Record], options: RdebaterOptions) -> Recall:
     """Add the means, S_prior and E_prior of the annotated records."""
-    means = scheme_means(evidence, options.k, options.label_agg)
+    means = scheme_means(evidence, options.k)
     schemes = prior_schemes(means, options.prior_threshold)
     prior, notes = prior_evidence(evidence, schemes), recall.notes
     if not schemes:
-        most = {"all": len(evidence), "first": 1, "none": 0}[options.without_priors]
-        prior, notes = tuple(evidence[:most]), (*notes, "no scheme is above the threshold")
+        prior = tuple(evidence) if options.without_priors == "all" else ()
+        notes = (*notes, "no scheme is above the threshold")
     return replace(
         recall, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior, notes=notes
     )

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
-from touche_rad.debaters._asking import ask_about
+from touche_rad.debaters._asking import ask_about, at_most, narrowed, text_of
 from touche_rad.debaters.rdebater._turn import Allowance, neutral_values
-from touche_rad.debaters.rdebater._writing import Brief, Candidate, speech, tokens_for
+from touche_rad.debaters.rdebater._writing import Brief, Candidate, tokens_for
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.errors import OverBudget
-from touche_rad.models.output import Line, Paragraph
+from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.text import clean, words
 
 FEW: Any = Field(default=[], json_schema_extra={"maxItems": 4})
-TWO: Any = Field(default=[], json_schema_extra={"maxItems": 2})
-CHECK_TOKENS: Final = 1_536
 
 
 class Summary(BaseModel):
@@ -31,33 +29,22 @@ class Summary(BaseModel):
 
 
 class Judgement(BaseModel):
-    """Feedback, then the three criteria."""
+    """Feedback, then the criteria."""
 
     feedback: Paragraph = ""
     stance_faithfulness: bool
     argumentative_relevance: bool
-    scheme_compliance: bool
 
 
 class Modified(BaseModel):
     """The answer of the text modification."""
 
-    utterance: str = Field(min_length=1)
-
-
-class Short(Summary):
-    """The shorter summary of a merged call."""
-
-    overview: Line
-    supporting: list[Line] = TWO
-    opposing: list[Line] = TWO
-    divergences: list[Line] = TWO
+    utterance: str
 
 
 class Assessment(BaseModel):
-    """Summary and judgement in one call, and quotations of what no argument supports."""
+    """Quotations of what no argument supports, and the judgement."""
 
-    summary: Short
     unsupported: list[Line] = FEW
     judgement: Judgement
 
@@ -75,7 +62,7 @@ class Verdict:
 
     criteria: dict[str, bool]
     feedback: str
-    violations: tuple[str, ...] = ()
+    violations: Sequence[str] = ()
     """Violations of the task's rules."""
     unsupported: Sequence[str] | None = None
     """Words of the candidate that no argument supports; None if the model was not asked."""
@@ -98,141 +85,11 @@ class Verdict:
         return " ".join([*named, *self.violations, *([self.feedback] if self.feedback else [])])
 
 
-def verdict(
-    judgement: Judgement,
-    violations: Sequence[str],
-    schemes: bool,
-    unsupported: Sequence[str] | None = None,
-) -> Verdict:
-    """Return the verdict; without schemes, scheme compliance is no criterion.
-
-    `unsupported` is what the model quoted as unsupported. If it was asked for this, support by the
-    arguments is one more criterion.
-    """
-    criteria = {
-        "stance_faithfulness": judgement.stance_faithfulness,
-        "argumentative_relevance": judgement.argumentative_relevance,
-    }
-    if schemes:
-        criteria["scheme_compliance"] = judgement.scheme_compliance
-    if unsupported is not None:
-        criteria["evidence_support"] = not unsupported
-        unsupported = tuple(unsupported)
-    return Verdict(criteria, clean(judgement.feedback), tuple(violations), unsupported)
-
-
 def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
     """Return the quotations that the text contains; a model may quote something else."""
     spaced = f" {' '.join(words(text))} "
     plain = dict.fromkeys(" ".join(words(one)) for one in quotations)
     return [one for one in plain if one and f" {one} " in spaced]
-
-
-class SeparateAgents:
-    """The paper's three agents, one call each."""
-
-    def __init__(self, model: Model, brief: Brief, allowance: Allowance) -> None:
-        self._model = model
-        self._brief = brief
-        self._neutral = neutral_values(brief.debate)
-        self._allowance = allowance
-        self._summary: Summary | None = None
-
-    async def judge(
-        self, candidate: Candidate, violations: Sequence[str], *, final: bool
-    ) -> tuple[Summary | None, Verdict]:
-        """Call the Debate Summarization Agent, then the Judgement Agent."""
-        if self._summary is None or self._brief.options.summarise == "each":
-            self._allowance.take()
-            self._summary = await ask_about(
-                self._brief.debate,
-                self._model,
-                Prompt.load(__package__, "summary"),
-                Summary,
-                step="rdebater.summary",
-                **self._neutral,
-                candidate=candidate.text,
-            )
-        self._allowance.take()
-        messages = Prompt.load(__package__, "judgement").messages(
-            **self._neutral,
-            schemes=self._brief.wanted,
-            summary=self._summary,
-            candidate=candidate.text,
-        )
-        judgement = await self._model.ask(messages, Judgement, step="rdebater.judgement")
-        return self._summary, verdict(judgement, violations, bool(self._brief.schemes))
-
-    async def modify(self, candidate: Candidate, verdict: Verdict) -> Candidate:
-        """Call the Text Modification Agent with the utterance and the feedback."""
-        self._allowance.take()
-        messages = Prompt.load(__package__, "modification").messages(
-            **self._neutral,
-            **self._brief.limits,
-            feedback=verdict.full_feedback,
-            candidate=candidate.text,
-        )
-        words = self._brief.options.max_words
-        answer: Modified = await self._model.ask(
-            messages,
-            speech(Modified, words),
-            step="rdebater.modification",
-            max_tokens=tokens_for(words),
-        )
-        return Candidate(clean(answer.utterance), candidate.named)
-
-
-class MergedAgents:
-    """The three agents in one call, which also returns the revised text.
-
-    A revised text is only asked for if another call is left to judge it.
-    """
-
-    def __init__(self, model: Model, brief: Brief, allowance: Allowance) -> None:
-        self._model = model
-        self._brief = brief
-        self._allowance = allowance
-        self._next: Candidate | None = None
-
-    async def judge(
-        self, candidate: Candidate, violations: Sequence[str], *, final: bool
-    ) -> tuple[Summary | None, Verdict]:
-        """Ask for the summary, the judgement and, if it can be judged, the revised text."""
-        self._allowance.take()
-        revise = not final and self._allowance.left > 0
-        brief, options = self._brief, self._brief.options
-        schema: Any = Assessment
-        if revise:
-            schema = speech(Check, options.max_words, options.cited, len(brief.evidence))
-        answer: Assessment = await ask_about(
-            brief.debate,
-            self._model,
-            Prompt.load(__package__, "check"),
-            schema,
-            step="rdebater.check",
-            max_tokens=max(CHECK_TOKENS, 2 * tokens_for(options.max_words) - 700),
-            **neutral_values(brief.debate),
-            **brief.limits,
-            schemes=brief.wanted,
-            evidence=brief.texts,
-            cited=options.cited,
-            revise=revise,
-            candidate=candidate.text,
-            violations=list(violations),
-        )
-        self._next = None
-        if isinstance(answer, Check):
-            named = brief.named(answer.numbers) or candidate.named
-            self._next = Candidate(clean(answer.utterance), named)
-        quoted = quoted_from(candidate.text, answer.unsupported)
-        schemes = bool(brief.schemes)
-        return answer.summary, verdict(answer.judgement, violations, schemes, quoted)
-
-    async def modify(self, candidate: Candidate, verdict: Verdict) -> Candidate:
-        """Return the text of the last call; empty if the model wrote none."""
-        if self._next is None:
-            raise OverBudget("no call is left to judge a revised text")
-        return self._next
 
 
 Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"]
@@ -241,11 +98,110 @@ Rules = Callable[[Candidate], Sequence[str]]
 
 @dataclass(frozen=True)
 class Attempt:
-    """A candidate with its summary and verdict, if it was judged."""
+    """A candidate with its verdict and its summary, if it has them."""
 
     candidate: Candidate
-    summary: Summary | None = None
     verdict: Verdict | None = None
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True)
+class Agents:
+    """The paper's three agents: one call each, or all in one call."""
+
+    model: Model
+    brief: Brief
+    allowance: Allowance
+
+    def _verdict(self, judgement: Judgement, violations: Sequence[str], **more: bool) -> Verdict:
+        criteria = judgement.model_dump(exclude={"feedback"}) | more
+        return Verdict(criteria, clean(judgement.feedback), violations)
+
+    @property
+    def _judgement(self) -> type[Judgement]:
+        """The schema of the judgement; without wanted schemes it does not ask for them."""
+        if not self.brief.schemes:
+            return Judgement
+        return create_model("Judgement", __base__=Judgement, scheme_compliance=(bool, ...))
+
+    async def judge(self, candidate: Candidate, violations: Sequence[str]) -> Attempt:
+        """Call the Debate Summarization Agent, then the Judgement Agent."""
+        neutral = neutral_values(self.brief.debate)
+        self.allowance.take()
+        summary = await ask_about(
+            self.brief.debate,
+            self.model,
+            Prompt.load(__package__, "summary"),
+            Summary,
+            step="rdebater.summary",
+            **neutral,
+            candidate=candidate.text,
+        )
+        self.allowance.take()
+        messages = Prompt.load(__package__, "judgement").messages(
+            **neutral, schemes=self.brief.wanted, summary=summary, candidate=candidate.text
+        )
+        judgement = await self.model.ask(messages, self._judgement, step="rdebater.judgement")
+        return Attempt(candidate, self._verdict(judgement, violations), summary)
+
+    async def modify(self, candidate: Candidate, feedback: str) -> Candidate:
+        """Call the Text Modification Agent with the utterance and the feedback."""
+        self.allowance.take()
+        words = self.brief.options.max_words
+        messages = Prompt.load(__package__, "modification").messages(
+            **neutral_values(self.brief.debate),
+            **self.brief.limits,
+            feedback=feedback,
+            candidate=candidate.text,
+        )
+        answer = await self.model.ask(
+            messages,
+            narrowed(Modified, utterance=text_of(words)),
+            step="rdebater.modification",
+            max_tokens=tokens_for(words),
+        )
+        return Candidate(clean(answer.utterance), candidate.named)
+
+    async def check(
+        self, candidate: Candidate, violations: Sequence[str], *, final: bool
+    ) -> tuple[Attempt, Candidate | None]:
+        """Judge and modify in one call, without a summary.
+
+        A corrected text is only asked for if another call is left to judge it.
+        """
+        self.allowance.take()
+        brief, options = self.brief, self.brief.options
+        schema: type[Assessment] = narrowed(Assessment, judgement=self._judgement)
+        if not final and self.allowance.left:
+            schema = narrowed(
+                Check,
+                judgement=self._judgement,
+                numbers=at_most(options.cited, numbers_to(len(brief.evidence))),
+                utterance=text_of(options.max_words, least=0),
+            )
+        answer = await ask_about(
+            brief.debate,
+            self.model,
+            Prompt.load(__package__, "check"),
+            schema,
+            step="rdebater.check",
+            max_tokens=tokens_for(options.max_words) + 512,
+            **neutral_values(brief.debate),
+            **brief.limits,
+            schemes=brief.wanted,
+            evidence=brief.texts,
+            cited=options.cited,
+            revise=issubclass(schema, Check),
+            candidate=candidate.text,
+            violations=list(violations),
+        )
+        quoted = quoted_from(candidate.text, answer.unsupported)
+        verdict = self._verdict(answer.judgement, violations, evidence_support=not quoted)
+        attempt = Attempt(candidate, replace(verdict, unsupported=quoted))
+        if not isinstance(answer, Check):
+            return attempt, None
+        used = brief.named(answer.numbers) or candidate.named
+        return attempt, Candidate(clean(answer.utterance), used)
 
 
 @dataclass(frozen=True)
@@ -276,20 +232,28 @@ async def revise(
     first: Candidate, model: Model, brief: Brief, allowance: Allowance, rules: Rules
 ) -> Revised:
     """Judge the first candidate and revise it."""
-    agents = MergedAgents if brief.options.agents == "merged" else SeparateAgents
-    gate: SeparateAgents | MergedAgents = agents(model, brief, allowance)
+    agents = Agents(model, brief, allowance)
     attempts: list[Attempt] = []
     candidate, most = first, brief.options.max_revisions
     try:
         for revision in range(most + 1):
             final = revision == most
-            summary, verdict = await gate.judge(candidate, rules(candidate), final=final)
-            attempts.append(Attempt(candidate, summary, verdict))
-            if verdict.accepted:
+            correction = None
+            if brief.options.agents == "merged":
+                attempt, correction = await agents.check(candidate, rules(candidate), final=final)
+            else:
+                attempt = await agents.judge(candidate, rules(candidate))
+            attempts.append(attempt)
+            assert attempt.verdict is not None
+            if attempt.verdict.accepted:
                 return Revised(tuple(attempts), "accepted")
             if final:
                 break
-            candidate = await gate.modify(candidate, verdict)
+            if brief.options.agents == "separate":
+                correction = await agents.modify(candidate, attempt.verdict.full_feedback)
+            if correction is None:
+                raise OverBudget("no call is left to judge a revised text")
+            candidate = correction
             texts = [" ".join(words(one.candidate.text)) for one in attempts]
             if not candidate.text or " ".join(words(candidate.text)) in texts:
                 return Revised(tuple(attempts), "repeated")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import ask_about, max_letters
+from touche_rad.debaters._asking import ask_about, at_most, max_letters, named, narrowed, text_of
 from touche_rad.debaters.rdebater._options import RdebaterOptions
 from touche_rad.debaters.rdebater._retrieval import Record
 from touche_rad.debaters.rdebater._turn import sided_values
@@ -60,37 +60,18 @@ class Brief:
     def _labels(self, annotation: Annotation | None) -> Iterator[str]:
         for scheme, mark in annotation.marks.items() if annotation else ():
             reason = f" ({mark.reason})" if mark.reason else ""
-            yield f"{scheme.value}: {mark.level(self.options.label_agg).word}{reason}"
+            yield f"{scheme.value}: {mark.level.word}{reason}"
 
     def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
         """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
-        return tuple(
-            self.evidence[number - 1].argument
-            for number in dict.fromkeys(numbers)
-            if 1 <= number <= len(self.evidence)
-        )
+        return tuple(one.argument for one in named(numbers, self.evidence))
 
 
 class Draft(BaseModel):
     """The answer of M."""
 
     numbers: list[int] = []
-    utterance: str = Field(min_length=1)
-
-
-def speech(schema: type[BaseModel], words: int, cited: int = 0, count: int = 0) -> type[Any]:
-    """Return a schema with limits for its `utterance` and, with `cited`, for its `numbers`."""
-    information = schema.model_fields["utterance"]
-    bounded: Any = Field(
-        **({} if information.is_required() else {"default": information.default}),
-        min_length=1 if information.is_required() else None,
-        json_schema_extra={"maxLength": max_letters(words)},
-    )
-    fields: dict[str, Any] = {"utterance": (str, bounded)}
-    if cited:
-        limit: Any = Field(default=[], json_schema_extra={"maxItems": cited})
-        fields = {"numbers": (numbers_to(count), limit), **fields}
-    return create_model(schema.__name__, __base__=schema, **fields)
+    utterance: str
 
 
 def tokens_for(words: int) -> int:
@@ -101,11 +82,15 @@ def tokens_for(words: int) -> int:
 async def draft(model: Model, brief: Brief) -> Candidate:
     """Ask for the first candidate."""
     texts, options = brief.texts, brief.options
-    answer: Draft = await ask_about(
+    answer = await ask_about(
         brief.debate,
         model,
         Prompt.load(__package__, "draft"),
-        speech(Draft, options.max_words, options.cited, len(texts)),
+        narrowed(
+            Draft,
+            numbers=at_most(options.cited, numbers_to(len(texts))),
+            utterance=text_of(options.max_words),
+        ),
         step="rdebater.draft",
         max_tokens=tokens_for(options.max_words),
         **sided_values(brief.debate),
@@ -123,16 +108,16 @@ async def draft(model: Model, brief: Brief) -> Candidate:
 class Plain(BaseModel):
     """The answer of a baseline."""
 
-    utterance: str = Field(min_length=1)
+    utterance: str
 
 
 async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) -> str:
     """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
-    answer: Plain = await ask_about(
+    answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "baseline"),
-        speech(Plain, words),
+        narrowed(Plain, utterance=text_of(words)),
         step="rdebater.baseline",
         max_tokens=tokens_for(words),
         **sided_values(debate),

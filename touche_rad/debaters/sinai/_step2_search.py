@@ -151,7 +151,11 @@ class Retrieved:
             "SUPPORT": "arguments for the idea",
         }
         chained: Strategy = "SUPPORT" if self.goal == "ATTACK" else "ATTACK"
-        link = "arguments that attack {}" if self.how.turned else "arguments that support what {} attack"
+        link = (
+            "arguments that attack {}"
+            if self.how.turned
+            else "arguments that support what {} attack"
+        )
         meanings[chained] = link.format(meanings[chained])
         return meanings
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import ask_about, limited, named
+from touche_rad.debaters._asking import ask_about, at_most, named, narrowed
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.models import Model, Prompt
@@ -87,7 +87,7 @@ async def select_for_query(
         debate,
         model,
         Prompt.load(__package__, "shortlist"),
-        limited(Best, numbers_to(len(listed)), arguments=PER_QUERY),
+        narrowed(Best, arguments=at_most(PER_QUERY, numbers_to(len(listed)))),
         step="sinai.shortlist",
         most=PER_QUERY,
         query=retrieved.query,
@@ -197,13 +197,13 @@ async def select_at_once(
     """Steps 3 and 4 in one call, by number; an empty list if no argument can be used."""
     by_aspect = {one.aspect: _text_last(one) for one in shortlists}
     shown, listed = numbered(by_aspect)
-    number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)}))
-    one_of = create_model("Numbered", __base__=Numbered, number=number)
+    number: Any = Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)})]
+    one_of = narrowed(Numbered, number=number)
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "at_once"),
-        limited(Numbers, list[one_of], selected=most),
+        narrowed(Numbers, selected=at_most(most, list[one_of])),
         step="sinai.selection",
         most=most,
         plan=plan,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import Wording, limited, named
+from touche_rad.debaters._asking import Wording, at_most, named, narrowed
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by, used
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
@@ -59,7 +59,9 @@ async def write_response(
         "selected": selected,
     }
     kind = list[Page] if copies else numbers_to(len(selected))
-    schema = limited(Written, kind, arguments=len(selected)) if selected else Uncited
+    schema: type[Uncited] = Uncited
+    if selected:
+        schema = narrowed(Written, arguments=at_most(len(selected), kind))
     shorten = drop_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))
     tokens = COPYING if copies else None

@@ -2,7 +2,6 @@
 
 from touche_rad.debaters.rdebater.schemes._annotating import SCHEMES, SchemeAnnotator
 from touche_rad.debaters.rdebater.schemes.vocabulary import (
-    Aggregation,
     Annotation,
     Dimension,
     Level,
@@ -13,7 +12,6 @@ from touche_rad.debaters.rdebater.schemes.vocabulary import (
 
 __all__ = [
     "SCHEMES",
-    "Aggregation",
     "Annotation",
     "Dimension",
     "Level",

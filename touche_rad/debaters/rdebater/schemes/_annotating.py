@@ -31,8 +31,8 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
 from touche_rad.text import clean
 
-Label = Literal["poor", "general", "good", "excellent"]
-LabelOrNone = Literal["none", "poor", "general", "good", "excellent"]
+Label = Literal["poor", "average", "good", "excellent"]
+LabelOrNone = Literal["none", "poor", "average", "good", "excellent"]
 FewWords = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
 _ALIASES: Final[dict[Dimension, tuple[str, ...]]] = {
     Dimension.ACCEPTABILITY: ("acceptability",),

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum, StrEnum
 from functools import cache
 from importlib.resources import files
-from statistics import median
+from math import ceil
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
-Aggregation = Literal["mean", "min", "median"]
 REASON_WORDS: Final = 40
 """The paper's bound on a reason."""
 
@@ -39,11 +38,11 @@ class Dimension(StrEnum):
 
 
 class Level(IntEnum):
-    """How good; the paper's numbers."""
+    """How good; the paper's numbers. Its word "general" is "average" here, which is clearer."""
 
     NONE = 0
     POOR = 1
-    GENERAL = 2
+    AVERAGE = 2
     GOOD = 3
     EXCELLENT = 4
 
@@ -61,9 +60,10 @@ class Mark(BaseModel):
     levels: Mapping[Dimension, Level]
     reason: str = ""
 
-    def level(self, by: Aggregation = "mean") -> Level:
-        """Return one label for the labels of the dimensions."""
-        return collapsed(self.levels.values(), by)
+    @property
+    def level(self) -> Level:
+        """One label for the labels of the dimensions."""
+        return collapsed(self.levels.values())
 
 
 class Annotation(BaseModel):
@@ -82,28 +82,24 @@ class Annotation(BaseModel):
     @property
     def labels(self) -> dict[str, int]:
         """The grade of each scheme: what `touche-rad score` compares with other annotators."""
-        return {scheme.value: int(mark.level()) for scheme, mark in self.marks.items()}
+        return {scheme.value: int(mark.level) for scheme, mark in self.marks.items()}
 
-    def level(self, scheme: Scheme, by: Aggregation = "mean") -> Level:
+    def level(self, scheme: Scheme) -> Level:
         """Return the one label of a scheme: none where the text does not use it."""
         mark = self.marks.get(scheme)
-        return Level.NONE if mark is None else mark.level(by)
+        return Level.NONE if mark is None else mark.level
 
 
-def collapsed(levels: Iterable[Level], by: Aggregation = "mean") -> Level:
+def collapsed(levels: Iterable[Level]) -> Level:
     """Return one label for the labels of the dimensions.
 
-    The paper has one label per scheme in its text and four in its prompt. The mean (or median) is
+    The paper has one label per scheme in its text and four in its prompt. Their mean is
     rounded to the nearest label, a half is rounded down. A dimension without label does not count.
     """
     numbers = [int(level) for level in levels if level is not Level.NONE]
     if not numbers:
         return Level.NONE
-    if by == "min":
-        return Level(min(numbers))
-    middle = median(numbers) if by == "median" else sum(numbers) / len(numbers)
-    whole = int(middle)
-    return Level(whole + (middle - whole > 0.5))
+    return Level(ceil(sum(numbers) / len(numbers) - 0.5))
 
 
 Exemplars = Literal["levels", "pairs", "both"]
