@@ -198,12 +198,12 @@ async def select_at_once(
     by_aspect = {one.aspect: _text_last(one) for one in shortlists}
     shown, listed = numbered(by_aspect)
     number: Any = Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)})]
-    one_of = narrowed(Numbered, number=number)
+    choice_of = create_model("Numbered", __base__=Numbered, number=(number, ...))
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "at_once"),
-        narrowed(Numbers, selected=at_most(most, list[one_of])),
+        narrowed(Numbers, selected=at_most(most, list[choice_of])),
         step="sinai.selection",
         most=most,
         plan=plan,
