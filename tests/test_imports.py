@@ -122,6 +122,7 @@ def test_only_the_command_line_and_the_demo_have_default_plugins() -> None:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
     plugins = {n for kind in ("debaters", "judges", "panels") for n in groups[f"touche_rad.{kind}"]}
     plugins -= {"length", "random"}  # common values of other settings
+    plugins -= {"always-yes"}  # the official baseline in a table of scores
     free = (*PLUGINS, "touche_rad.cli", "touche_rad.demo")
     naming = {
         name

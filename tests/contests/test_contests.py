@@ -343,3 +343,12 @@ def test_an_invalid_contest_is_reported(tmp_path: Path, change: dict[str, Any], 
     ended = touche_rad("score", tmp_path / "run1.jsonl", truth)
     assert ended.code == 2
     assert told in ended.err
+
+
+def test_a_bad_run_is_listed_and_the_others_are_scored(tmp_path: Path) -> None:
+    contests = [pair(1, {"general": "Pia"}), pair(2, {"general": "Con"})]
+    good = judged(contests, [outcome("Pia"), outcome("Con")])
+    report = scored(tmp_path, contests, [Judgement("9", "j", outcome("Pia"))], good)
+    assert list(report.refused) == ["run1"]
+    assert row(report, "run2").accuracy == 1.0
+    assert "not scored: run1: " in "\n".join(report.lines(200))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.retrieval.small import annotate_by_hand, opened
+from tests.terminal import touche_rad
 from touche_rad import cli
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
@@ -147,3 +148,11 @@ def test_an_index_without_annotations_is_refused(
     opened([Argument(id="u1", text="Text.")], tmp_path / "ix")
     assert cli.run(["score", str(tmp_path / "ix"), str(written(tmp_path / "b.jsonl", EXPERT))]) == 2
     assert "run touche-rad index --annotate NAME" in capsys.readouterr().err
+
+
+def test_a_bad_annotator_is_listed_and_the_others_are_compared(tmp_path: Path) -> None:
+    good, gold = written(tmp_path / "a.jsonl", AGENT), written(tmp_path / "e.jsonl", EXPERT)
+    strange = written(tmp_path / "strange.jsonl", {"x": ["Causal"]})
+    ended = touche_rad("score", strange, good, gold)
+    assert ended.code == 1
+    assert "not scored: strange: strange and the truth have no text in common" in ended.out

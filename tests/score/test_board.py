@@ -136,9 +136,24 @@ def test_a_lost_debate_counts_as_no_is_skipped_or_is_an_error(folder: Path) -> N
     assert labelled("no")["lost"] == ("192", "1")
     assert labelled("skip")["lost"] == ("184", "1")
     assert labelled("skip")["good"] == ("184", "0")
-    refused = score(folder, *runs, "error")
+    refused = score(folder, "lost.jsonl", "labels.jsonl", "--missing", "error")
     assert refused.code == 2
-    assert "lost.jsonl: missing debate (debate 3): expected a verdict for each label" in refused.err
+    assert "lost.jsonl:3: lost debate (debate 3): expected a verdict for each label" in refused.err
+
+
+def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
+    (folder / "broken.jsonl").write_text('{"x\n')
+    runs = ("broken.jsonl", "good.jsonl", "none.jsonl", "bad.jsonl", "labels.jsonl")
+    ended = score(folder, *runs)
+    assert ended.code == 1
+    errors = [line for line in ended.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 2
+    assert errors[0].startswith("error: broken.jsonl:1: ")
+    assert "not scored: none: none.jsonl: cannot be read" in ended.out
+    result = report(folder, *runs, "--baseline", "none.jsonl")
+    assert result["runs"] == ["good", "bad"]
+    assert set(result["refused"]) == {"broken", "none"}
+    assert score(folder, "broken.jsonl", "none.jsonl", "labels.jsonl").code == 2
 
 
 def test_a_judge_keeps_a_lost_debate_as_noes(folder: Path) -> None:

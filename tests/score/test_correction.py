@@ -61,17 +61,6 @@ def test_rogan_and_gladen_undo_a_lenient_judge() -> None:
     assert abs(result - TRUTH.mean()) < abs(lenient.mean() - TRUTH.mean()) / 2
 
 
-def test_labels_that_do_not_look_like_the_rest_are_noticed() -> None:
-    shifted = np.where(DEBATES < 20, 1.0, SAID * (np.arange(200) % 3 > 0))
-    unlike, alike = (
-        correction.transfer(sample(labelled=20, scores=one)) for one in (shifted, SAID)
-    )
-    assert unlike is not None
-    assert alike is not None
-    assert unlike.p < correction.UNLIKELY < alike.p
-    assert correction.transfer(sample()) is None
-
-
 def test_with_few_labelled_debates_there_is_no_interval() -> None:
     assert correction.yes_rate(sample(labelled=4)).low is None
     assert correction.yes_rate(sample(labelled=5)).low is not None
@@ -115,14 +104,6 @@ def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) 
         assert (row["yes"], row["yes_low"]) == pytest.approx((expected.value, expected.low))
         assert row["yes_low"] < TRUTH.mean() < row["yes_high"]
         assert row["f1_low"] < plain_f1(SAID, TRUTH) < row["f1_high"]
-
-
-def test_the_command_says_when_labels_do_not_transfer(tmp_path: Path) -> None:
-    run, labels = study(tmp_path, labelled=20)
-    lines = [evaluation([(1.0 if number < 20 else 0.0,) * 4] * 5) for number in range(40)]
-    run_file(run, lines)
-    ended = touche_rad("score", run, labels, "--correct")
-    assert "the labels do not transfer to this" in ended.out
 
 
 def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:

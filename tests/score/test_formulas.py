@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from touche_rad.score import _figures as figures
 from touche_rad.score import measures
 from touche_rad.score.measures import Counts, count, f1, precision, recall, says_yes
 
@@ -47,10 +46,10 @@ def test_the_other_measures() -> None:
     assert measures.yes_rate(counts) == 0.5
     assert measures.label_rate(counts) == 0.6
     # precision of yes 20/25, of no 15/25; recall of yes 20/30, of no 15/20
-    assert figures.macro(precision, counts) == pytest.approx((20 / 25 + 15 / 25) / 2)
-    assert figures.macro(recall, counts) == pytest.approx((20 / 30 + 15 / 20) / 2)
+    assert measures.macro(precision, counts) == pytest.approx((20 / 25 + 15 / 25) / 2)
+    assert measures.macro(recall, counts) == pytest.approx((20 / 30 + 15 / 20) / 2)
     # F1 of yes 40/55, of no 30/45
-    assert figures.macro(f1, counts) == pytest.approx((40 / 55 + 30 / 45) / 2)
+    assert measures.macro(f1, counts) == pytest.approx((40 / 55 + 30 / 45) / 2)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_always_yes_on_the_shares_of_the_official_development_labels(
 ) -> None:
     counts = Counts(tp=yes, fp=no)
     assert f1(counts) == pytest.approx(of_yes, abs=0.0006)
-    assert figures.macro(f1, counts) == pytest.approx(macro, abs=0.0006)
+    assert measures.macro(f1, counts) == pytest.approx(macro, abs=0.0006)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +87,4 @@ def test_the_edges_of_kappa_and_mcc(counts: Counts, kappa: float | None, mcc: fl
 def test_without_labels_a_measure_is_none() -> None:
     for measure in (measures.accuracy, measures.yes_rate, measures.label_rate):
         assert measure(Counts()) is None
-    assert figures.macro(f1, Counts()) is None
+    assert measures.macro(f1, Counts()) is None

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
-from touche_rad.errors import UserError
-from touche_rad.score import Policy, score_judgements, write_prototext
+from touche_rad.score import Policy, export, score_judgements
 
 WANTED = "".join(
     f'measure {{\n key: "{key}"\n value: "{value}"\n}}\n'
@@ -44,17 +43,5 @@ def test_the_file_is_the_official_one(
 ) -> None:
     run, truth = files_made
     report = score_judgements([run], truth, policy=Policy(strict=strict), samples=100)
-    place = write_prototext(report, tmp_path)
-    assert place == tmp_path / "evaluation.prototext"
-    assert place.read_text("utf-8") == WANTED
-
-
-def test_one_of_several_runs_has_to_be_named(files_made: tuple[Path, Path], tmp_path: Path) -> None:
-    run, truth = files_made
-    report = score_judgements([run, run], truth, samples=100)
-    with pytest.raises(UserError, match="holds one run, and 2 were scored"):
-        write_prototext(report, tmp_path)
-    with pytest.raises(UserError, match="did you mean 'judge'"):
-        write_prototext(report, tmp_path, "jugde")
-    place = write_prototext(report, tmp_path / "new" / "named.prototext", "judge#2")
-    assert place.read_text("utf-8") == WANTED
+    export(report, tmp_path)
+    assert (tmp_path / "evaluation.prototext").read_text("utf-8") == WANTED

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.score.makers import ir_measures
-from touche_rad.errors import InputError, OptionError, UserError
-from touche_rad.score import Policy, ProblemKind, RetrievalReport, score, score_retrieval
+from touche_rad.errors import InputError, UserError
+from touche_rad.score import ProblemKind, RetrievalReport, score, score_retrieval
 
 QRELS = """\
 q1 0 a 1
@@ -141,22 +141,25 @@ def test_bad_files_are_refused_by_name(name: str, text: str, run: Path, qrels: P
         score_retrieval([run], qrels)
 
 
+def test_a_bad_run_is_listed_and_the_others_are_scored(run: Path, other: Path, qrels: Path) -> None:
+    written(run, "broken")
+    report = score_retrieval([run, other], qrels, samples=100)
+    assert report.runs == ("two",)
+    assert report.refused["one"].startswith(f"{run}:1: ")
+
+
 def test_one_query_gives_no_interval(run: Path, tmp_path: Path) -> None:
     qrels = written(tmp_path / "one.qrels", "q1 0 a 1\n")
     report = score_retrieval([run], qrels)
     assert {(row.low, row.high) for row in report.rows} == {(None, None)}
 
 
-def test_score_takes_qrels_and_refuses_options_of_labels(
-    run: Path, other: Path, qrels: Path
-) -> None:
+def test_score_takes_qrels(run: Path, other: Path, qrels: Path) -> None:
     report = score([run, other], qrels, samples=200, baselines=[run])
     assert isinstance(report, RetrievalReport)
     assert {(one.run, one.against) for one in report.comparisons} == {("two", "one")}
     with pytest.raises(UserError, match="not one of the runs"):
         score([run], qrels, baselines=[other])
-    with pytest.raises(OptionError, match="--strict"):
-        score([run], qrels, policy=Policy(strict=True))
 
 
 def test_the_table_has_a_line_a_run(run: Path, other: Path, qrels: Path) -> None:

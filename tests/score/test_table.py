@@ -60,20 +60,3 @@ def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
     assert "  judge: line 1, debate 1, turn 1, quantity: 1 verdict counted as no" in shown
     assert "  and 5 more (--json lists all)" in shown
     assert "lost debate: 1, 8 labelled verdicts counted as no" in shown
-
-
-def test_the_health_of_the_judged_responses_is_shown(truth: Path, tmp_path: Path) -> None:
-    long = evaluation([YES, NO], "bees")
-    long["simulation"]["userTurns"].append(
-        {
-            "utterance": "And?",
-            "systemResponse": {"utterance": "x " * 61, "response": {"content": "x " * 61}},
-        }
-    )
-    run = run_file(tmp_path / "judge.jsonl", [long, evaluation([YES, YES], "cats")])
-    shown = score_judgements([run], truth, samples=100).lines(200)
-    at = shown.index("the judged responses (no labels needed)")
-    assert shown[at + 1] == (
-        "  judge: 5 responses in 2 debates; words: median 5, maximum 61;"
-        " over 60 words 1 (20.0%); without citation 1 (20.0%)"
-    )

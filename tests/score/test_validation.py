@@ -144,6 +144,18 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str) -> None:
     assert example.startswith(f"    {path}")
 
 
+def test_several_runs_begin_with_a_line_each(runs: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("{")
+    good = runs / "simulations.jsonl"
+    lines = touche_rad("check", "--no-status", broken, good, tmp_path / "none").out.splitlines()
+    ends = ("unknown format, 1 line: not valid", "simulations, 10 lines: valid")
+    assert lines[0] == f"{broken}: {ends[0]}"
+    assert lines[1] == f"{good}: {ends[1]}"
+    assert lines[2].endswith(": not valid")
+    assert lines[3:5] == ["", str(broken)]
+
+
 def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> None:
     assert "exactly one *.jsonl, found none" in touche_rad("check", tmp_path).out
     (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())

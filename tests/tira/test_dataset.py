@@ -14,7 +14,7 @@ from tests.terminal import Ended, touche_rad
 from tests.tira.client import call_client
 from tests.tira.places import committed
 from touche_rad.demo import demo_file
-from touche_rad.score.official import NAME
+from touche_rad.score.export import PROTOTEXT
 
 CLAIMS, DEBATES, LABELS = map(demo_file, ("claims.tsv", "debates.jsonl", "labels.jsonl"))
 OFFICIAL = [
@@ -37,7 +37,7 @@ def readme(place: Path) -> dict[str, dict[str, dict[str, object]]]:
 
 
 def measures(folder: Path) -> dict[str, float]:
-    found = re.findall(r'key: "(.*)"\n value: "(.*)"', (folder / NAME).read_text())
+    found = re.findall(r'key: "(.*)"\n value: "(.*)"', (folder / PROTOTEXT).read_text())
     return {key: float(value) for key, value in found}
 
 
@@ -98,10 +98,10 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: P
     out = tmp_path / "out"
     ended = touche_rad("dataset", "evaluate", run, tmp_path / "ours/truths", "-o", out)
     assert ended.code == 0, ended.err
-    assert [path.name for path in out.iterdir()] == [NAME]
+    assert [path.name for path in out.iterdir()] == [PROTOTEXT]
     scored = tmp_path / "scored"
     touche_rad("score", run / "evaluations.jsonl", LABELS, "-o", scored)
-    assert (out / NAME).read_text().startswith((scored / NAME).read_text())
+    assert (out / PROTOTEXT).read_text().startswith((scored / PROTOTEXT).read_text())
     assert list(measures(out)) == [*OFFICIAL, "mean f1"]
 
 

@@ -92,9 +92,13 @@ def check_command(options: CheckOptions) -> int:
         if repaired is not None:
             _print_repair(repaired)
             say(f"written: {output}", quiet=options.quiet)
-        for one in results:
-            if not (options.quiet and one.good):
-                _print(one, everything=options.everything, fixed=options.fix)
+        shown = [one for one in results if not (options.quiet and one.good)]
+        for one in shown:
+            _print_summary(one)
+        for one in shown:
+            if len(shown) > 1 and one.findings:
+                click.echo(f"\n{plain(one.path)}")
+            _print_findings(one, everything=options.everything, fixed=options.fix)
     return 0 if all(one.good for one in results) else 1
 
 
@@ -122,13 +126,16 @@ def _print_repair(made: Repair) -> None:
         click.echo(f"not repaired: {len(made.left) - EXAMPLES} more")
 
 
-def _print(result: Validation, *, everything: bool, fixed: bool) -> None:
-    """Print a summary, then the findings by kind with examples."""
+def _print_summary(result: Validation) -> None:
     kind = result.kind or "unknown format"
     count = result.debates + result.unread
     lines = f"{count} line{'' if count == 1 else 's'}"
     verdict = click.style(result.verdict, fg="green" if result.good else "red")
     click.echo(f"{plain(result.path)}: {kind}, {lines}: {verdict}")
+
+
+def _print_findings(result: Validation, *, everything: bool, fixed: bool) -> None:
+    """Print the findings by kind, with examples."""
     if everything:
         for finding in result.findings:
             click.echo(f"{finding.place}: {finding.level}: {plain(finding.message)}")

@@ -78,7 +78,7 @@ class ScoreOptions:
     "score attack.run qrels.txt",
     "score INDEX other.jsonl experts.jsonl",
 )
-def score_command(options: ScoreOptions) -> None:
+def score_command(options: ScoreOptions) -> int:
     """Score each RUN against TRUTH, and rank the runs.
 
     Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
@@ -100,6 +100,9 @@ def score_command(options: ScoreOptions) -> None:
     if bad.count:
         lines = "invalid line" if bad.count == 1 else "invalid lines"
         say(f"warning: {bad.count} {lines} of runs skipped; the first: {bad.first}")
+    for error in report.refused.values():
+        say(f"error: {error}")
+    code = 1 if report.refused else 0
     if options.correct:
         from touche_rad.score.corrected import correct
 
@@ -114,6 +117,7 @@ def score_command(options: ScoreOptions) -> None:
         for path in export(report, options.output):
             say(f"written: {path}", quiet=options.quiet)
     click.echo(_printed(report, options))
+    return code
 
 
 def score_runs(

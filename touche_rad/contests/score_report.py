@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, Literal
 
+from touche_rad.score.reports import refused_lines
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 Against = Literal["winner", "votes"]
@@ -155,6 +156,8 @@ class ContestReport(Printed):
     means: tuple[MeanRow, ...] = ()
     wins: tuple[WinRow, ...] = ()
     missing: Mapping[str, tuple[str, ...]] = {}
+    refused: Mapping[str, str] = {}
+    """Runs that could not be scored, and why."""
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of the runs and of the constant predictors."""
@@ -177,6 +180,7 @@ class ContestReport(Printed):
             f"{run}: {len(lost)} of {self.debates} debates have no verdict, the first is {lost[0]}"
             for run, lost in self.missing.items()
         )
+        yield refused_lines(self.refused)
 
 
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")

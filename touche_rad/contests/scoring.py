@@ -28,7 +28,7 @@ from touche_rad.contests.score_report import (
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 from touche_rad.score.measures import correlations
-from touche_rad.score.naming import names
+from touche_rad.score.naming import each_run, names
 from touche_rad.score.significance import interval, weights
 
 Contests = Mapping[str, Contest]
@@ -148,9 +148,9 @@ def score_contests(
         bad: What to do with bad lines of the runs.
     """
     contests = _read_truth(truth)
-    judgements = {
-        name: _read_run(path, contests, bad) for name, path in zip(names(runs), runs, strict=True)
-    }
+    refused: dict[str, str] = {}
+    paths = dict(zip(names(runs), runs, strict=True))
+    judgements = each_run(paths, lambda _, path: _read_run(path, contests, bad), refused)
     rows: list[ContestRow] = []
     for dimension in _dimensions(contests):
         decided = [one for one in contests.values() if v.gold_winners(one, dimension)]
@@ -186,6 +186,7 @@ def score_contests(
             row for name, of_run in judgements.items() for row in win_rows(name, contests, of_run)
         ),
         missing={name: keys for name, keys in missing.items() if keys},
+        refused=refused,
     )
 
 

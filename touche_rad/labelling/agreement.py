@@ -7,7 +7,7 @@ from itertools import combinations
 
 from touche_rad.debate import Maxim
 from touche_rad.labelling._study import Study
-from touche_rad.score.audit.figures import AGREEMENT_COLUMNS, PairAgreement, pair_agreement
+from touche_rad.score.audit import AGREEMENT_COLUMNS, PairAgreement, pair_agreement
 from touche_rad.score.measures import alpha
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 

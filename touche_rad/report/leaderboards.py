@@ -28,7 +28,7 @@ from touche_rad.report.boards import (
     interval,
     ranking_in_words,
 )
-from touche_rad.score.reports import JudgementReport, RetrievalReport, score_table
+from touche_rad.score.reports import JudgementReport, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.tables import Columns, Item, table
 
@@ -58,7 +58,7 @@ def judgement_board(report: JudgementReport) -> Board:
         f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
         f"seed {report.seed}; “significantly” means that the interval of the paired difference "
         "excludes 0. * baseline, without a rank.",
-        [board_table("Scores of the runs", score_table(report), baselines)],
+        [board_table("Scores of the runs", report.board(), baselines)],
         [
             dot_plot(
                 caption,
@@ -119,7 +119,7 @@ def retrieval_board(report: RetrievalReport) -> Board:
         f"{report.queries} queries; a query without results counts as 0. Intervals: "
         f"{report.samples} bootstrap samples of queries, seed {report.seed}. * baseline, without a "
         "rank.",
-        [board_table("Scores of the runs", score_table(report), report.baselines)],
+        [board_table("Scores of the runs", report.board(), report.baselines)],
         [
             dot_plot(
                 measure,

@@ -1,4 +1,4 @@
-"""Score evaluations against labels (`official` has the official scores) and TREC runs."""
+"""Score evaluations against labels, and TREC runs against qrels."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score.export import export
-from touche_rad.score.health import health
 from touche_rad.score.judgements import DEFAULT_POLICY, Policy, score_judgements
-from touche_rad.score.official import write_prototext
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import ProblemKind
 from touche_rad.score.retrieval import score_retrieval
@@ -25,11 +23,9 @@ __all__ = [
     "Report",
     "RetrievalReport",
     "export",
-    "health",
     "score",
     "score_judgements",
     "score_retrieval",
-    "write_prototext",
 ]
 
 
@@ -58,10 +54,5 @@ def score(
     if kind is not files.Kind.QRELS:
         raise UserError(
             f"{truth} contains {kind}: the last file must be labels, qrels, contests or annotations"
-        )
-    if policy != DEFAULT_POLICY or exclude is not None:
-        raise OptionError(
-            "--strict, --missing, --debates, --by-place and --exclude are for labels, and this file"
-            " has qrels"
         )
     return score_retrieval(runs, truth, **how)

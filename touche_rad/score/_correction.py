@@ -23,14 +23,12 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
 from touche_rad.score.significance import CONFIDENCE, Floats
 
 FEWEST_DEBATES: Final = 5
 """With fewer labelled debates no interval is given."""
-UNLIKELY: Final = 0.01
-"""Labelled turns that differ so from the others by chance this rarely are not alike."""
 
 
 @dataclass(frozen=True)
@@ -136,37 +134,6 @@ def rogan_gladen(sample: JudgedTurns) -> Estimate:
     gain = _Mean(yes.value - alarms.value, yes.parts - alarms.parts)
     power = _Mean(informed, hits.parts - alarms.parts)
     return _ratio(gain, power, sample)
-
-
-@dataclass(frozen=True)
-class Transfer:
-    """Whether the labelled turns look like the others to the judge."""
-
-    labelled: float
-    """Share of yes among the verdicts on labelled turns."""
-    others: float
-    p: float
-    """How likely so different scores are by chance."""
-
-
-def transfer(sample: JudgedTurns) -> Transfer | None:
-    """Compare the judge's scores on turns with a random label and on turns without a label.
-
-    None if all turns have a label. Chosen turns differ from the others, so they are left out.
-    """
-    labelled = sample.random.astype(np.float64)
-    others = (~sample.labelled).astype(np.float64)
-    if not others.any() or not labelled.any():
-        return None
-    inside = _weighted(sample, sample.scores, labelled)
-    outside = _weighted(sample, sample.scores, others)
-    error = float(np.sqrt(_variance(inside.parts - outside.parts)))
-    freedom = max(sample.labelled_debates - 1, 1)
-    gap = abs(inside.value - outside.value)
-    p = 1.0 if gap == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -gap / error))
-    verdicts = sample.verdicts
-    rates = [float(verdicts[which > 0].mean()) for which in (labelled, others)]
-    return Transfer(rates[0], rates[1], p)
 
 
 def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:

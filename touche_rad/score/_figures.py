@@ -5,8 +5,8 @@ A measure without labelled turns is None, but the official ones are 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -22,20 +22,23 @@ from touche_rad.score.measures import (
     f1,
     kappa,
     label_rate,
+    macro,
     mcc,
     precision,
     recall,
     yes_rate,
 )
-from touche_rad.score.result import BASELINE_SCORE, MEAN, JudgementRow
-from touche_rad.score.significance import Figures, Measured
+from touche_rad.score.result import MEAN, JudgementRow
+from touche_rad.score.significance import Figures, Floats, Measured
 
 _CELLS = ("labelled", "tp", "fp", "fn", "tn")
-_OFFICIAL = {"precision": precision, "recall": recall, "f1": f1}
-_ADDITIONAL = {
-    "macro_precision": lambda counts: macro(precision, counts),
-    "macro_recall": lambda counts: macro(recall, counts),
-    "macro_f1": lambda counts: macro(f1, counts),
+_OFFICIAL: Mapping[str, Callable[[Counts], float]] = {
+    "precision": precision,
+    "recall": recall,
+    "f1": f1,
+}
+_ADDITIONAL: Mapping[str, Callable[[Counts], float | None]] = {
+    **{f"macro_{name}": partial(macro, of_yes) for name, of_yes in _OFFICIAL.items()},
     "accuracy": accuracy,
     "kappa": kappa,
     "mcc": mcc,
@@ -44,103 +47,65 @@ _ADDITIONAL = {
 }
 
 
-def macro(measure: Callable[[Counts], float], counts: Counts) -> float | None:
-    """Return the mean of a measure of "yes" and the same measure of "no"."""
-    return (measure(counts) + measure(counts.inverted)) / 2 if counts.labelled else None
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Number of bootstrap samples, and the random seed."""
-
-    samples: int
-    seed: int
-
-
-def baseline_scores(labels: Labelled) -> Scored:
-    """Return the scores of the official baseline."""
-    return [[dict.fromkeys(Maxim, BASELINE_SCORE) for _ in turns] for turns in labels]
-
-
-def per_debate(labels: Labelled, scores: Scored, maxim: Maxim) -> list[Counts]:
-    """Count agreement in each debate."""
-    return [
-        count(
-            (label.get(maxim), verdict.get(maxim))
-            for label, verdict in zip(turns, verdicts, strict=True)
-        )
-        for turns, verdicts in zip(labels, scores, strict=True)
-    ]
-
-
 def measure(
-    labels: Labelled, scores: Mapping[str, Scored], draws: Draws
+    labels: Labelled, scores: Mapping[str, Scored], samples: int, seed: int
 ) -> tuple[list[JudgementRow], Figures]:
     """Return the rows of all runs (each maxim and their mean), and their F1 with its samples.
 
     All runs share the bootstrap samples of debates, which are drawn once.
     """
-    parts = {
-        run: [per_debate(labels, scored, maxim) for maxim in Maxim]
-        for run, scored in scores.items()
-    }
-    draws_of_f1 = _drawn_f1(list(parts.values()), draws)
+    counts = np.array([_counts(labels, scored) for scored in scores.values()])
+    drawn = _drawn_f1(counts, samples, seed)
     rows: list[JudgementRow] = []
     figures: dict[str, dict[str, Measured]] = {}
-    for at, (run, of_run) in enumerate(parts.items()):
-        counts = {
-            maxim: sum(debates, Counts()) for maxim, debates in zip(Maxim, of_run, strict=True)
-        }
-        measured = {
-            maxim.value: Measured(
-                f1(counts[maxim]), None if draws_of_f1 is None else draws_of_f1[at, :, place]
-            )
-            for place, maxim in enumerate(Maxim)
-        }
-        of_maxims = [_row(run, maxim, counts[maxim], measured[maxim]) for maxim in Maxim]
+    for at, run in enumerate(scores):
+        own: dict[str, Measured] = {}
+        of_maxims = []
+        for place, maxim in enumerate(Maxim):
+            cells = Counts(*counts[at, :, place].sum(axis=0).tolist())
+            own[maxim] = Measured(f1(cells), None if drawn is None else drawn[at, :, place])
+            of_maxims.append(_row(run, maxim, cells, own[maxim]))
         labelled = [row for row in of_maxims if row.labelled]
-        measured[MEAN] = _mean_f1(labelled, measured)
-        rows += [*of_maxims, _mean_row(run, labelled, measured[MEAN])]
-        figures[run] = measured
+        draws = [one for row in labelled if (one := own[row.maxim].draws) is not None]
+        value = fmean(row.f1 for row in labelled) if labelled else 0.0
+        own[MEAN] = Measured(value, np.mean(draws, axis=0) if draws else None)
+        rows += [*of_maxims, _mean_row(run, labelled, own[MEAN])]
+        figures[run] = own
     return rows, figures
 
 
-def _drawn_f1(parts: Sequence[Sequence[list[Counts]]], draws: Draws) -> bootstrap.Floats | None:
+def _counts(labels: Labelled, scores: Scored) -> list[list[tuple[int, ...]]]:
+    """Return the true and false positives and negatives by debate and maxim."""
+    result: list[list[tuple[int, ...]]] = []
+    for turns, verdicts in zip(labels, scores, strict=True):
+        pairs = list(zip(turns, verdicts, strict=True))
+        counts = [
+            count((label.get(maxim), verdict.get(maxim)) for label, verdict in pairs)
+            for maxim in Maxim
+        ]
+        result.append([(one.tp, one.fp, one.fn, one.tn) for one in counts])
+    return result
+
+
+def _drawn_f1(counts: Any, samples: int, seed: int) -> Floats | None:
     """Return the F1 of each run in each sample on each maxim; None with fewer than two debates."""
-    table = np.array(
-        [[[(one.tp, one.fp, one.fn) for one in debates] for debates in of_run] for of_run in parts],
-        dtype=np.float64,
-    )
-    if table.shape[2] < 2:
+    if counts.shape[1] < 2:
         return None
-    sums = bootstrap.resampled_sums(np.moveaxis(table, 2, 0), draws.samples, draws.seed)
+    sums = bootstrap.resampled_sums(np.moveaxis(counts, 1, 0), samples, seed)
     return np.moveaxis(bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2]), 1, 0)
 
 
-def _row(run: str, maxim: Maxim, counts: Counts, measured: Measured) -> JudgementRow:
-    cells = {name: getattr(counts, name) for name in _CELLS}
-    measures = {name: one(counts) for name, one in {**_OFFICIAL, **_ADDITIONAL}.items()}
-    return _record(run, maxim.value, measured, cells | measures)
-
-
-def _mean_f1(rows: list[JudgementRow], measured: Mapping[str, Measured]) -> Measured:
-    samples = [one for row in rows if (one := measured[row.maxim].draws) is not None]
-    value = fmean(row.f1 for row in rows) if rows else 0.0
-    return Measured(value, np.mean(samples, axis=0) if samples else None)
-
-
-def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> JudgementRow:
-    cells = {name: sum(getattr(row, name) for row in rows) for name in _CELLS}
-    official = {name: _mean([getattr(row, name) for row in rows]) or 0.0 for name in _OFFICIAL}
-    additional = {name: _mean([getattr(row, name) for row in rows]) for name in _ADDITIONAL}
-    return _record(run, MEAN, measured, cells | official | additional)
-
-
-def _record(run: str, maxim: str, measured: Measured, values: Mapping[str, Any]) -> JudgementRow:
+def _row(run: str, maxim: str, counts: Counts, measured: Measured) -> JudgementRow:
+    values = {name: getattr(counts, name) for name in _CELLS}
+    values |= {name: one(counts) for name, one in {**_OFFICIAL, **_ADDITIONAL}.items()}
     low, high = measured.interval
     return JudgementRow(run=run, maxim=maxim, low=low, high=high, **values)
 
 
-def _mean(values: list[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return fmean(numbers) if numbers else None
+def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> JudgementRow:
+    values: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in _CELLS}
+    for name in (*_OFFICIAL, *_ADDITIONAL):
+        numbers = [value for row in rows if (value := getattr(row, name)) is not None]
+        values[name] = fmean(numbers) if numbers else 0.0 if name in _OFFICIAL else None
+    low, high = measured.interval
+    return JudgementRow(run=run, maxim=MEAN, low=low, high=high, **values)

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.annotations import labels_of
 from touche_rad.plugins import annotations_of, open_index, registered
-from touche_rad.score.measures import alpha, correlations, count, hamming, jaccard, kappa
-from touche_rad.score.naming import names
+from touche_rad.score.measures import alpha, correlations, count, kappa
+from touche_rad.score.naming import each_run, names
+from touche_rad.score.reports import refused_lines
 from touche_rad.score.tables import Columns, Item, Part, Printed, cell, table
 
 Grades = Mapping[str, float]
@@ -32,6 +33,16 @@ Pair = tuple[frozenset[str], frozenset[str]]
 def used(grades: Grades) -> frozenset[str]:
     """Return the labels that a text has."""
     return frozenset(label for label, grade in grades.items() if grade > 0)
+
+
+def jaccard(pairs: Sequence[Pair]) -> float:
+    """The mean of |A ∩ B| / |A ∪ B| over the texts; 1 where neither annotator gave a label."""
+    return fmean(len(a & b) / len(a | b) if a | b else 1.0 for a, b in pairs)
+
+
+def hamming(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
+    """The share of all pairs of a text and a label on which the annotators differ."""
+    return sum(len(a ^ b) for a, b in pairs) / (len(pairs) * len(labels))
 
 
 def precision(pairs: Sequence[Pair]) -> float | None:
@@ -89,21 +100,19 @@ class AgreementRow(Item):
     kendall: float | None
 
 
-_FIGURES: Final = (
-    ("Jaccard", "jaccard"),
-    ("precision", "precision"),
-    ("Hamming", "hamming"),
-    ("kappa micro", "kappa_micro"),
-    ("kappa macro", "kappa_macro"),
-    ("alpha", "alpha"),
-)
-_CORRELATIONS: Final = ("Pearson", "Spearman", "Kendall")
 _COLUMNS: Columns = (
     ("annotator", "{run}"),
     ("texts", "{texts}"),
-    *((head, f"{{{name}:.4f}}") for head, name in _FIGURES),
+    ("Jaccard", "{jaccard:.4f}"),
+    ("precision", "{precision:.4f}"),
+    ("Hamming", "{hamming:.4f}"),
+    ("kappa micro", "{kappa_micro:.4f}"),
+    ("kappa macro", "{kappa_macro:.4f}"),
+    ("alpha", "{alpha:.4f}"),
     ("grades", "{grades}"),
-    *((head, f"{{{head.lower()}:.4f}}") for head in _CORRELATIONS),
+    ("Pearson", "{pearson:.4f}"),
+    ("Spearman", "{spearman:.4f}"),
+    ("Kendall", "{kendall:.4f}"),
 )
 
 
@@ -116,6 +125,8 @@ class AgreementReport(Printed):
     rows: tuple[AgreementRow, ...]
     alpha_of_all: float | None
     """Krippendorff's alpha of all annotators together with the truth."""
+    refused: Mapping[str, str] = {}
+    """Annotators that could not be compared, and why."""
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of the annotators."""
@@ -128,6 +139,7 @@ class AgreementReport(Printed):
         if len(self.rows) > 1:
             of_all = f"Krippendorff's alpha of all {len(self.rows) + 1} annotators: "
             yield [of_all + cell("{alpha_of_all:.4f}", self)]
+        yield refused_lines(self.refused)
 
 
 def score_annotations(
@@ -135,17 +147,25 @@ def score_annotations(
 ) -> AgreementReport:
     """Compare annotators with the truth."""
     gold = _read(truth, None)
-    annotators = [_of_index(path, gold) if path.is_dir() else _read(path, bad) for path in runs]
-    every = [*annotators, gold]
+
+    def read(name: str, path: Path) -> Annotator:
+        annotator = _of_index(path, gold) if path.is_dir() else _read(path, bad)
+        if not set(annotator) & set(gold):
+            raise UserError(f"{name} and the truth have no text in common: compare their ids")
+        return annotator
+
+    refused: dict[str, str] = {}
+    annotators = each_run(dict(zip(names(runs), runs, strict=True)), read, refused)
+    every = [*annotators.values(), gold]
     labels = _label_set({label for one in every for grades in one.values() for label in grades})
     if not labels:
         raise InputError(truth, "no text has a label")
-    tags = names(runs)
     return AgreementReport(
         truth=truth.name,
         labels=tuple(labels),
         alpha_of_all=alpha_of_labels(every, labels),
-        rows=tuple(_row(tag, one, gold, labels) for tag, one in zip(tags, annotators, strict=True)),
+        rows=tuple(_row(name, one, gold, labels) for name, one in annotators.items()),
+        refused=refused,
     )
 
 
@@ -182,8 +202,6 @@ def _of_index(place: Path, gold: Annotator) -> Annotator:
 
 def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str]) -> AgreementRow:
     shared = [key for key in gold if key in annotator]
-    if not shared:
-        raise UserError(f"{run} and the truth have no text in common: compare their ids")
     graded = [(annotator[key], gold[key]) for key in shared]
     pairs = [(used(a), used(b)) for a, b in graded]
     both = [(a[label], b[label]) for a, b in graded for label in sorted(used(a) & used(b))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,15 +41,6 @@ class Corrected(Item):
     """The F1 that the judge would have if all turns were labelled."""
     f1_low: float | None
     f1_high: float | None
-    transfer_p: float | None
-    """How likely so different scores on labelled and other turns are by chance."""
-    labelled_judge_yes: float | None
-    other_judge_yes: float | None
-
-    @property
-    def alike(self) -> bool:
-        """Whether the labelled turns look like the others to the judge."""
-        return self.transfer_p is None or self.transfer_p >= correction.UNLIKELY
 
 
 class CorrectionReport(Printed):
@@ -73,7 +64,12 @@ class CorrectionReport(Printed):
                 f"{first.debates} debates{chosen}"
             ]
             yield table(_COLUMNS, rows)
-            yield list(_notes(rows))
+            yield [
+                f"{row.maxim.value}: no intervals with labels in {row.debates} debates; label "
+                f"turns of at least {correction.FEWEST_DEBATES}"
+                for row in rows
+                if row.debates < correction.FEWEST_DEBATES
+            ]
         yield [
             "judge: its share of yes; people: the share that people would give to all turns, "
             "prediction-powered; right for a random sample of labels (chosen turns stand only for "
@@ -132,7 +128,6 @@ def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
     yes, other, f1 = (
         one(sample) for one in (correction.yes_rate, correction.rogan_gladen, correction.f1)
     )
-    moved = correction.transfer(sample)
     return Corrected(
         run=run,
         maxim=maxim,
@@ -144,9 +139,6 @@ def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
         **_fields("yes", yes),
         **_fields("rogan_gladen", other),
         **_fields("f1", f1),
-        transfer_p=moved.p if moved else None,
-        labelled_judge_yes=moved.labelled if moved else None,
-        other_judge_yes=moved.others if moved else None,
     )
 
 
@@ -165,19 +157,3 @@ _COLUMNS: Columns = (
     ("F1", "{f1:.3f}"),
     ("95 %", "{f1_low:.2f} to {f1_high:.2f}"),
 )
-
-
-def _notes(rows: Sequence[Corrected]) -> Iterator[str]:
-    for row in rows:
-        if not row.alike:
-            yield (
-                f"warning: {row.maxim.value}: the judge says yes to "
-                f"{row.labelled_judge_yes:.0%} of the labelled turns and to "
-                f"{row.other_judge_yes:.0%} of the others: the labels do not transfer to this "
-                "run; label a random sample of its turns"
-            )
-        if row.debates < correction.FEWEST_DEBATES:
-            yield (
-                f"{row.maxim.value}: no intervals with labels in {row.debates} debates; label "
-                f"turns of at least {correction.FEWEST_DEBATES}"
-            )

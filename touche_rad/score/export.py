@@ -1,6 +1,8 @@
-"""Write labels and judges' runs as qrels and run files for the `ir_measures` command.
+"""Write scores for other programs: TIRA's file of the official scores, and files for `ir_measures`.
 
-Each maxim is a query and each turn a document. A run contains the labelled turns with a yes.
+`evaluation.prototext` has precision, recall and F1 of "yes" for each maxim. ir-measures gives the
+same values (SetP, SetR and SetF) for the qrels and runs, in which each maxim is a query and each
+turn a document; a run contains the labelled turns with a yes.
 """
 
 from __future__ import annotations
@@ -9,16 +11,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ir_measures import Qrel, ScoredDoc
-
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score.matching import Labelled, Scored
 from touche_rad.score.measures import says_yes
-from touche_rad.score.official import NAME, write_prototext
 from touche_rad.score.reports import JudgementReport, Report
 
+PROTOTEXT = "evaluation.prototext"
 QRELS = "labels.qrels"
 
 
@@ -32,66 +32,60 @@ def export(report: Report, folder: Path) -> list[Path]:
         raise UserError(
             "-o is for evaluations: TREC runs and qrels are files for ir_measures already"
         )
-    written = [write_qrels(report.labels, folder / QRELS)]
+    written = [_write(folder / QRELS, "".join(_qrels(report.labels)))]
     names_used: set[str] = set()
     for run in report.runs:
-        name = _file_name(run)
+        name = re.sub(r"[^\w.#-]+", "_", run).strip("._") or "run"
         while name in names_used:
             name += "_"
         names_used.add(name)
-        place = folder / f"{name}.run"
-        written.append(write_run(report.labels, report.scores[run], run, place))
+        lines = _run_lines(report.labels, report.scores[run], "_".join(run.split()) or "run")
+        written.append(_write(folder / f"{name}.run", "".join(lines)))
         beside = folder if len(report.runs) == 1 else folder / name
-        written.append(write_prototext(report, beside / NAME, run))
+        written.append(_write(beside / PROTOTEXT, prototext(report, run)))
     return written
 
 
-def qrels(labels: Labelled) -> Iterator[Qrel]:
-    """Yield the labels as qrels."""
+def prototext(report: JudgementReport, run: str) -> str:
+    """Format the twelve official measures of a run."""
+    rows = {row.maxim: row for row in report.rows if row.run == run}
+    return "".join(
+        measure(f"{maxim} {key}", getattr(rows[maxim], key))
+        for maxim in Maxim
+        for key in ("precision", "recall", "f1")
+    )
+
+
+def measure(key: str, value: float) -> str:
+    """Format one measure of `evaluation.prototext`."""
+    shown = repr(value) if value else "0"  # the official scorer's zero has no point
+    return f'measure {{\n key: "{key}"\n value: "{shown}"\n}}\n'
+
+
+def _write(path: Path, content: str) -> Path:
+    with files.atomic_write(path) as file:
+        file.write(content)
+    return path
+
+
+def _qrels(labels: Labelled) -> Iterator[str]:
     for maxim in Maxim:
         for debate, turns in enumerate(labels, 1):
             for turn, label in enumerate(turns, 1):
-                value = label.get(maxim)
-                if value is not None:
-                    yield Qrel(maxim.value, f"{debate}.{turn}", value)
+                if label.get(maxim) is not None:
+                    yield f"{maxim} 0 {debate}.{turn} {label[maxim]}\n"
 
 
-def run(labels: Labelled, scores: Scored) -> Iterator[ScoredDoc]:
+def _run_lines(labels: Labelled, scores: Scored, tag: str) -> Iterator[str]:
     """Yield the labelled turns with a yes, sorted by maxim and score."""
     for maxim in Maxim:
         hits = [
-            ScoredDoc(maxim.value, f"{debate}.{turn}", score)
+            (f"{debate}.{turn}", score)
             for debate, (turns, verdicts) in enumerate(zip(labels, scores, strict=True), 1)
             for turn, (label, verdict) in enumerate(zip(turns, verdicts, strict=True), 1)
             if label.get(maxim) is not None
             and (score := verdict.get(maxim)) is not None
             and says_yes(score)
         ]
-        yield from sorted(hits, key=lambda hit: -hit.score)
-
-
-def write_qrels(labels: Labelled, path: Path) -> Path:
-    """Write the labels as a qrels file."""
-    with files.atomic_write(path) as file:
-        for query, document, relevance, _ in qrels(labels):
-            file.write(f"{query} 0 {document} {relevance}\n")
-    return path
-
-
-def write_run(labels: Labelled, scores: Scored, tag: str, path: Path) -> Path:
-    """Write a judge's yes-verdicts as a run file."""
-    ranks: dict[str, int] = {}
-    with files.atomic_write(path) as file:
-        for query, document, score in run(labels, scores):
-            ranks[query] = ranks.get(query, 0) + 1
-            file.write(f"{query} Q0 {document} {ranks[query]} {score!r} {_one_word(tag)}\n")
-    return path
-
-
-def _one_word(tag: str) -> str:
-    return "_".join(tag.split()) or "run"
-
-
-def _file_name(run: str) -> str:
-    """Return a run's name without characters that file names should not have."""
-    return re.sub(r"[^\w.#-]+", "_", run).strip("._") or "run"
+        for rank, (turn, score) in enumerate(sorted(hits, key=lambda hit: -hit[1]), 1):
+            yield f"{maxim} Q0 {turn} {rank} {score!r} {tag}\n"

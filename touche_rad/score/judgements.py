@@ -1,4 +1,4 @@
-"""Score evaluations against labels: read, align, measure, compare, and collect problems."""
+"""Score evaluations against labels: read, match, measure, compare, and collect problems."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.runs.work import Progress
-from touche_rad.score._figures import Draws, baseline_scores, measure
+from touche_rad.score._figures import measure
 from touche_rad.score.evaluations import read_rows
-from touche_rad.score.health import health
 from touche_rad.score.matching import (
     Alignment,
     Labelled,
     Matcher,
-    Reference,
     Run,
     check_places,
     exclude_examples,
@@ -27,18 +25,9 @@ from touche_rad.score.matching import (
     refuse_missing,
     without_missing,
 )
-from touche_rad.score.naming import baseline_names, names
+from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import JudgementReport
-from touche_rad.score.result import (
-    BASELINE,
-    MEAN,
-    Health,
-    LabelRow,
-    Missing,
-    Problem,
-    ProblemKind,
-    Ranked,
-)
+from touche_rad.score.result import BASELINE, MEAN, LabelRow, Missing, Problem, ProblemKind, Ranked
 from touche_rad.score.significance import Pairs, comparisons, pairs, ranks
 
 FEW = 20
@@ -76,59 +65,79 @@ def score_judgements(
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
 ) -> JudgementReport:
-    """Score evaluations files against labels."""
+    """Score evaluations files against labels.
+
+    A run that cannot be scored is listed if another one can; otherwise its error is raised.
+    """
     _check_policy(policy, exclude)
-    labels, excluded = read_labels(truth), 0
+    labels, excluded, source = read_labels(truth), 0, None
     tags = names(runs)
+    paths = dict(zip(tags, runs, strict=True))
     marked = baseline_names(baselines, runs, tags)
+    refused: dict[str, str] = {}
     if policy.strict:
-        aligned, source = [match_strictly(run, truth, labels) for run in runs], None
-        read = [Run(tag, path, ()) for tag, path in zip(tags, runs, strict=True)]
+        aligned = each_run(paths, lambda _, path: match_strictly(path, truth, labels), refused)
     else:
-        read = _read(tags, runs, bad, progress)
+
+        def read(tag: str, path: Path) -> Run:
+            run = _read(tag, path, bad)
+            if progress is not None:
+                progress(tags.index(tag) + 1, len(tags))
+            return run
+
         shape = [len(turns) for turns in labels]
-        reference = None if policy.by_place else find_reference(read, truth, shape, policy.debates)
+        whole = each_run(paths, read, refused)
+        held = list(whole.values())
+        reference = None if policy.by_place else find_reference(held, truth, shape, policy.debates)
         if exclude is not None:
-            labels, excluded = exclude_examples(labels, read, reference, exclude)
-        aligned = [_align(run, truth, labels, reference, policy) for run in read]
+            labels, excluded = exclude_examples(labels, held, reference, exclude)
+
+        def align(_: str, run: Run) -> Alignment:
+            if not policy.by_place and (reference is None or not run.has_words):
+                check_places(run, truth, labels)
+            alignment = Matcher(run, labels, reference, skip=policy.missing == "skip").match()
+            if policy.missing == "error":
+                refuse_missing(run.path, alignment)
+            return alignment
+
+        aligned = each_run(whole, align, refused)
         source = reference.source if reference else None
-    by_tag = dict(zip(tags, aligned, strict=True))
-    scores = {tag: alignment.scores for tag, alignment in by_tag.items()}
+    marked = [tag for tag in marked if tag in aligned]
+    scores = {tag: alignment.scores for tag, alignment in aligned.items()}
     all_labels = labels
     if policy.missing == "skip":
         labels = without_missing(labels, list(scores.values()))
-    rows, figures = measure(
-        labels, scores | {BASELINE: baseline_scores(labels)}, Draws(samples, seed)
-    )
+    always_yes = [[dict.fromkeys(Maxim, 1.0) for _ in turns] for turns in labels]
+    rows, figures = measure(labels, {**scores, BASELINE: always_yes}, samples, seed)
     ranked = ranks(figures, MEAN, (BASELINE, *marked))
     best = next(name for name, _ in ranked if name != BASELINE)
     tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
     return JudgementReport(
         truth=str(truth),
-        runs=tuple(tags),
+        runs=tuple(aligned),
+        refused=refused,
         baselines=tuple(marked),
         policy="strict" if policy.strict else policy.missing,
         matched_by=str(source) if source else None,
-        official=all(alignment.official for alignment in aligned),
+        official=all(alignment.official for alignment in aligned.values()),
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,
         label_rows=tuple(_label_row(maxim, labels, all_labels, excluded) for maxim in Maxim),
         rows=tuple(rows),
         ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
-        lost={tag: one.lost for tag, one in zip(tags, aligned, strict=True)},
+        lost={tag: alignment.lost for tag, alignment in aligned.items()},
         comparisons=comparisons(
             figures,
-            pairs(compare, tags, best, [*marked, BASELINE]),
+            pairs(compare, list(aligned), best, [*marked, BASELINE]),
             sorted(tested, key=lambda maxim: maxim != MEAN),
         ),
         problems=(
-            *(problem for alignment in aligned for problem in alignment.problems),
-            *_thin(truth, labels),
+            *(problem for alignment in aligned.values() for problem in alignment.problems),
+            *_problems_of_labels(truth, labels),
         ),
         samples=samples,
         seed=seed,
-        health=_health(read),
         labels=labels,
         scores=scores,
     )
@@ -146,42 +155,14 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
         raise UserError("--by-place and --debates cannot be used together")
 
 
-def _read(
-    tags: Sequence[str],
-    paths: Sequence[Path],
-    bad: files.BadLines | None,
-    progress: Progress | None,
-) -> list[Run]:
-    runs: list[Run] = []
-    for tag, path in zip(tags, paths, strict=True):
-        rows = read_rows(path, bad)
-        if not any(row.turns for row in rows):
-            raise InputError(
-                path, f"contains no evaluations: run `touche-rad judge {path} -o EVALUATIONS` first"
-            )
-        blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
-        held = [row for row in rows if row.trouble is not ProblemKind.BLANK]
-        runs.append(Run(tag, path, held, blank))
-        if progress is not None:
-            progress(len(runs), len(paths))
-    return runs
-
-
-def _align(
-    run: Run, truth: Path, labels: Labelled, reference: Reference | None, policy: Policy
-) -> Alignment:
-    if not policy.by_place and (reference is None or not run.has_words):
-        check_places(run, truth, labels)
-    aligned = Matcher(run, labels, reference, skip=policy.missing == "skip").match()
-    if policy.missing == "error":
-        refuse_missing(run.path, aligned)
-    return aligned
-
-
-def _health(runs: Sequence[Run]) -> dict[str, Health]:
-    """Count the responses of each run that has debates."""
-    counted = {run.name: health(run.path) for run in runs if run.has_words or not run.rows}
-    return {run: counts for run, counts in counted.items() if counts.responses}
+def _read(tag: str, path: Path, bad: files.BadLines | None) -> Run:
+    rows = read_rows(path, bad)
+    if not any(row.turns for row in rows):
+        raise InputError(
+            path, f"contains no evaluations: run `touche-rad judge {path} -o EVALUATIONS` first"
+        )
+    blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
+    return Run(tag, path, [row for row in rows if row.trouble is not ProblemKind.BLANK], blank)
 
 
 def read_labels(truth: Path) -> Labelled:
@@ -201,36 +182,23 @@ def _label_row(maxim: Maxim, labels: Labelled, all_labels: Labelled, excluded: i
     )
 
 
-def _marks(labels: Sequence[Sequence[Mapping[Any, Any]]]) -> list[str | None]:
-    """Return why each labelled turn was labelled; only `touche-rad label` says it."""
-    return [
-        turn.get("sample")
-        for turns in labels
-        for turn in turns
-        if any(turn.get(maxim) is not None for maxim in Maxim)
-    ]
-
-
-def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:
-    """Yield a problem for maxims without labels and for too few debates."""
+def _problems_of_labels(truth: Path, labels: Labelled) -> Iterator[Problem]:
+    """Yield a problem for maxims without labels, for chosen turns and for too few debates."""
+    turns: list[Mapping[Any, Any]] = [turn for of_debate in labels for turn in of_debate]
     for maxim in Maxim:
-        if not any(label.get(maxim) is not None for turns in labels for label in turns):
-            yield Problem(
-                run=str(truth),
-                kind=ProblemKind.NO_LABELS,
-                message="its scores mean nothing and are not part of the mean",
-                maxim=maxim,
-            )
-    marks = _marks(labels)
-    if chosen := sum(mark not in (None, "random") for mark in marks):
+        if all(turn.get(maxim) is None for turn in turns):
+            message = "its scores mean nothing and are not part of the mean"
+            yield Problem(run=str(truth), kind=ProblemKind.NO_LABELS, message=message, maxim=maxim)
+    labelled = [turn for turn in turns if any(turn.get(maxim) is not None for maxim in Maxim)]
+    # Only `touche-rad label` says why a turn was labelled.
+    if chosen := sum(turn.get("sample") not in (None, "random") for turn in labelled):
         yield Problem(
             run=str(truth),
             kind=ProblemKind.CHOSEN,
-            message=f"{chosen} of {len(marks)} labelled turns were chosen, not drawn at random: "
+            message=f"{chosen} of {len(labelled)} labelled turns were chosen, not drawn at random: "
             "these scores describe the labelled turns only; --correct describes all turns",
         )
     if len(labels) < FEW:
-        message = "intervals and p-values are imprecise" if len(labels) > 1 else "no intervals"
-        yield Problem(
-            run=str(truth), kind=ProblemKind.FEW, message=f"{len(labels)} debates: {message}"
-        )
+        reason = "intervals and p-values are imprecise" if len(labels) > 1 else "no intervals"
+        message = f"{len(labels)} debates: {reason}"
+        yield Problem(run=str(truth), kind=ProblemKind.FEW, message=message)

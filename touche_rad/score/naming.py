@@ -1,15 +1,18 @@
-"""Short unique names for runs, from their paths."""
+"""The runs of a call: short unique names from their paths; one that is wrong stops no other."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.score.result import BASELINE, MEAN
 from touche_rad.text import clean, printable
 
+T = TypeVar("T")
+S = TypeVar("S")
 _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
 
@@ -35,6 +38,27 @@ def baseline_names(
         if path not in runs:
             raise UserError(f"the baseline {path} is not one of the runs: add it to the runs")
     return list(dict.fromkeys(tags[list(runs).index(path)] for path in baselines))
+
+
+def each_run(
+    runs: Mapping[str, S], do: Callable[[str, S], T], refused: dict[str, str]
+) -> dict[str, T]:
+    """Return the result of each run by name; runs with an error are added to `refused`.
+
+    Raises:
+        UserError: No run has a result.
+    """
+    results: dict[str, T] = {}
+    errors: dict[str, UserError] = {}
+    for name, run in runs.items():
+        try:
+            results[name] = do(name, run)
+        except UserError as error:
+            errors[name] = error
+    if errors and not results:
+        raise next(iter(errors.values()))
+    refused.update({name: str(error) for name, error in errors.items()})
+    return results
 
 
 def _in_folders(path: Path, alike: Sequence[Path]) -> str:

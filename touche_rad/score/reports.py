@@ -11,10 +11,8 @@ from pydantic import Field
 from touche_rad.debate import Maxim
 from touche_rad.score.result import (
     BASELINE,
-    MARKS,
     MEAN,
     Comparison,
-    Health,
     JudgementRow,
     LabelRow,
     Missing,
@@ -36,7 +34,6 @@ from touche_rad.score.tables import (
 )
 
 _SHOWN_PROBLEMS: Final = 3
-_INTERVAL: Final = "{low:.3f} to {high:.3f}"
 _MAXIM_COLUMNS: Columns = (
     ("", "  {run}"),
     ("labelled", "{labelled}"),
@@ -44,7 +41,7 @@ _MAXIM_COLUMNS: Columns = (
     ("precision", "{precision:.4f}"),
     ("recall", "{recall:.4f}"),
     ("F1", "{f1:.4f}"),
-    ("95 % of F1", _INTERVAL),
+    ("95 % of F1", "{low:.3f} to {high:.3f}"),
     ("macro P", "{macro_precision:.4f}"),
     ("macro R", "{macro_recall:.4f}"),
     ("macro F1", "{macro_f1:.4f}"),
@@ -90,7 +87,6 @@ _TIES: Final = (
     "Runs share a rank if the 95 % interval of their paired difference from the first run of that "
     "rank contains 0."
 )
-_MARK: Final = "*"
 _SHORT_INTERVAL: Final = "{low:.3f}–{high:.3f}"
 
 
@@ -100,6 +96,8 @@ class Report(Printed):
     kind: str
     truth: str
     runs: tuple[str, ...]
+    refused: Mapping[str, str] = {}
+    """Runs that could not be scored, and why."""
     baselines: tuple[str, ...] = ()
     """The runs that are baselines."""
     ranking: tuple[Ranked, ...] = ()
@@ -108,6 +106,20 @@ class Report(Printed):
     problems: tuple[Problem, ...] = ()
     samples: int
     seed: int
+
+    def board(self) -> Table:
+        """Return the ranked table of the runs."""
+        raise NotImplementedError
+
+    def _drawn(self, what: str) -> str:
+        samples = f"{self.samples} bootstrap samples of {what}, seed {self.seed}"
+        return f"95 % intervals from {samples}"
+
+    def _ends(self) -> Iterator[Part]:
+        """Yield the comparisons, the problems and the runs that are not scored."""
+        yield table(_COMPARISON_COLUMNS, self.comparisons)
+        yield _problem_lines(self.problems)
+        yield refused_lines(self.refused)
 
 
 class JudgementReport(Report):
@@ -127,28 +139,28 @@ class JudgementReport(Report):
     rows: tuple[JudgementRow, ...]
     lost: Mapping[str, int] = Field(default_factory=dict)
     """Labelled debates without any verdict, by run."""
-    health: dict[str, Health] = Field(default_factory=dict)
     labels: Any = Field(exclude=True, repr=False)
     scores: Any = Field(exclude=True, repr=False)
     """The labels, and the aligned scores of each run, for the exports."""
 
     def parts(self) -> Iterator[Part]:
         """Yield the details of one run, or a ranked table of several."""
-        yield _head(self)
+        yield self._head()
         if len(self.runs) > 1:
-            yield score_table(self)
+            yield self.board()
             yield _notes(self)
         else:
-            yield from _all_measures(self)
-        yield table(_COMPARISON_COLUMNS, self.comparisons)
-        if len(self.runs) == 1:
-            yield _health_lines(self.health)
-        yield _problem_lines(self.problems)
+            yield from self.details()
+        yield from self._ends()
 
     def details(self) -> Iterator[Part]:
-        """Yield all measures of each run, and counts of its responses."""
-        yield from _all_measures(self)
-        yield _health_lines(self.health)
+        """Yield the numbers of labels, and all measures of each run by maxim."""
+        yield table(_LABEL_COLUMNS, self.label_rows)
+        lines = []
+        for maxim in dict.fromkeys(row.maxim for row in self.rows):
+            lines.append([maxim, *[""] * (len(_MAXIM_COLUMNS) - 1)])
+            lines += [cells(_MAXIM_COLUMNS, row) for row in self.rows if row.maxim == maxim]
+        yield Table(heads(_MAXIM_COLUMNS), lines)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
@@ -166,6 +178,40 @@ class JudgementReport(Report):
                 "lost_debates": self.lost.get(one.run, 0),
             }
 
+    def _head(self) -> Iterator[str]:
+        without = f", {self.excluded} of them left out" if self.excluded else ""
+        yield f"{self.truth}: {self.debates} debates, {self.turns} turns{without}"
+        if self.policy != "strict":
+            by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
+            yield f"runs are matched to labels {by}"
+        refused = not self.official and self.policy != "strict"
+        more = "; the official scorer would give at least one run no score" if refused else ""
+        yield f"{_POLICIES[self.policy]}{more}"
+        yield self._drawn("debates")
+
+    def board(self) -> Table:
+        """Return the ranked table of the runs."""
+        rows = {(row.run, row.maxim): row for row in self.rows}
+        lost = any(self.lost.values())
+        lines = []
+        for one in self.ranking:
+            mean = rows[one.run, MEAN]
+            of_maxims = [rows[one.run, maxim] for maxim in Maxim]
+            lines.append(
+                [
+                    _rank(one),
+                    one.run,
+                    cell("{f1:.4f}", mean),
+                    cell(_SHORT_INTERVAL, mean),
+                    *(cell("{f1:.3f}", row) if row.labelled else NONE for row in of_maxims),
+                    *([str(self.lost.get(one.run, NONE))] if lost else []),
+                    *cells(_EXTRA_COLUMNS, mean),
+                ]
+            )
+        names = ("rank", "run", "mean F1", INTERVAL, "quant.", "qual.", "rel.", "manner")
+        columns = [*names, *(["lost"] if lost else []), *heads(_EXTRA_COLUMNS)]
+        return Table(columns, lines, name=1, optional=len(_EXTRA_COLUMNS))
+
 
 class RetrievalReport(Report):
     """TREC runs scored against qrels."""
@@ -177,98 +223,49 @@ class RetrievalReport(Report):
 
     def parts(self) -> Iterator[Part]:
         """Yield a ranked table of the runs."""
-        yield (
-            f"{self.truth}: {self.queries} queries; a query without results counts as 0",
-            _drawn(self, "queries"),
-        )
-        yield score_table(self)
+        queries = f"{self.queries} queries; a query without results counts as 0"
+        yield f"{self.truth}: {queries}", self._drawn("queries")
+        yield self.board()
         yield _notes(self)
-        yield table(_COMPARISON_COLUMNS, self.comparisons)
-        yield _problem_lines(self.problems)
+        yield from self._ends()
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
         for one in self.ranking:
-            of_run = [row for row in self.rows if row.run == one.run]
             yield {
                 "rank": one.rank,
                 "run": one.run,
                 "baseline": one.run in self.baselines,
                 **{
                     f"{row.measure}{ending}": value
-                    for row in of_run
+                    for row in self.rows
+                    if row.run == one.run
                     for ending, value in (("", row.value), ("_low", row.low), ("_high", row.high))
                 },
             }
 
-
-def _head(report: JudgementReport) -> Iterator[str]:
-    without = f", {report.excluded} of them left out" if report.excluded else ""
-    yield f"{report.truth}: {report.debates} debates, {report.turns} turns{without}"
-    if report.policy != "strict":
-        by = f"by id and text with {report.matched_by}" if report.matched_by else "by place"
-        yield f"runs are matched to labels {by}"
-    refused = not report.official and report.policy != "strict"
-    more = "; the official scorer would give at least one run no score" if refused else ""
-    yield f"{_POLICIES[report.policy]}{more}"
-    yield _drawn(report, "debates")
-
-
-def _drawn(report: Report, what: str) -> str:
-    return f"95 % intervals from {report.samples} bootstrap samples of {what}, seed {report.seed}"
+    def board(self) -> Table:
+        """Return the ranked table of the runs."""
+        first, *others = self.measures
+        intervals = [f"{INTERVAL} of {measure}" for measure in others]
+        lines = []
+        for one in self.ranking:
+            of_run = [row for row in self.rows if row.run == one.run]
+            texts = [cell("{value:.4f}", row) for row in of_run]
+            between = [cell(_SHORT_INTERVAL, row) for row in of_run]
+            lines.append([_rank(one), one.run, texts[0], between[0], *texts[1:], *between[1:]])
+        columns = ["rank", "run", first, INTERVAL, *others, *intervals]
+        return Table(columns, lines, name=1, optional=len(intervals))
 
 
-def score_table(report: JudgementReport | RetrievalReport) -> Table:
-    """Return the ranked table of the runs."""
-    if isinstance(report, JudgementReport):
-        return _judgement_table(report)
-    return _retrieval_table(report)
+def refused_lines(refused: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each run that could not be scored."""
+    for run, error in refused.items():
+        yield f"not scored: {run}: {error}"
 
 
-def _judgement_table(report: JudgementReport) -> Table:
-    rows = {(row.run, row.maxim): row for row in report.rows}
-    lost = any(report.lost.values())
-    table_rows = []
-    for one in report.ranking:
-        mean = rows[one.run, MEAN]
-        table_rows.append(
-            [
-                _rank(one.rank),
-                one.run,
-                cell("{f1:.4f}", mean),
-                cell(_SHORT_INTERVAL, mean),
-                *(
-                    cell("{f1:.3f}", rows[one.run, maxim])
-                    if rows[one.run, maxim].labelled
-                    else NONE
-                    for maxim in Maxim
-                ),
-                *([str(report.lost.get(one.run, NONE))] if lost else []),
-                *cells(_EXTRA_COLUMNS, mean),
-            ]
-        )
-    names = ("rank", "run", "mean F1", INTERVAL, "quant.", "qual.", "rel.", "manner")
-    columns = [*names, *(["lost"] if lost else []), *heads(_EXTRA_COLUMNS)]
-    return Table(columns, table_rows, name=1, optional=len(_EXTRA_COLUMNS))
-
-
-def _retrieval_table(report: RetrievalReport) -> Table:
-    values: dict[str, list[RetrievalRow]] = defaultdict(list)
-    for row in report.rows:
-        values[row.run].append(row)
-    first, *others = report.measures
-    intervals = [f"{INTERVAL} of {measure}" for measure in others]
-    rows = []
-    for one in report.ranking:
-        texts = [cell("{value:.4f}", row) for row in values[one.run]]
-        between = [cell(_SHORT_INTERVAL, row) for row in values[one.run]]
-        rows.append([_rank(one.rank), one.run, texts[0], between[0], *texts[1:], *between[1:]])
-    columns = ["rank", "run", first, INTERVAL, *others, *intervals]
-    return Table(columns, rows, name=1, optional=len(intervals))
-
-
-def _rank(rank: int | None) -> str:
-    return _MARK if rank is None else str(rank)
+def _rank(one: Ranked) -> str:
+    return "*" if one.rank is None else str(one.rank)
 
 
 def _notes(report: Report) -> Iterator[str]:
@@ -276,41 +273,9 @@ def _notes(report: Report) -> Iterator[str]:
         return
     yield _TIES
     if any(one.rank is None for one in report.ranking):
-        yield f"{_MARK} baseline, without a rank."
+        yield "* baseline, without a rank."
     if isinstance(report, JudgementReport) and any(report.lost.values()):
         yield "lost: labelled debates for which the run has no verdict."
-
-
-def _all_measures(report: JudgementReport) -> Iterator[Table]:
-    """Yield the numbers of labels, and all measures of each run by maxim."""
-    yield table(_LABEL_COLUMNS, report.label_rows)
-    lines = []
-    for maxim in dict.fromkeys(row.maxim for row in report.rows):
-        lines.append([maxim, *[""] * (len(_MAXIM_COLUMNS) - 1)])
-        lines += [cells(_MAXIM_COLUMNS, row) for row in report.rows if row.maxim == maxim]
-    yield Table(heads(_MAXIM_COLUMNS), lines)
-
-
-def _health_lines(health: Mapping[str, Health]) -> Iterator[str]:
-    """Yield the counts of responses, once for runs on the same responses."""
-    if health:
-        yield "the judged responses (no labels needed)"
-    names: dict[Health, list[str]] = defaultdict(list)
-    for run, counts in health.items():
-        names[counts].append(run)
-    for counts, runs in names.items():
-        alike = runs[0] if len(runs) == 1 else f"{len(runs)} runs"
-        yield f"  {alike}: {'; '.join(_health_parts(counts))}"
-
-
-def _health_parts(counts: Health) -> Iterator[str]:
-    yield f"{counts.responses} responses in {counts.debates} debates"
-    if counts.responses:
-        yield f"words: median {counts.words_median:g}, maximum {counts.words_max}"
-    for name in ("lost_debates", "unanswered", *MARKS):
-        if value := getattr(counts, name):
-            share = f" ({value / counts.responses:.1%})" if name in MARKS else ""
-            yield f"{name.replace('_', ' ')} {value}{share}"
 
 
 def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from enum import StrEnum
-from importlib.resources import files as resources
 from typing import Final, Literal
 
 from touche_rad.debate import Maxim
 from touche_rad.score.tables import Item
 
-_BASELINE = tomllib.loads(resources(__package__).joinpath("baseline.toml").read_text("utf-8"))
-BASELINE: Final[str] = _BASELINE["name"]
-BASELINE_SCORE: Final[float] = _BASELINE["score"]
-"""The official baseline, and the score that it gives on every maxim."""
-
+BASELINE: Final = "always-yes"
+"""The official baseline, which gives every maxim the score 1."""
 MEAN = "mean"
 """The name of the row with the mean of the maxims that have labels."""
 
@@ -129,34 +124,3 @@ class Comparison(Item):
     high: float | None = None
     p: float | None = None
     p_holm: float | None = None
-
-
-class Health(Item):
-    """Counts of responses, debates and turns that need no label."""
-
-    debates: int
-    lost_debates: int
-    turns: int
-    unanswered: int
-    responses: int
-    words_median: float | None
-    words_max: int | None
-    over_60_words: int
-    empty: int
-    repeated: int
-    without_citation: int
-    over_2_citations: int
-    duplicate_citations: int
-    citations_without_text: int
-
-
-MARKS = (
-    "over_60_words",
-    "empty",
-    "repeated",
-    "without_citation",
-    "over_2_citations",
-    "duplicate_citations",
-    "citations_without_text",
-)
-"""The fields of `Health` that count responses."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import ir_measures
@@ -11,36 +11,14 @@ import numpy as np
 from touche_rad import files
 from touche_rad.runs.work import Progress
 from touche_rad.score import significance as bootstrap
-from touche_rad.score._figures import Draws
-from touche_rad.score.naming import baseline_names, names
+from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, Ranked, RetrievalRow
 from touche_rad.score.significance import Measured, Pairs, comparisons, pairs, ranks
 
+MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
-
-
-def read_qrels(path: Path) -> Qrels:
-    """Read qrels: by query and document, the relevance. A bad line is always an error."""
-    relevance: Qrels = {}
-    for row in files.read_qrels(path):
-        relevance.setdefault(row.query, {})[row.document] = row.relevance
-    return relevance
-
-
-def read_run(path: Path, bad: files.BadLines | None = None) -> Run:
-    """Read a run: by query and document, the score. The ranks follow from the scores."""
-    scores: Run = {}
-    for row in files.read_run(path, bad):
-        scores.setdefault(row.query, {})[row.document] = row.score
-    return scores
-
-
-MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
-
-Values = Mapping[str, Sequence[float]]
-"""By measure, one value per query."""
 
 
 def score_retrieval(
@@ -56,79 +34,75 @@ def score_retrieval(
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0.
 
-    `bad` decides on invalid lines of the runs. Skipped qrels would change all scores.
+    `bad` decides on invalid lines of the runs. Skipped qrels would change all scores. A run that
+    cannot be read is listed if another one can; otherwise its error is raised.
     """
-    relevance = read_qrels(qrels)
+    relevance: Qrels = {}
+    for row in files.read_qrels(qrels):
+        relevance.setdefault(row.query, {})[row.document] = row.relevance
     tags = names(runs)
     marked = baseline_names(baselines, runs, tags)
-    draws = Draws(samples, seed)
-    scores: list[Run] = []
-    figures: dict[str, dict[str, Measured]] = {}
-    for tag, run in zip(tags, runs, strict=True):
-        scores.append(read_run(run, bad))
-        figures[tag] = _measured(per_query(relevance, scores[-1]), draws)
+    problems: list[Problem] = []
+
+    def measure(tag: str, path: Path) -> dict[str, Measured]:
+        scores: Run = {}
+        for row in files.read_run(path, bad):
+            scores.setdefault(row.query, {})[row.document] = row.score
+        problems.extend(_problems(tag, scores, relevance))
+        measured = _measured(relevance, scores, samples, seed)
         if progress is not None:
-            progress(len(scores), len(runs))
+            progress(tags.index(tag) + 1, len(tags))
+        return measured
+
+    refused: dict[str, str] = {}
+    figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused)
+    marked = [tag for tag in marked if tag in figures]
     ranked = ranks(figures, MEASURES[0], marked)
-    compared = pairs(compare, tags, ranked[0][0], marked)
+    compared = pairs(compare, list(figures), ranked[0][0], marked)
+    rows = []
+    for name in MEASURES:
+        for tag, of_run in figures.items():
+            value, (low, high) = of_run[name].value, of_run[name].interval
+            rows.append(
+                RetrievalRow(
+                    run=tag, measure=name, value=value, low=low, high=high, queries=len(relevance)
+                )
+            )
     return RetrievalReport(
         truth=str(qrels),
-        runs=tuple(tags),
+        runs=tuple(figures),
+        refused=refused,
         measures=MEASURES,
         queries=len(relevance),
         baselines=tuple(marked),
         ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
-        rows=tuple(
-            _row(tag, measure, figures[tag][measure], len(relevance))
-            for measure in MEASURES
-            for tag in tags
-        ),
+        rows=tuple(rows),
         comparisons=comparisons(figures, compared, MEASURES),
-        problems=tuple(
-            problem
-            for tag, run in zip(tags, scores, strict=True)
-            for problem in _problems(tag, run, relevance)
-        ),
+        problems=tuple(problems),
         samples=samples,
         seed=seed,
     )
 
 
-def per_query(qrels: Qrels, run: Run) -> Values:
-    """Return the value of each measure on each query, in the order of the qrels."""
+def _measured(qrels: Qrels, run: Run, samples: int, seed: int) -> dict[str, Measured]:
+    """Return the mean of each measure over the queries, with its bootstrap samples."""
     values = {measure: dict.fromkeys(qrels, 0.0) for measure in MEASURES}
     measures = [ir_measures.parse_measure(name) for name in MEASURES]
     for metric in ir_measures.iter_calc(measures, qrels, run):
         values[str(metric.measure)][metric.query_id] = metric.value
-    return {measure: list(by_query.values()) for measure, by_query in values.items()}
-
-
-def _measured(values: Values, draws: Draws) -> dict[str, Measured]:
-    table = np.array(list(values.values())).T
+    table = np.array([list(by_query.values()) for by_query in values.values()]).T
     observed = table.mean(axis=0)
-    sums = bootstrap.resampled_sums(table, draws.samples, draws.seed) if len(table) > 1 else None
+    sums = bootstrap.resampled_sums(table, samples, seed) if len(table) > 1 else None
     return {
         name: Measured(float(observed[at]), None if sums is None else sums[:, at] / len(table))
-        for at, name in enumerate(values)
+        for at, name in enumerate(MEASURES)
     }
 
 
-def _row(run: str, measure: str, measured: Measured, queries: int) -> RetrievalRow:
-    low, high = measured.interval
-    return RetrievalRow(
-        run=run, measure=measure, value=measured.value, low=low, high=high, queries=queries
-    )
-
-
-def _problems(run: str, scores: Run, relevance: Qrels) -> list[Problem]:
-    missing = [
-        Problem(run=run, kind=ProblemKind.NO_QUERY, message=f"{query} counts as 0")
-        for query in relevance
-        if query not in scores
-    ]
-    extra = [
-        Problem(run=run, kind=ProblemKind.EXTRA_QUERY, message=f"{query} is left out")
-        for query in scores
-        if query not in relevance
-    ]
-    return missing + extra
+def _problems(run: str, scores: Run, relevance: Qrels) -> Iterator[Problem]:
+    for query in relevance:
+        if query not in scores:
+            yield Problem(run=run, kind=ProblemKind.NO_QUERY, message=f"{query} counts as 0")
+    for query in scores:
+        if query not in relevance:
+            yield Problem(run=run, kind=ProblemKind.EXTRA_QUERY, message=f"{query} is left out")

@@ -6,9 +6,8 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,14 +24,12 @@ from touche_rad.text import clean, count_words, printable
 WORDS: Final = 60
 OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
 """The kinds of files that can be uploaded."""
-_UTTERANCES: Final = "utterances"
-"""What the simulated user said; the debater's answers can still be its own."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
 
 Level = Literal["fault", "warning"]
-Add = Callable[..., None]
-"""Adds an issue by its kind, message and level."""
+Finding = tuple[str, str, Level]
+"""The kind, the message and the level of an issue; without a message, the kind says all."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +84,11 @@ class Validation:
     @property
     def verdict(self) -> str:
         """Whether the run can be uploaded, and why not."""
-        if not self.good and not self.unfit:
-            return "not valid"
         if self.unfit:
             return f"not fit to upload: {'; '.join(self.unfit)}"
-        if self.official:
-            return "valid"
-        return "valid, but not a file to upload"
+        if not self.good:
+            return "not valid"
+        return "valid" if self.official else "valid, but not a file to upload"
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -169,15 +164,16 @@ def check(
     for number, debate, evaluation in lines:
         result.debates += 1
         result.turns += len(debate.turns)
-        add = partial(result.add, number)
         if not debate.turns:
-            add("the debate has no turn")
-        if evaluation is not None:
-            _check_verdicts(debate, evaluation, add)
-        else:
-            _check_debate(kind, debate, index, words, add)
+            result.add(number, "the debate has no turn")
+        for finding in (
+            _verdict_findings(debate, evaluation)
+            if evaluation is not None
+            else _debate_findings(kind, debate, index, words)
+        ):
+            result.add(number, *finding)
         if debate.id and debate.id in seen and kind is not Kind.RESPONSES:
-            add("the debate is there twice", f"debate {debate.id} is there twice")
+            result.add(number, "the debate is there twice", f"debate {debate.id} is there twice")
         seen.add(debate.id)
     if source is not None and kind is not Kind.RESPONSES:
         _compare_with_input(result, lines, source)
@@ -187,65 +183,60 @@ def check(
     return result
 
 
-def _check_debate(
-    kind: Kind, debate: Debate, index: ArgumentIndex | None, words: int, add: Add
-) -> None:
+def _debate_findings(
+    kind: Kind, debate: Debate, index: ArgumentIndex | None, words: int
+) -> Iterator[Finding]:
     if kind is Kind.SIMULATIONS and not files.has_configuration(debate):
         message = "TIRA refuses a line without simulation.configuration"
-        add("the configuration is missing", message)
+        yield "the configuration is missing", message, "fault"
     first = len(debate.turns) if kind is Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns[first - 1 :], first):
-
-        def of_turn(kind: str, message: str = "", level: Level = "fault", at: int = number) -> None:
-            add(kind, f"turn {at}: {message or kind}", level)
-
-        _check_response(turn.response, index, words, of_turn)
+        for of_kind, message, level in _response_findings(turn.response, index, words):
+            yield of_kind, f"turn {number}: {message or of_kind}", level
     for place, where in flags(debate.turns):
-        add(KIND, f"turn {place + 1}: {where}", "warning")
+        yield KIND, f"turn {place + 1}: {where}", "warning"
 
 
-def _check_response(
-    response: Response | None, index: ArgumentIndex | None, words: int, add: Add
-) -> None:
+def _response_findings(
+    response: Response | None, index: ArgumentIndex | None, words: int
+) -> Iterator[Finding]:
     if response is None:
-        add("the turn has no answer", "there is no answer")
+        yield "the turn has no answer", "there is no answer", "fault"
         return
     if not response.content.strip():
-        add("the answer is empty")
+        yield "the answer is empty", "", "fault"
     count = count_words(response.content)
     if words and count > words:
         message = f"the answer has {count} words, at most {words} are allowed"
-        add(f"the answer has more than {words} words", message)
+        yield f"the answer has more than {words} words", message, "fault"
     if not response.arguments:
-        add("nothing is cited", level="warning")
+        yield "nothing is cited", "", "warning"
     ids = [one.id for one in response.arguments]
     if len(set(ids)) < len(ids):
-        add("an argument is cited twice", level="warning")
-    for one in response.arguments:
-        own = index.get(one.id) if index is not None else one
-        if own is None:
-            message = f"the cited argument {one.id!r} is not in the index"
-            add("a cited argument is not in the index", message)
-        elif own.text != one.text:
-            message = f"the cited argument {one.id!r} has another text in the index"
-            add("a cited argument has another text in the index", message)
+        yield "an argument is cited twice", "", "warning"
+    for one in response.arguments if index is not None else ():
+        own = index.get(one.id) if index is not None else None
+        problem = "is not in the index" if own is None else "has another text in the index"
+        if own is None or own.text != one.text:
+            message = f"the cited argument {one.id!r} {problem}"
+            yield f"a cited argument {problem}", message, "fault"
 
 
-def _check_verdicts(debate: Debate, evaluation: Evaluation, add: Add) -> None:
+def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Finding]:
     answered = sum(turn.response is not None for turn in debate.turns)
     if len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
-        add("the verdicts do not match the turns", message)
+        yield "the verdicts do not match the turns", message, "fault"
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for maxim in Maxim:
             verdict, place = verdicts.get(maxim), f"turn {turn}: {maxim.key}"
             if verdict is None or verdict.score is None:
-                add("a maxim has no score", f"{place} has no score")
+                yield "a maxim has no score", f"{place} has no score", "fault"
             elif not 0 <= verdict.score <= 1:
-                add("a score is not 0 to 1", f"{place} has the score {verdict.score:g}, not 0 to 1")
+                message = f"{place} has the score {verdict.score:g}, not 0 to 1"
+                yield "a score is not 0 to 1", message, "fault"
             elif verdict.rationale.startswith(NO_VERDICT):
-                message = f"{place} has a fallback score"
-                add("a verdict is a fallback score", message, "warning")
+                yield "a verdict is a fallback score", f"{place} has a fallback score", "warning"
 
 
 def _compare_with_input(
@@ -266,13 +257,17 @@ def _compare_with_input(
 def _read_status(result: Validation, run: Path) -> None:
     """Add what the status beside the run says about how it was made."""
     status = read_status(run)
-    counts = status.get("counts")
-    made: dict[str, Any] = counts if isinstance(counts, dict) else {}
+    counts, rows = status.get("counts"), status.get("fallbacks")
+    fallbacks: Counter[str] = Counter()
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("count"), int):
+            fallbacks[clean(str(row.get("what")))] += row["count"]
     if status.get("demo") is True:
         result.unfit.append("demo index")
-    for what, count in _fallbacks(status).items():
-        total = made.get(what, 0)
-        if what != _UTTERANCES and count >= total > 0:
+    for what, count in fallbacks.items():
+        total = counts.get(what, 0) if isinstance(counts, dict) else 0
+        # Fallbacks of the simulated user only: the debater's answers can still be its own.
+        if what != "utterances" and count >= total > 0:
             result.unfit.append(f"all {what} are fallbacks")
         else:
             of = f" of {total}" if total else ""
@@ -280,13 +275,3 @@ def _read_status(result: Validation, run: Path) -> None:
             result.add(None, f"some {what} are fallbacks", message, "warning")
     for reason in result.unfit:
         result.add(None, f"not fit to upload: {reason}")
-
-
-def _fallbacks(status: dict[str, Any]) -> Counter[str]:
-    """Count the fallbacks of a run by what they replace: answers, verdicts or utterances."""
-    counts: Counter[str] = Counter()
-    rows = status.get("fallbacks")
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, dict) and isinstance(row.get("count"), int):
-            counts[clean(str(row.get("what")))] += row["count"]
-    return counts

@@ -22,10 +22,12 @@ from touche_rad.files.records import numbered_lines
 from touche_rad.plugins import Judge
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
-from touche_rad.score import Policy, health, score_judgements
+from touche_rad.score import Policy, score_judgements
+from touche_rad.score.export import PROTOTEXT, measure, prototext
 from touche_rad.score.measures import says_yes
-from touche_rad.score.official import NAME, measure, prototext
 from touche_rad.score.result import MEAN
+from touche_rad.score.validation import WORDS
+from touche_rad.text import count_words
 from touche_rad.tira.input import configured_turns, find_input
 
 EVALUATIONS: Final = "evaluations.jsonl"
@@ -59,7 +61,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
         [evaluations], labels, policy=Policy(strict=strict), compare="none", samples=_SAMPLES
     )
     mean = next(row for row in report.rows if row.maxim == MEAN)
-    return _write(out, prototext(report) + measure("mean f1", mean.f1))
+    return _write(out, prototext(report, report.runs[0]) + measure("mean f1", mean.f1))
 
 
 def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) -> Path:
@@ -74,8 +76,10 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
     run_sync(run_work(judging.work(simulations, by, identity={"judge": name}), evaluations))
     yes = _count_yes(evaluations, len(claims), turns)
     shares = {str(maxim): yes[maxim] / expected for maxim in Maxim}
-    counts = health(simulations)
-    missing = max(0, expected - counts.responses)
+    debates = files.read_debates(simulations, files.BadLines(skip=True))
+    responses = [turn.response for debate in debates for turn in debate.turns if turn.response]
+    missing = max(0, expected - len(responses))
+    long = sum(count_words(one.content) > WORDS for one in responses)
     return _write(
         out,
         "".join(
@@ -83,8 +87,8 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
                 *(measure(key, share) for key, share in shares.items()),
                 measure(MEAN, sum(shares.values()) / len(shares)),
                 measure("missing responses", missing),
-                measure("responses over 60 words", counts.over_60_words),
-                measure("responses without citation", counts.without_citation),
+                measure("responses over 60 words", long),
+                measure("responses without citation", sum(not one.arguments for one in responses)),
             ]
         ),
     )
@@ -105,7 +109,7 @@ def _count_yes(evaluations: Path, debates: int, turns: int) -> Mapping[Maxim, in
 
 
 def _write(out: Path, content: str) -> Path:
-    path = out / NAME
+    path = out / PROTOTEXT
     with files.atomic_write(path) as stream:
         stream.write(content)
     return path

@@ -1,0 +1,151 @@
+"""The measures of verdicts and of annotators, each with its formula.
+
+Precision, recall and F1 follow the official scorer step by step, so that the last digit agrees: a
+score of at least 0.5 means yes, a missing verdict means no, turns without a label are left out, and
+a measure is 0 if there is no true positive. F1 of "yes" rewards a judge that always says yes; kappa
+and Matthews' correlation are 0 for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+CORRELATIONS = ("pearson", "spearman", "kendall")
+
+
+def says_yes(score: float | None) -> bool:
+    """Whether a score means yes; a missing score means no."""
+    return score is not None and score >= 0.5
+
+
+@dataclass(frozen=True)
+class Counts:
+    """True and false positives and negatives."""
+
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+    tn: int = 0
+
+    @property
+    def labelled(self) -> int:
+        """The number of labelled turns."""
+        return self.tp + self.fp + self.fn + self.tn
+
+    @property
+    def inverted(self) -> Counts:
+        """The same table with "no" as the positive class."""
+        return Counts(tp=self.tn, fp=self.fn, fn=self.fp, tn=self.tp)
+
+
+def count(pairs: Iterable[tuple[int | None, float | None]]) -> Counts:
+    """Count (label, score) pairs; those without a label are left out."""
+    cells = Counter((label == 1, says_yes(score)) for label, score in pairs if label is not None)
+    return Counts(cells[True, True], cells[False, True], cells[True, False], cells[False, False])
+
+
+def precision(counts: Counts) -> float:
+    """Of the turns with the verdict yes, the share with the label yes: TP / (TP + FP)."""
+    return counts.tp / (counts.tp + counts.fp) if counts.tp else 0.0
+
+
+def recall(counts: Counts) -> float:
+    """Of the turns with the label yes, the share with the verdict yes: TP / (TP + FN)."""
+    return counts.tp / (counts.tp + counts.fn) if counts.tp else 0.0
+
+
+def f1(counts: Counts) -> float:
+    """The harmonic mean of precision P and recall R: 2 P R / (P + R)."""
+    p, r = precision(counts), recall(counts)
+    return 2 * p * r / (p + r) if counts.tp else 0.0
+
+
+def macro(measure: Callable[[Counts], float], counts: Counts) -> float | None:
+    """The mean of a measure of "yes" and the same measure of "no"."""
+    return (measure(counts) + measure(counts.inverted)) / 2 if counts.labelled else None
+
+
+def accuracy(counts: Counts) -> float | None:
+    """The share of turns on which judge and label agree: (TP + TN) / all."""
+    return (counts.tp + counts.tn) / counts.labelled if counts.labelled else None
+
+
+def yes_rate(counts: Counts) -> float | None:
+    """The share of labelled turns with the verdict yes: (TP + FP) / all."""
+    return (counts.tp + counts.fp) / counts.labelled if counts.labelled else None
+
+
+def label_rate(counts: Counts) -> float | None:
+    """The share of labelled turns with the label yes: (TP + FN) / all."""
+    return (counts.tp + counts.fn) / counts.labelled if counts.labelled else None
+
+
+def kappa(counts: Counts) -> float | None:
+    """Cohen's kappa, agreement beyond chance, from -1 to 1: (o - e) / (1 - e).
+
+    o is the observed agreement, e that of two independent judges with these shares of yes. If both
+    always give one answer, e is 1 and kappa is 0 (Cohen 1960).
+    """
+    total = counts.labelled
+    if not total:
+        return None
+    agreed = (counts.tp + counts.tn) * total
+    chance = (counts.tp + counts.fp) * (counts.tp + counts.fn)
+    chance += (counts.tn + counts.fn) * (counts.tn + counts.fp)
+    return (agreed - chance) / (total * total - chance) if total * total > chance else 0.0
+
+
+def mcc(counts: Counts) -> float | None:
+    """Matthews' correlation of labels and verdicts, from -1 to 1; 0 if either is constant.
+
+    (TP TN - FP FN) / sqrt((TP + FP) (TN + FN) (TP + FN) (TN + FP)), Matthews 1975.
+    """
+    if not counts.labelled:
+        return None
+    predicted = (counts.tp + counts.fp) * (counts.tn + counts.fn)
+    labelled = (counts.tp + counts.fn) * (counts.tn + counts.fp)
+    if not predicted or not labelled:
+        return 0.0
+    return (counts.tp * counts.tn - counts.fp * counts.fn) / sqrt(predicted * labelled)
+
+
+def alpha(units: Iterable[Sequence[object]]) -> float | None:
+    """Krippendorff's alpha of any number of annotators on nominal values: 1 - D_o / D_e.
+
+    D_o is the observed disagreement within units, D_e that expected by chance (Krippendorff 2011);
+    None if all values are equal. The library krippendorff has the GPL and our licence is Apache
+    2.0, so only the tests use it.
+
+    Args:
+        units: The values that the annotators gave to each unit. Units with one value do not count.
+    """
+    together: dict[tuple[object, object], float] = defaultdict(float)
+    for values in units:
+        counts = Counter(values)
+        for one, times in counts.items():
+            for other, often in counts.items():
+                pairs = times * (often - (one == other))
+                together[one, other] += pairs / (len(values) - 1) if pairs else 0
+    totals: dict[object, float] = defaultdict(float)
+    for (one, _), weight in together.items():
+        totals[one] += weight
+    everything = sum(totals.values())
+    expected = everything**2 - sum(total**2 for total in totals.values())
+    observed = sum(weight for (one, other), weight in together.items() if one != other)
+    return 1 - (everything - 1) * observed / expected if expected else None
+
+
+def correlations(grades: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:
+    """Pearson, Spearman and Kendall's tau-b by scipy; None if one of the series is constant."""
+    if len(grades) < 3 or len(set(grades)) < 2 or len(set(gold)) < 2:
+        return dict.fromkeys(CORRELATIONS)
+    from scipy import stats
+
+    measures = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+    return {
+        name: float(measure(grades, gold).statistic)
+        for name, measure in zip(CORRELATIONS, measures, strict=True)
+    }
