@@ -123,7 +123,6 @@ LASTING = {
     "wrong key": (fails(401), faults.Unauthorized),
     "forbidden": (fails(403), faults.Unauthorized),
     "overflow": (fails(400, "This model's maximum context length is 8"), faults.PromptTooLong),
-    "bad request": (fails(400, "temperature must be positive"), faults.BadRequest),
     "cut": (
         says(
             {**reply('{"words": "fi', finish_reason="length"), "usage": {"completion_tokens": 1024}}
@@ -230,7 +229,6 @@ def test_a_redirect_is_not_followed(server: Scripted) -> None:
     server.always = fails(307, Location=f"{server.url}/elsewhere")
     with pytest.raises(faults.BadRequest, match="307"):
         _ask(server)
-    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("fault", [scripted.silent, scripted.dripping])
@@ -345,7 +343,7 @@ def test_a_prompt_that_is_too_long_is_shortened(server: Scripted) -> None:
 
 def _logprobs(**chances: float) -> dict[str, Any]:
     tops = [{"token": token, "logprob": chance} for token, chance in chances.items()]
-    return {"logprobs": {"content": [{"token": "x", "top_logprobs": tops}]}}
+    return {"logprobs": {"content": [{"token": next(iter(chances)), "top_logprobs": tops}]}}
 
 
 def test_choices_have_probabilities(server: Scripted) -> None:

@@ -1,100 +1,272 @@
-"""Models that think before they answer: thoughts reach no output, and the cause of a cut is told."""
+"""Models that think before they answer: thoughts reach no output, and doctor says what to do."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from tests.models.scripted import Handler, Scripted, reply, says
+from tests.models.scripted import Handler, Scripted, fails, reply, says
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.models.examples import example
+from touche_rad.models import Message, Model
+from touche_rad.models.endpoint import Address
+from touche_rad.models.examples import Request, _Writer
 
-THOUGHT = "SECRET: the user wants a verdict."
+THOUGHT = 'SECRET: is it "Quality": "no"?'
+ROOM = 1500
+"""Tokens without which the thoughts of a scripted server do not end."""
 
 
-def thinking(form: str) -> Any:
-    """Answer with an example of the schema, after or beside thoughts."""
+def answer_to(body: dict[str, Any]) -> str:
+    """An answer of the form that is asked for, which depends on the prompt only."""
+    request = Request.of(body)
+    writer = _Writer(request.prompt)
+    if request.schema is not None:
+        return json.dumps(writer.value(request.schema, request.schema))
+    return "yes"
+
+
+def thinking(form: str) -> Callable[[Handler], None]:
+    """Think in some form, and answer."""
 
     def act(handler: Handler) -> None:
-        wanted = handler.body.get("response_format", {}).get("json_schema", {})
-        answer = json.dumps(example(wanted["schema"])) if wanted else "yes"
+        asked = handler.body
+        answer = answer_to(asked)
+        switched_off = asked.get("chat_template_kwargs") == {"enable_thinking": False}
         text = {
             "inline": f"<think>{THOUGHT}</think>\n\n{answer}",
             "with another name": f"<thinking>{THOUGHT}</thinking>{answer}",
+            "in brackets": f"[THINK]{THOUGHT}[/THINK]{answer}",
             "opened by the template": f"{THOUGHT}\n</think>\n{answer}",
-            "cut inline": f"<think>{THOUGHT}",
+            "without the schema": f"Sure, here it is:\n```json\n{answer}\n```\nI hope this helps.",
         }.get(form, answer)
         body = reply(text)
-        message, cut = body["choices"][0]["message"], form.startswith("cut")
+        message, few = body["choices"][0]["message"], asked["max_tokens"] < ROOM
         if form in ("reasoning", "reasoning_content"):
             message[form] = THOUGHT
-        if form == "cut":
+            body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 3}
+        if form == "always" or (form == "unless switched off" and not switched_off):
+            message |= {"content": None if few else answer, "reasoning": THOUGHT}
+        if form == "endless":
             message |= {"content": None, "reasoning_content": THOUGHT}
-        if cut:
+        if form == "endless inline":
+            message["content"] = f"<think>{THOUGHT}"
+        if form == "cut inline" and few:
+            message["content"] = f"<think>{THOUGHT}"
+        if (message["content"] or "<think>").startswith("<think>") and "</think>" not in str(
+            message["content"]
+        ):
             body["choices"][0]["finish_reason"] = "length"
-            body["usage"]["completion_tokens"] = handler.body["max_tokens"]
+            body["usage"]["completion_tokens"] = asked["max_tokens"]
         says(body)(handler)
 
     return act
 
 
-def judged(server: Scripted, *more: str) -> Any:
-    Path("one.jsonl").write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
-    model = f"{server.url}#tiny"
-    return touche_rad("judge", "one.jsonl", "-j", "zsl", "-m", model, "-o", "out.jsonl", *more)
+ANSWERING = [
+    "inline",
+    "with another name",
+    "in brackets",
+    "opened by the template",
+    "reasoning",
+    "reasoning_content",
+    "cut inline",
+    "always",
+    "unless switched off",
+    "without the schema",
+]
+
+
+def run_on_demo(server: Scripted, command: str, out: Path, *more: str) -> Any:
+    """Run a command on a debate of the demo with the model `server`."""
+    source = out.with_name("one.jsonl")
+    source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
+    words = [*command.split(), str(source), "-i", "demo", "-m", f"{server.url}#tiny"]
+    return touche_rad(*words, "-o", str(out), *more)
+
+
+DEBATERS = ("composed", "sinai", "rdebater", "inspiredebate")
+RESPOND = [pytest.param(f"respond -d {one}", marks=pytest.mark.long) for one in DEBATERS]
+
+
+@pytest.mark.parametrize("command", ["judge -j zsl", *RESPOND])
+def test_thoughts_change_no_output(server: Scripted, command: str, tmp_path: Path) -> None:
+    server.always = thinking("not at all")
+    plain = tmp_path / "plain.jsonl"
+    assert run_on_demo(server, command, plain).code == 0
+    assert json.loads(Path(f"{plain}.status.json").read_text())["fallbacks"] == []
+    for form in ANSWERING:
+        server.asked.clear()
+        server.always = thinking(form)
+        out = tmp_path / f"{form}.jsonl"
+        run_on_demo(server, command, out)
+        assert out.read_bytes() == plain.read_bytes(), form
+        status = json.loads(Path(f"{out}.status.json").read_text())
+        assert status["fallbacks"] == [], form
+        assert "SECRET" not in out.read_text() + json.dumps(server.asked)
+        if form == "reasoning":
+            total = status["usage"]["total"]
+            assert total["reasoning_tokens"] == 3 * total["calls"]
+            assert "SECRET" in Path(f"{out}.trace.jsonl").read_text(), "the trace keeps thoughts"
+
+
+@pytest.mark.parametrize("form", ["endless", "endless inline"])
+def test_thoughts_that_use_up_the_tokens_are_named(
+    server: Scripted, form: str, tmp_path: Path
+) -> None:
+    server.always = thinking(form)
+    run = run_on_demo(server, "judge -j zsl", tmp_path / "out.jsonl")
+    assert run.code == 1
+    assert "still thinking" in run.err
+    assert "-O model.think=off" in run.err
+    assert {body["max_tokens"] for body in server.asked} == {1024, 1024 + 2048}
+
+
+def fields_sent(server: Scripted, model: str, *options: str) -> dict[str, Any]:
+    """Return the last request of a command with options of the model."""
+    words = [word for one in options for word in ("-O", f"model.{one}")]
+    run = touche_rad("respond", "--say", "Hello.", "-m", f"{server.url}#{model}", *words)
+    assert run.code == 0, run.err
+    return server.asked[-1]
+
+
+OFF, ON = ({"enable_thinking": value} for value in (False, True))
 
 
 @pytest.mark.parametrize(
-    "form",
-    ["inline", "with another name", "opened by the template", "reasoning", "reasoning_content"],
+    ("model", "options", "template", "effort", "tokens"),
+    [
+        ("tiny", [], None, None, 1024),
+        ("tiny", ["think=off"], OFF, None, 1024),
+        ("tiny", ["think=on"], ON, None, 3072),
+        ("Qwen/Qwen3-8B", [], OFF, None, 1024),
+        ("qwen3:8b", ["think=on", "think_tokens=10"], ON, None, 1034),
+        ("Qwen/Qwen3-4B-Instruct-2507", [], None, None, 1024),
+        ("deepseek-ai/DeepSeek-R1-0528", ["max_tokens=8"], None, None, 2056),
+        ("openai/gpt-oss-20b", [], None, "low", 3072),
+        ("openai/gpt-oss-20b", ["reasoning_effort=high"], None, "high", 3072),
+        ("Qwen/Qwen3-8B", ['chat_template_kwargs={"a": 1}'], {"a": 1}, None, 1024),
+        ("meta-llama/Llama-3.1-8B-Instruct", ["think=on"], None, None, 3072),
+    ],
 )
-def test_thoughts_are_no_part_of_an_answer(
-    server: Scripted, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_thinking_is_switched_by_the_family_of_the_model(
+    server: Scripted, model: str, options: list[str], template: Any, effort: Any, tokens: int
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    server.always = thinking(form)
-    run = judged(server)
-    assert run.code == 0, run.err
-    assert json.loads(Path("out.jsonl.status.json").read_text())["fallbacks"] == []
-    assert "SECRET" not in Path("out.jsonl").read_text()
-    assert all("SECRET" not in json.dumps(body) for body in server.asked)
+    server.always = thinking("not at all")
+    sent = fields_sent(server, model, *options)
+    assert sent.get("chat_template_kwargs") == template
+    assert (sent.get("reasoning_effort"), sent["max_tokens"]) == (effort, tokens)
 
 
-@pytest.mark.parametrize("form", ["cut", "cut inline"])
-def test_thoughts_that_use_up_the_tokens_are_named(
-    server: Scripted, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    server.always = thinking(form)
-    run = judged(server)
-    assert run.code == 1
-    assert "still thinking" in run.err
-    assert "enable_thinking" in run.err
+def test_a_server_that_refuses_the_field_is_asked_without_it(server: Scripted) -> None:
+    def act(handler: Handler) -> None:
+        refused = "chat_template_kwargs" in handler.body
+        (fails(400, "unknown field") if refused else thinking("not at all"))(handler)
+
+    server.always = act
+    assert "chat_template_kwargs" not in fields_sent(server, "Qwen3-8B")
 
 
-def test_any_field_of_the_request_can_be_set(
-    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_any_field_of_the_request_can_be_set(server: Scripted) -> None:
     server.always = thinking("inline")
-    options = ('chat_template_kwargs={"enable_thinking": false}', "top_p=0.9", "stop=END")
-    run = judged(server, *(word for one in options for word in ("-O", f"model.{one}")))
-    assert run.code == 0, run.err
-    sent = server.asked[-1]
-    assert sent["chat_template_kwargs"] == {"enable_thinking": False}
+    sent = fields_sent(server, "tiny", "top_p=0.9", "stop=END")
     assert (sent["top_p"], sent["stop"]) == (0.9, "END")
-    wrong = judged(server, "--replace", "-O", "model.temprature=1")
-    assert (wrong.code, "temperature" in wrong.err) == (2, True)
+    for option, hint in (("temprature=1", "temperature"), ("think=maybe", "off or auto or on")):
+        wrong = touche_rad(
+            "respond", "--say", "x", "-m", f"{server.url}#m", "-O", f"model.{option}"
+        )
+        assert (wrong.code, hint in wrong.err) == (2, True)
 
 
-@pytest.mark.parametrize("form", ["cut", "cut inline"])
-def test_doctor_names_the_thoughts_and_not_the_schemas(server: Scripted, form: str) -> None:
+def tops(**chances: float) -> dict[str, Any]:
+    return {
+        "token": max(chances, key=lambda token: chances[token]),
+        "top_logprobs": [{"token": token, "logprob": one} for token, one in chances.items()],
+    }
+
+
+def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:
+    def choice(content: str | None, *tokens: dict[str, Any], **more: Any) -> dict[str, float]:
+        said = reply(content, logprobs={"content": list(tokens)})
+        said["choices"][0]["message"] |= more
+        server.always = says(said)
+
+        async def ask() -> dict[str, float]:
+            model = Model(Address(server.url, "tiny"))
+            try:
+                return await model.ask_choice([Message("user", "Is it?")], ("yes", "no"))
+            finally:
+                await model.close()
+
+        return anyio.run(ask)
+
+    thought = {"<think>": -0.1, "no": -9.0}
+    answer = tops(yes=-0.2, no=-2.0)
+    right = pytest.approx({"yes": 0.858, "no": 0.142}, abs=0.001)
+    assert choice("yes", answer) == right
+    assert choice("**yes**", tops(**{"**": -0.1, "no": -5.0}), answer, tops(**{"**": 0})) == right
+    assert (
+        choice("yes", tops(**thought), tops(no=-0.1), tops(**{"</think>": -0.1}), answer) == right
+    )
+    assert choice("yes", tops(**thought), tops(no=-0.1), answer, reasoning="no") == right
+    assert choice("yes", tops(**thought), tops(Hm=-0.1), reasoning="no") == {"yes": 1, "no": 0}
+    assert choice("yes", tops(The=-0.1, no=-3.0)) == {"yes": 1, "no": 0}
+
+
+@pytest.mark.parametrize(
+    ("form", "model", "ok", "found"),
+    [
+        ("not at all", "tiny", True, "without thoughts"),
+        ("unless switched off", "tiny", False, "-O model.think=off"),
+        ("unless switched off", "Qwen3-8B", True, "enable_thinking"),
+        ("always", "tiny", True, "no request field switches that off"),
+        ("inline", "tiny", True, "thoughts in `content`"),
+        ("endless", "tiny", False, "still thinking after 2112 tokens"),
+    ],
+)
+def test_doctor_names_the_thoughts_and_the_line_to_paste(
+    server: Scripted, form: str, model: str, ok: bool, found: str
+) -> None:
     server.always = thinking(form)
+    run = touche_rad("doctor", "-m", f"{server.url}#{model}", "--json")
+    checks = {one["what"]: one for one in json.loads(run.out)}
+    check = checks["model thinking"]
+    assert (check["ok"], found in f"{check['found']} {check['fix']}") == (ok, True), check
+    schemas = checks["model schemas"]
+    assert schemas["ok"] == (form != "endless")
+    if form == "unless switched off" and not ok:
+        assert "with thoughts too" in schemas["found"]
+    if form == "endless":
+        assert "thoughts" in schemas["found"]
+        assert "--reasoning-parser" in schemas["fix"]
+
+
+def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_token(
+    server: Scripted,
+) -> None:
+    def act(handler: Handler) -> None:
+        body = reply("yes", logprobs={"content": [tops(The=-0.1, yes=-3.0)]})
+        says(body)(handler)
+
+    server.always = act
     run = touche_rad("doctor", "-m", f"{server.url}#tiny", "--json")
     checks = {one["what"]: one for one in json.loads(run.out)}
-    assert not checks["model thinking"]["ok"]
-    assert "enable_thinking" in checks["model schemas"]["fix"]
+    assert "ignores JSON schemas" in checks["model schemas"]["found"]
+    assert checks["model logprobs"]["found"] == "not of the answer's token"
+
+
+def test_vllm_gets_the_options_of_the_family_and_its_command_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", "/bin/false")
+    run = touche_rad("doctor", "-m", "vllm:Qwen/Qwen3-8B", "-O", "vllm.max_model_len=4096")
+    assert "/bin/false -m vllm" in run.err
+    assert "--reasoning-parser qwen3" in run.err
+    assert "--max-model-len 4096" in run.err
+    run = touche_rad("doctor", "-m", "vllm:Qwen3-8B", "-O", "vllm.reasoning_parser=false")
+    assert "--reasoning-parser" not in run.err

@@ -295,6 +295,14 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_made(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_model_whose_template_begins_with_thoughts_is_refused(tiny: Path, tmp_path: Path) -> None:
+    base = shutil.copytree(tiny, tmp_path / "thinks")
+    template = base / "chat_template.jinja"
+    template.write_text(template.read_text().replace("<s>assistant\n", "<s>assistant\n<think>\n"))
+    with pytest.raises(UserError, match="ends in <think>"):
+        trainer("sft")([chats(tmp_path / "c.jsonl")], tmp_path / "out", recipe={"base": str(base)})
+
+
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:
     recipe = {"base": str(tiny), **SFT, "longest": 64}
     with pytest.raises(UserError, match="8 records have too many tokens"):

@@ -313,9 +313,11 @@ _MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
     "temperature": float,
     "seed": int,
     "max_tokens": int,
+    "think_tokens": int,
     "deadline": float,
     "at_once": int,
 }
+_THINK = ("off", "auto", "on")
 _MODEL_LIMITS = ("deadline", "at_once")
 _REQUEST_FIELDS = ("max_completion_tokens", "reasoning_effort", "chat_template_kwargs", "top_p")
 """Fields of the server that look like an option of ours, or are common."""
@@ -328,6 +330,11 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, 
     values: dict[str, Any] = {"seed": seed}
     more: dict[str, Any] = {}
     for key, text in texts.items():
+        if key == "think":
+            if text not in _THINK:
+                raise OptionError(f"-O model.think={text}: expected {' or '.join(_THINK)}")
+            values[key] = text
+            continue
         if key not in _MODEL_SETTINGS:
             hint = nearest(key, _MODEL_SETTINGS)
             if key not in _REQUEST_FIELDS and "did you mean" in hint:

@@ -52,9 +52,10 @@ class Endpoints(Backend):
         self.warnings: list[str] = []
         """The first failure of each server."""
 
-    async def ready(self) -> float:
-        """The servers are not ours: nothing to wait for."""
-        return await self._servers[0].endpoint.ready()
+    async def ready(self) -> None:
+        """Make the clients."""
+        for server in self._servers:
+            await server.endpoint.ready()
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request to the next server in turn, and to the others if it fails."""

@@ -29,6 +29,7 @@ import anyio
 from touche_rad.errors import UserError
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import BadReply, Busy, ModelError, Timeout, Unreachable
+from touche_rad.models.thinking import family_of
 
 log = logging.getLogger("touche_rad")
 
@@ -74,7 +75,10 @@ class Vllm(Backend):
     ) -> None:
         """Keep the settings; the first call starts the server."""
         self.model, self.place = model, f"vllm:{model}"
-        self._options = {**_DEFAULTS, "seed": str(seed), **(options or {})}
+        family = family_of(model)
+        own = {name.replace("_", "-"): value for name, value in (options or {}).items()}
+        of_family = family.vllm if family is not None else {}
+        self._options = {**_DEFAULTS, "seed": str(seed), **of_family, **own}
         self._report = report or log.info
         self._log = log_file
         self._thread = ThreadPoolExecutor(1, "vllm")
@@ -93,11 +97,9 @@ class Vllm(Backend):
         ready = started is not None and started.done() and started.exception() is None
         return started.result().place if started is not None and ready else None
 
-    async def ready(self) -> float:
-        """Start the server if it does not run; return the seconds that this took."""
-        begun = time.monotonic()
+    async def ready(self) -> None:
+        """Start the server if it does not run."""
         await asyncio.shield(asyncio.wrap_future(self._start()))
-        return time.monotonic() - begun
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request; if the server died, it is started again, and Unreachable is raised."""
@@ -163,7 +165,7 @@ class Vllm(Backend):
         command = [python, "-m", _MODULE, *self._arguments(port)]
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
-        log.debug("%s", shlex.join(command))
+        self._report(f"vLLM: {shlex.join(command)}")
         # Keys of other servers are none of its business.
         keep = {name: text for name, text in os.environ.items() if not name.startswith("OPENAI_")}
         with self._log.open("ab") as output:
@@ -205,11 +207,10 @@ class Vllm(Backend):
         arguments = ["--model", self.model, "--served-model-name", self.model]
         arguments += ["--host", "127.0.0.1", "--port", str(port)]
         for name, value in self._options.items():
-            flag = f"--{name.replace('_', '-')}"
             if value.lower() == "true":
-                arguments.append(flag)
+                arguments.append(f"--{name}")
             elif value.lower() != "false":
-                arguments += [flag, value]
+                arguments += [f"--{name}", value]
         return arguments + shlex.split(os.environ.get(ARGUMENTS, ""))
 
     async def _is_alive(self, endpoint: Endpoint, error: ModelError) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import json
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -11,11 +12,28 @@ from pydantic import BaseModel
 
 from touche_rad.models.errors import ModelError
 from touche_rad.models.model import Model
-from touche_rad.models.output import NO_THINKING, has_thoughts, without_thoughts
+from touche_rad.models.output import (
+    NO_THINKING,
+    ChoiceQuestion,
+    Fields,
+    NoObject,
+    ObjectQuestion,
+    first_choice,
+    has_scores,
+)
+from touche_rad.models.thinking import SWITCH, family_of, place_of_thoughts, thinking_fields
 
 NEEDED: Final = 4_096
 """Context length in tokens that the longest prompts and answers need."""
 _SECONDS: Final = 60.0
+_SHORT: Final = 64
+"""Tokens that are enough for an answer without thoughts."""
+_SWITCHES: Final[tuple[Fields, ...]] = (
+    SWITCH,
+    {"chat_template_kwargs": {"thinking": False}},
+    {"reasoning_effort": "none"},
+)
+"""Fields that switch thinking off on some server."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +50,10 @@ class _Answer(BaseModel):
     relation: Literal["yes", "no"]
 
 
+_WORD: Final = ChoiceQuestion(("yes", "no"))
+_OBJECT: Final = ObjectQuestion(_Answer)
+
+
 async def checks(model: Model) -> AsyncIterator[Check]:
     """Check what plugins need of a model; stop if the model does not answer."""
     backend = model.backend
@@ -39,52 +61,89 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         yield Check("model", True, "EMPTY: answers come from the cache only")
         return
     message = {"role": "user", "content": "Is water wet? Answer yes or no."}
-    more = model.settings.more
-    request: dict[str, Any] = {"model": model.name, "max_tokens": 40, "messages": [message], **more}
+    fields = model.settings.fields_for(model.name)
+    much = _SHORT + model.settings.think_tokens
+    request: dict[str, Any] = {"model": model.name, "messages": [message], **fields}
+
+    async def ask(*more: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the reply to the first request that the server accepts."""
+        for one in more:
+            with suppress(ModelError):
+                return await backend.complete({**request, **one}, _SECONDS)
+        return None
+
+    def answers(reply: Mapping[str, Any] | None, question: ObjectQuestion | ChoiceQuestion) -> bool:
+        with suppress(ModelError, NoObject):
+            return reply is not None and bool(question.read(reply, model.name))
+        return False
+
     try:
         await backend.ready()
-        reply = await backend.complete(request, _SECONDS)
+        reply = await backend.complete(request | {"max_tokens": much}, _SECONDS)
     except ModelError as error:
         fix = "start the server or pass another one with -m URL#MODEL; check address and key"
         yield Check("model", False, str(error), fix)
         return
     yield Check("model", True, f"{model.name} answers at {backend.place}")
-    thinks = has_thoughts((reply.get("choices") or [{}])[0].get("message"))
-    said = "it thinks before it answers" if thinks else "it answers without thoughts"
-    yield Check("model thinking", not thinks, said, f"thoughts use up tokens: {NO_THINKING}")
 
-    async def has(read: Callable[[Any], object], **more: Any) -> bool:
-        """Whether `read` gives something for the answer to a request with more fields."""
-        try:
-            reply = await backend.complete(request | more, _SECONDS)
-            return bool(read(reply["choices"][0]))
-        except (ModelError, ValueError, LookupError, TypeError):
-            return False
+    place, switch, limit = _place(reply), {}, _SHORT
+    family = family_of(model.name)
+    if not place:
+        sent = thinking_fields(model.name, model.settings.think)
+        why = f" (sent with each request: {json.dumps(sent)})" if sent else ""
+        yield Check("model thinking", True, f"it answers without thoughts{why}")
+    else:
+        of_family = (family.off,) if family is not None and family.off else ()
+        for one in (*of_family, *_SWITCHES):
+            off = await ask({"max_tokens": _SHORT, **one})
+            if answers(off, _WORD) and not _place(off):
+                switch = dict(one)
+                break
+        where = f"it thinks before it answers (thoughts in `{place}`)"
+        if switch:
+            line = " ".join(f"-O 'model.{key}={json.dumps(one)}'" for key, one in switch.items())
+            if switch == thinking_fields(model.name, "off"):
+                line = "-O model.think=off"
+            yield Check("model thinking", False, where, f"switch thinking off with {line}")
+        else:
+            limit, ended = much, answers(reply, _WORD)
+            found = f"{where}, and no request field switches that off"
+            found += "" if ended else f"; it was still thinking after {much} tokens"
+            room = "raise -O model.think_tokens, or use a model that does not think"
+            yield Check("model thinking", ended, found, room)
 
-    inner = {"name": "Answer", "schema": _Answer.model_json_schema(), "strict": True}
-    follows = await has(
-        lambda choice: _Answer.model_validate_json(
-            without_thoughts(str(choice["message"]["content"]))
-        ),
-        max_tokens=2_048 if thinks else 40,
-        response_format={"type": "json_schema", "json_schema": inner},
-    )
+    form = {**_OBJECT.forms[0], "max_tokens": limit}
+    follows = answers(await ask(form | switch), _OBJECT)
     found = f"the server {'follows' if follows else 'ignores'} JSON schemas"
     fix = "answers are parsed and repaired instead; vLLM supports schemas"
-    if thinks and not follows:
-        found, fix = "no answer after its thoughts with 2,048 tokens", NO_THINKING
+    if switch and follows:
+        both = answers(await ask({**form, "max_tokens": much}), _OBJECT)
+        found += ", with thoughts too" if both else ", but not together with thoughts"
+    elif place and not follows:
+        parser = (family.vllm if family else {}).get("reasoning-parser", "NAME")
+        found = "no JSON object after its thoughts"
+        fix = f"{NO_THINKING}; start vLLM with --reasoning-parser {parser}"
     yield Check("model schemas", follows, found, fix)
-    likely = await has(
-        lambda choice: choice["logprobs"]["content"][0]["top_logprobs"],
-        logprobs=True,
-        top_logprobs=5,
-        max_tokens=1,
-    )
+
+    scored_forms = _WORD.forms[:2]
+    reply = await ask(*({**one, "max_tokens": limit, **switch} for one in scored_forms)) or {}
+    likely, scored = False, False
+    with suppress(ModelError):
+        likely = _WORD.likely(first_choice(reply, model.name)) is not None
+        scored = has_scores(reply)
+    found = "available" if likely else "not of the answer's token" if scored else "not available"
     fix = "scores are 0 or 1 instead of probabilities; vLLM supports them"
-    yield Check("model logprobs", likely, "available" if likely else "not available", fix)
+    yield Check("model logprobs", likely, found, fix)
     longest = None
     with suppress(ModelError):
         longest = await backend.context()
     size = "not reported" if longest is None else f"{longest} tokens"
     fix = f"serve it with at least --max-model-len {NEEDED}"
     yield Check("model context", longest is None or longest >= NEEDED, size, fix)
+
+
+def _place(reply: Mapping[str, Any] | None) -> str:
+    """Return where a reply has thoughts, or empty."""
+    with suppress(ModelError):
+        return place_of_thoughts(first_choice(reply or {}, "the model")["message"])
+    return ""

@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import ssl
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -161,9 +160,8 @@ class Backend:
     place: str
     """Where it is, to show to a user: an address without a key."""
 
-    async def ready(self) -> float:
-        """Wait until it is ready, and return the seconds that the start took."""
-        return 0.0
+    async def ready(self) -> None:
+        """Wait until it is ready."""
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Return the reply to a request within a time limit, or raise a ModelError."""
@@ -240,11 +238,9 @@ class Endpoint(Backend):
         self.place = at.url.partition("?")[0]  # the query may contain a key
         self._client = Client()
 
-    async def ready(self) -> float:
+    async def ready(self) -> None:
         """Make the client, whose start is not the server's time; the server itself is not ours."""
-        begun = time.monotonic()
         self._client.prepare()
-        return time.monotonic() - begun
 
     async def close(self) -> None:
         """Close the connections of this event loop."""

@@ -59,6 +59,10 @@ class Truncated(ModelError):
 
     blank = False
     """Whether it ended in spaces, as constrained decoding sometimes does."""
+    thinking = False
+    """Whether thoughts used up its tokens."""
+    begun = False
+    """Whether a JSON object had begun."""
 
 
 class EmptyReply(ModelError):

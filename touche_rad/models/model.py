@@ -7,7 +7,6 @@ import copy
 import hashlib
 import json
 import os
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -27,33 +26,39 @@ from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, T
 from touche_rad.models.output import (
     LIKELY,
     Chances,
-    JsonFormat,
-    answer_text,
-    bounded_schema,
-    chances,
-    is_scored,
-    one_of,
+    ChoiceQuestion,
+    NoObject,
+    ObjectQuestion,
+    Question,
     parse_object,
 )
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Call, Sender, Trace, Usage
+from touche_rad.models.thinking import Think, thinking_fields, will_think
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Sampling settings of a model; part of the cache key."""
+    """Settings of a model's requests."""
 
     temperature: float = 0.0
     seed: int = 0
     max_tokens: int = 1024
+    think: Think = "auto"
+    think_tokens: int = 2048
+    """Tokens for thoughts, which are added to those of an answer."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Further fields of the request, such as `chat_template_kwargs`."""
+    """Further fields of the request, such as `top_p`."""
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields of a request."""
-        own = {key: value for key, value in vars(self).items() if key != "more"}
-        return {**own, **self.more}
+    def switch(self, model: str) -> Mapping[str, Any]:
+        """Return the fields that switch a model's thinking off or on; the user's own ones win."""
+        fields = thinking_fields(model, self.think)
+        return {key: value for key, value in fields.items() if key not in self.more}
+
+    def fields_for(self, model: str) -> dict[str, Any]:
+        """Return the fields of a request, on which the answer and its key in the cache depend."""
+        sampling = {key: getattr(self, key) for key in ("temperature", "seed", "max_tokens")}
+        return {**sampling, **self.switch(model), **self.more}
 
 
 def open_backend(
@@ -109,6 +114,8 @@ Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 
 DEADLINE: Final = 120.0
 AT_ONCE: Final = 64
+_WORD: Final = 8
+"""Maximum tokens of an answer of one word."""
 _PROBE: Final = 10.0
 """Time limit in seconds of a request that checks whether the server works."""
 
@@ -139,15 +146,16 @@ class Model:
         self.backend = at if isinstance(at, Backend) else None if at.url == NONE else Endpoint(at)
         self.name = at.model
         self.settings = settings or Settings()
+        self.usage = usage or Usage()
+        """Budget and costs of its calls."""
+        self.warnings = self.backend.warnings if isinstance(self.backend, Endpoints) else []
+        """What a user must know about the endpoints."""
         self._deadline = deadline
         self._shared = shared
-        self._sender = Sender(self.backend, usage or Usage(), Trace(trace), at_once)
+        self._sender = Sender(self.backend, Trace(trace), at_once)
         self._cache = Cache(cache, behind=behind) if cache is not None else None
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]]
         self._locks = WeakKeyDictionary()
-        self._format = JsonFormat(self.name)
-        self.warnings = self.backend.warnings if isinstance(self.backend, Endpoints) else []
-        """What a user must know about the endpoints."""
 
     def begin_trace(self) -> None:
         """Delete the trace of an earlier run: a new run begins."""
@@ -161,20 +169,15 @@ class Model:
         return other
 
     @property
-    def usage(self) -> Usage:
-        """Budget and costs of its calls."""
-        return self._sender.usage
-
-    @property
     def identity(self) -> dict[str, Any]:
         """Name and settings: what the answers depend on."""
-        return {"name": self.name, **self.settings.fields}
+        return {"name": self.name, **self.settings.fields_for(self.name)}
 
     def spending(self, usage: Usage) -> Model:
         """Return the same model with another budget; everything else is shared."""
-        twin = copy.copy(self)
-        twin._sender = replace(self._sender, usage=usage)
-        return twin
+        other = copy.copy(self)
+        other.usage = usage
+        return other
 
     def keep_answers(self, rows: Sequence[Row]) -> None:
         """Add rows that other processes made to the cache."""
@@ -195,16 +198,16 @@ class Model:
     def set_down(self, error: ModelError, warning: str) -> None:
         """Record that the endpoint cannot be used, so that calls are not retried for long."""
         self.warnings.append(warning)
-        self._sender.health.failed(error)
+        self._sender.set_down(error)
 
     @property
     def problem(self) -> ModelError | None:
         """Why the last calls failed if the server does not work; None if it works."""
-        return self._sender.health.error
+        return self._sender.error
 
     async def check_after_failure(self) -> None:
         """Raise the server's error if it does not work; called after calls that failed."""
-        if self.backend is None or self._sender.health.error is None:
+        if self.backend is None or self._sender.error is None:
             return
         probe = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
         try:
@@ -212,7 +215,7 @@ class Model:
         except ModelError as error:
             if error.is_down:
                 raise
-        self._sender.health.error = None
+        self._sender.error = None
 
     async def close(self) -> None:
         """Close connections and stop a server that was started."""
@@ -233,10 +236,8 @@ class Model:
         `step` names the call in costs and traces; `shorten` shortens a prompt that is too long for
         the model; `max_tokens` is for a step that needs more than the setting.
         """
-        value, _ = await self.ask_scored(
-            messages, schema, (), step=step, shorten=shorten, max_tokens=max_tokens
-        )
-        return value
+        stored = await self._ask(ObjectQuestion(schema), messages, step, shorten, max_tokens)
+        return parse_object(str(stored["said"]), schema)
 
     async def ask_scored(
         self,
@@ -252,21 +253,10 @@ class Model:
 
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
-        limit = {"max_tokens": max(max_tokens or 0, self.settings.max_tokens)}
-
-        async def ask(call: Call, messages: Sequence[Message]) -> Mapping[str, Any]:
-            body = self._body(messages) | limit
-            reply = await self._format.valid(self._sender, call, body, schema, choices)
-            self._note_scores(not choices or is_scored(reply))
-            likely = chances(reply, tuple(choices)) if choices else ()
-            return {"said": answer_text(reply, self.name), "chances": likely}
-
-        body = self._body(messages) | limit | (LIKELY if choices else {})
-        key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
-        async with self._counted(step) as call:
-            stored = await self._stored(call, messages, key, body, shorten, ask)
-            likely = tuple((str(name), dict(one)) for name, one in stored.get("chances") or ())
-            return parse_object(str(stored["said"]), schema), likely
+        question = ObjectQuestion(schema, tuple(choices))
+        stored = await self._ask(question, messages, step, shorten, max_tokens)
+        likely = tuple((str(name), dict(one)) for name, one in stored.get("chances") or ())
+        return parse_object(str(stored["said"]), schema), likely
 
     async def ask_choice(
         self,
@@ -276,24 +266,13 @@ class Model:
         step: str = "choice",
         shorten: Shorten | None = None,
     ) -> dict[str, float]:
-        """Return the probability of each choice, from the log probabilities of the first token.
+        """Return the probability of each choice, from the log probabilities of the answer's token.
 
         Without log probabilities the answer has probability 1 and the others 0. The model gets one
         chance to correct an answer that is none of the choices.
         """
-        limit = {"max_tokens": 8}
-
-        async def ask(call: Call, messages: Sequence[Message]) -> Mapping[str, Any]:
-            body = self._body(messages) | limit
-            likely, scored = await one_of(self._sender, call, body, tuple(choices))
-            self._note_scores(scored)
-            return {"said": json.dumps(likely)}
-
-        body = self._body(messages)
-        key = _key(body | limit | LIKELY, "choice", list(choices))
-        async with self._counted(step) as call:
-            stored = await self._stored(call, messages, key, body, shorten, ask)
-            return dict(json.loads(str(stored["said"])))
+        stored = await self._ask(ChoiceQuestion(tuple(choices)), messages, step, shorten, None)
+        return dict(json.loads(str(stored["said"])))
 
     @staticmethod
     async def ask_all(
@@ -316,55 +295,79 @@ class Model:
                 group.start_soon(one, place)
         return [results[place] for place in range(len(calls))]
 
-    @asynccontextmanager
-    async def _counted(self, step: str) -> AsyncIterator[Call]:
-        """Count a call and its result."""
-        call = Call.now(step, self._deadline)
-        begun, use = time.monotonic(), call.context.model_use
-        try:
-            yield call
-        except ModelError as error:
-            call.cost.failures += 1
-            self.usage.count_fault(error)
-            if use is not None:
-                use.failures.append(error)
-            raise
-        else:
-            if use is not None:
-                use.answered += 1
-        finally:
-            call.cost.seconds = time.monotonic() - begun
-            self.usage.note(call.context, call.step, call.cost)
-
-    async def _stored(
+    async def _ask(
         self,
-        call: Call,
+        question: Question,
         messages: Sequence[Message],
-        key: str,
-        body: Mapping[str, Any],
+        step: str,
         shorten: Shorten | None,
-        ask: Callable[[Call, Sequence[Message]], Awaitable[Mapping[str, Any]]],
+        max_tokens: int | None,
     ) -> Mapping[str, Any]:
         """Return the answer from the cache; else ask, and store it.
 
         An answer to a shortened prompt has the key of the whole one.
         """
-        async with self._one_at_a_time(key):
-            stored = self._cache.get(key) if self._cache is not None else None
-            if stored is not None and "said" in stored:
-                call.cost.from_cache += 1
-                self._sender.trace.write(call, body, stored)
-                return stored
-            while True:
-                try:
-                    answer = await ask(call, messages)
-                except PromptTooLong:
-                    shorter = shorten(messages) if shorten else None
-                    if shorter is None or list(shorter) == list(messages):
-                        raise
-                    messages = shorter
-                else:
-                    return self._cache.put(key, body, answer) if self._cache is not None else answer
+        body = self._body(messages)
+        if question.kind == "choice":
+            body["max_tokens"] = _WORD
+        elif max_tokens is not None:
+            body["max_tokens"] = max(max_tokens, self.settings.max_tokens)
+        key = _key(body if question.kind == "object" else body | LIKELY, question)
+        with Call.counted(step, self.usage, self._deadline) as call:
+            async with self._one_at_a_time(key):
+                stored = self._cache.get(key) if self._cache is not None else None
+                if stored is not None and "said" in stored:
+                    call.cost.from_cache += 1
+                    self._sender.trace.write(call, body, stored)
+                    return stored
+                while True:
+                    try:
+                        answer = await self._send(call, question, body)
+                        break
+                    except PromptTooLong:
+                        shorter = shorten(messages) if shorten else None
+                        if shorter is None or list(shorter) == list(messages):
+                            raise
+                        messages = shorter
+                        body["messages"] = [message.wire() for message in messages]
+                return self._cache.put(key, body, answer) if self._cache is not None else answer
+
+    async def _send(
+        self, call: Call, question: Question, body: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Ask; the model gets one chance to correct an answer that is not what was asked for."""
+        settings = self.settings
+        plain = {key: value for key, value in body.items() if key not in settings.switch(self.name)}
+        thinks = will_think(self.name, settings.think)
+
+        async def send(messages: Any) -> Mapping[str, Any]:
+            of_server = (body, plain) if len(plain) < len(body) else (body,)
+            bodies = [
+                {**one, "messages": messages, **form}
+                for one in of_server
+                for form in question.forms
+            ]
+            return await self._sender.ask(
+                call, question, bodies, settings.think_tokens, thinks=thinks
+            )
+
+        try:
+            try:
+                answer = await send(body["messages"])
+            except NoObject as error:
+                call.cost.repairs += 1
+                request = f"That is not valid: {error}. {question.how}."
+                more = (Message("assistant", error.text), Message("user", request))
+                answer = await send([*body["messages"], *(one.wire() for one in more)])
+        except NoObject as error:
+            why = f"the answer does not fit {question.name}: {error}"
+            raise InvalidAnswer(f"{self.name}: {why}") from None
+        if not self._sender.has_scores and isinstance(self.backend, Endpoint | Endpoints):
+            place = self.backend.place
+            line = f"{place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
+            if line not in self.warnings:
+                self.warnings.append(line)
+        return answer
 
     @asynccontextmanager
     async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
@@ -381,25 +384,17 @@ class Model:
             if not lock.locked() and not lock.statistics().tasks_waiting:
                 locks.pop(key, None)
 
-    def _note_scores(self, scored: bool) -> None:
-        """Warn once if a server gives no log probabilities."""
-        if scored or not isinstance(self.backend, Endpoint | Endpoints):
-            return
-        line = f"{self.backend.place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
-        if line not in self.warnings:
-            self.warnings.append(line)
-
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {
             "model": self.name,
             "messages": [message.wire() for message in messages],
-            **self.settings.fields,
+            **self.settings.fields_for(self.name),
         }
 
 
-def _key(body: dict[str, Any], name: str, schema: Any) -> str:
+def _key(body: Mapping[str, Any], question: Question) -> str:
     """Return the key of a request: a hash of all that decides its answer, in a fixed order."""
-    request = [VERSION, {"body": body, "name": name, "schema": schema}]
+    request = [VERSION, {"body": body, "name": question.name, "schema": question.key}]
     canonical = json.dumps(request, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 

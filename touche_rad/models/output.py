@@ -1,24 +1,23 @@
-"""JSON output: ask for an object of a schema, parse what a model wrote, and ask once more."""
+"""What a request asks for: an object of a schema or one of several words; and what was answered."""
 
 from __future__ import annotations
 
 import bisect
 import functools
+import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
 from touche_rad.models._forgiving import bare, forgiving
-from touche_rad.models.errors import BadRequest, EmptyReply, InvalidAnswer, Refusal, Truncated
-from touche_rad.models.prompts import Message
-from touche_rad.models.sending import Call, Sender
+from touche_rad.models.errors import EmptyReply, Refusal, Truncated
+from touche_rad.models.thinking import place_of_thoughts, without_thoughts
 from touche_rad.text import load_json
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
@@ -77,20 +76,21 @@ def _strict(part: Any) -> Any:
 
 
 S = TypeVar("S", bound=BaseModel)
+Fields = Mapping[str, Any]
+"""Fields of a request or of a reply."""
 Chances = tuple[tuple[str, dict[str, float]], ...]
 """Name of a field and the probability of each choice in it, for each field with a choice."""
 
 _FENCE: Final = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
-_THINKS: Final = re.compile(r"\s*<think(?:ing)?>")
-_THOUGHT: Final = re.compile(r"</think(?:ing)?>")
-"""The end of thoughts; a chat template may have written their beginning into the prompt."""
-_THOUGHTS: Final = ("reasoning_content", "reasoning")
-"""The fields of a message in which servers put thoughts."""
 _LONGEST: Final = 1_000_000
 
 
 class NoObject(ValueError):
-    """A text contains no object of the schema; the message is written for the model."""
+    """A text is not what was asked for; the message is written for the model."""
+
+    def __init__(self, problem: str, text: str) -> None:
+        super().__init__(problem)
+        self.text = text
 
 
 def parse_object(text: str, schema: type[S]) -> S:
@@ -123,7 +123,7 @@ def parse_object(text: str, schema: type[S]) -> S:
     if lines and "{" not in answer:
         with suppress(ValidationError):
             return _validated(lines, schema)
-    raise NoObject(problem)
+    raise NoObject(problem, text)
 
 
 _KEY_AND_VALUE: Final = re.compile(
@@ -166,8 +166,75 @@ def _objects(text: str) -> Iterator[str]:
                 yield text[start : place + 1]
 
 
+_BLANKS: Final = 20
+NO_THINKING: Final = (
+    "switch thinking off with -O model.think=off, or raise -O model.think_tokens "
+    "(touche-rad doctor -m URL#MODEL tries what works)"
+)
+
+
+def first_choice(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+    """Return the choice of a reply with its message; raise an error if the model refused."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict):
+        raise EmptyReply(f"{model}: the reply has no choice")
+    message = first.get("message")
+    if not isinstance(message, dict):
+        raise EmptyReply(f"{model}: the reply has no message")
+    if message.get("refusal"):
+        raise Refusal(f"{model} refused: {str(message['refusal'])[:200]}")
+    if first.get("finish_reason") == "content_filter":
+        raise Refusal(f"{model} refused: content filter")
+    return first
+
+
+def answer_text(reply: Mapping[str, Any], model: str) -> str:
+    """Return the text of the answer; raise an error if it is missing or cut off."""
+    first = first_choice(reply, model)
+    content = first["message"].get("content")
+    text = without_thoughts(content) if isinstance(content, str) else ""
+    thinks, missing = bool(place_of_thoughts(first["message"])), not text.strip()
+    if first.get("finish_reason") == "length":
+        why = "the answer was cut off; raise -O model.max_tokens"
+        if thinks and missing:
+            why = f"it was still thinking at its limit of tokens; {NO_THINKING}"
+        cut = Truncated(f"{model}: {why}")
+        cut.thinking, cut.begun = thinks, "{" in text
+        cut.blank = len(text) - len(text.rstrip()) >= _BLANKS
+        raise cut
+    if missing:
+        why = f"thoughts, but no answer; {NO_THINKING}" if thinks else "no text"
+        raise EmptyReply(f"{model}: the reply has {why}")
+    return text
+
+
+def has_scores(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply has log probabilities."""
+    return bool((first_choice(reply, "the model").get("logprobs") or {}).get("content"))
+
+
+def _tokens(first: Fields) -> list[Fields]:
+    """Return the tokens of the answer with their log probabilities: those of thoughts are no part.
+
+    Empty if there are none, or if the answer is not among them.
+    """
+    listed: Any = (first.get("logprobs") or {}).get("content")
+    tokens: list[Fields] = [one for one in listed or () if isinstance(one, dict)]
+    texts = [str(one.get("token", "")) for one in tokens]
+    answer = without_thoughts(str(first["message"].get("content") or "")).strip()
+    start = "".join(texts).rfind(answer)
+    if start < 0:
+        return [] if place_of_thoughts(first["message"]) else tokens
+    for number, text in enumerate(texts):
+        start -= len(text)
+        if start < 0:
+            return tokens[number:]
+    return []
+
+
 def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | None:
-    """Return the probability of each choice by the first token's `top_logprobs`; None: unknown.
+    """Return the probability of each choice by a token's `top_logprobs`; None: unknown.
 
     No choice may begin like another.
     """
@@ -184,236 +251,117 @@ def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | Non
     return {choice: value / total for choice, value in weight.items()} if total > 0 else None
 
 
-def chances(reply: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
-    """Return the probability of each choice for each field that has a choice as its value.
-
-    Fields without log probabilities are left out.
-    """
-    first = reply["choices"][0]
-    tokens = (first.get("logprobs") or {}).get("content")
-    if not isinstance(tokens, list):
-        return ()
-    starts, text = [], ""
+def _chances(first: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
+    """Return the probability of each choice for each field that has a choice as its value."""
+    starts, text, tokens = [], "", _tokens(first)
     for one in tokens:
         starts.append(len(text))
-        text += str(one.get("token", "")) if isinstance(one, dict) else ""
+        text += str(one.get("token", ""))
     either = "|".join(map(re.escape, choices))
-    value = re.compile(rf'"(\w+)"\s*:\s*(")(?:{either})"')
     by_field = []
-    for match in value.finditer(text):
+    for match in re.finditer(rf'"(\w+)"\s*:\s*(")(?:{either})"', text):
         quote = match.start(2)
-        place = bisect.bisect_right(starts, quote + 1) - 1
-        for at in {place, bisect.bisect_right(starts, quote) - 1}:
-            likely = probabilities(tokens[at].get("top_logprobs"), choices)
+        for at in (quote + 1, quote):  # the quote and the value may be one token
+            token = tokens[bisect.bisect_right(starts, at) - 1]
+            likely = probabilities(token.get("top_logprobs"), choices)
             if likely is not None:
                 by_field.append((match.group(1), likely))
                 break
     return tuple(by_field)
 
 
-_BLANKS: Final = 20
-
-
-def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-    choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise EmptyReply(f"{model}: the reply has no choice")
-    first: Mapping[str, Any] = choices[0]
-    message = first.get("message")
-    if isinstance(message, dict) and message.get("refusal"):
-        raise Refusal(f"{model} refused: {str(message['refusal'])[:200]}")
-    if first.get("finish_reason") == "content_filter":
-        raise Refusal(f"{model} refused: content filter")
-    return first
-
-
-NO_THINKING: Final = (
-    """switch thinking off with -O 'model.chat_template_kwargs={"enable_thinking": false}' or """
-    "-O model.reasoning_effort=low, or raise -O model.max_tokens"
-)
-
-
-def answer_text(reply: Mapping[str, Any], model: str) -> str:
-    """Return the text of the answer; raise an error if it is missing or cut off."""
-    first = _first(reply, model)
-    message = first.get("message")
-    text = message.get("content") if isinstance(message, dict) else None
-    text = without_thoughts(text) if isinstance(text, str) else None
-    if first.get("finish_reason") == "length":
-        if not (text or "").strip() and has_thoughts(message):
-            raise Truncated(f"{model}: it was still thinking at its limit of tokens; {NO_THINKING}")
-        cut = Truncated(f"{model}: the answer was cut off; raise -O model.max_tokens")
-        cut.blank = isinstance(text, str) and len(text) - len(text.rstrip()) >= _BLANKS
-        raise cut
-    if not isinstance(text, str) or not text.strip():
-        why = f"thoughts, but no answer; {NO_THINKING}" if has_thoughts(message) else "no text"
-        raise EmptyReply(f"{model}: the reply has {why}")
-    return text
-
-
-def has_thoughts(message: Any) -> bool:
-    """Whether a message of a reply has thoughts."""
-    if not isinstance(message, dict):
-        return False
-    text = str(message.get("content") or "")
-    return any(message.get(key) for key in _THOUGHTS) or text != without_thoughts(text)
-
-
-def without_thoughts(text: str) -> str:
-    """Return an answer without the thoughts before it; unfinished thoughts leave nothing."""
-    if text.lstrip().startswith("{"):  # an object may quote a text with such a mark
-        return text
-    answer = _THOUGHT.split(text)[-1]
-    return "" if _THINKS.match(answer) else answer
-
-
-def is_scored(reply: Mapping[str, Any]) -> bool:
-    """Whether a reply has log probabilities."""
-    return bool((_first(reply, "the model").get("logprobs") or {}).get("content"))
-
-
-def _first_token(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float] | None:
-    """Return the probability of each choice from the first token, or None if it is unknown."""
-    tokens = (_first(reply, "the model").get("logprobs") or {}).get("content") or [{}]
-    return probabilities(tokens[0].get("top_logprobs"), choices)
-
-
-def _choice_text(reply: Mapping[str, Any]) -> str:
-    """Return the text of a reply to compare with choices, also if it was cut off."""
-    message = _first(reply, "the model").get("message") or {}
-    return bare(without_thoughts(str(message.get("content") or "")))
-
-
 LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
 """Asks the server for the log probabilities of the answer."""
-_MODES: Final = ("json_schema", "json_object", "text")
-_FORMAT_WORDS: Final = (
-    "response_format",
-    "json_schema",
-    "guided",
-    "structured",
-    "grammar",
-    "schema",
-)
+
+
+class Question:
+    """What a request asks for: how servers may be asked, and how a reply is read."""
+
+    name: str
+    kind: Literal["object", "scored", "choice"]
+    """Servers refuse a form of one kind of request as a rule."""
+    key: list[Any]
+    """What the cache's key has of it."""
+    forms: list[Fields]
+    """Fields that are added to a request, the best ones first; a server may refuse some."""
+    how: str
+    """What a model is told that answered something else."""
+
+    def read(self, reply: Fields, model: str) -> Fields:
+        """Return what is stored of an answer.
+
+        Raises:
+            ModelError: There is no answer.
+            NoObject: It is not what was asked for.
+        """
+        raise NotImplementedError
 
 
 @dataclass
-class JsonFormat:
-    """Requests a JSON answer in the strictest way that the server supports.
+class ObjectQuestion(Question):
+    """Asks for an object of a schema, perhaps with the probability of choices in its fields."""
 
-    It asks for decoding with the schema, then for JSON, then for plain text.
-    """
+    schema: type[BaseModel]
+    choices: tuple[str, ...] = ()
 
-    model: str
-    _mode: int = 0
+    def __post_init__(self) -> None:
+        self.name, self.how = (
+            self.schema.__name__,
+            "Answer again with nothing but the corrected JSON object",
+        )
+        self.kind = "scored" if self.choices else "object"
+        bounded = bounded_schema(self.schema)
+        self.key = [bounded, *self.choices]
+        form = {"name": self.name, "schema": bounded, "strict": True}
+        formats: list[Fields] = [
+            {"response_format": {"type": "json_schema", "json_schema": form}},
+            {"response_format": {"type": "json_object"}},
+            {},
+        ]
+        both = ({**LIKELY}, {}) if self.choices else ({},)
+        self.forms = [{**one, **likely} for one in formats for likely in both]
 
-    async def valid(
-        self,
-        sender: Sender,
-        call: Call,
-        body: Mapping[str, Any],
-        schema: type[BaseModel],
-        choices: Sequence[str],
-    ) -> Mapping[str, Any]:
-        """Return a reply with an object of the schema; an invalid one is sent back once."""
-
-        def read(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-            parse_object(answer_text(reply, self.model), schema)
-            return reply
-
-        send = partial(self._send, sender, call, schema, choices)
-        how = "Answer again with nothing but the corrected JSON object"
-        try:
-            return await _corrected(call, body, send, read, how)
-        except NoObject as error:
-            raise InvalidAnswer(
-                f"{self.model}: the answer does not fit {schema.__name__}: {error}"
-            ) from None
-
-    async def _send(
-        self,
-        sender: Sender,
-        call: Call,
-        schema: type[BaseModel],
-        choices: Sequence[str],
-        body: Mapping[str, Any],
-    ) -> Mapping[str, Any]:
-        """Send a request in the strictest format that works; return a reply with a text."""
-        freely = False
-        while True:
-            mode = "text" if freely else _MODES[self._mode]
-            request = dict(body)
-            if mode == "json_schema":
-                form = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
-                request["response_format"] = {"type": mode, "json_schema": form}
-            elif mode == "json_object":
-                request["response_format"] = {"type": mode}
-            bodies = [{**request, **LIKELY}, request] if choices else [request]
-            check, kind = partial(answer_text, model=self.model), "scored" if choices else "object"
-            try:
-                return await sender.first_accepted(call, bodies, check, kind)
-            except BadRequest as error:
-                if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
-                    raise
-                self._mode = max(self._mode, _MODES.index(mode) + 1)
-            except Truncated as error:
-                if not error.blank or mode == "text":
-                    raise
-                freely = True
+    def read(self, reply: Fields, model: str) -> Fields:
+        """Return the text and the probabilities."""
+        text = answer_text(reply, model)
+        parse_object(text, self.schema)
+        first = first_choice(reply, model)
+        return {"said": text, "chances": _chances(first, self.choices) if self.choices else ()}
 
 
-async def one_of(
-    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
-) -> tuple[dict[str, float], bool]:
-    """Return the probability of each choice as the answer; an invalid answer is sent back once.
+@dataclass
+class ChoiceQuestion(Question):
+    """Asks for one of several words: for one token where the server gives log probabilities."""
 
-    Without log probabilities the answer has probability 1. The second value is whether the server
-    gave log probabilities. One token is enough with them; otherwise a few are asked for.
-    """
-    limits = {"structured_outputs": {"choice": list(choices)}, "max_tokens": 1}
+    choices: tuple[str, ...]
 
-    def check(reply: Mapping[str, Any]) -> None:
-        is_choice = _choice_text(reply) in map(bare, choices)
-        if _first_token(reply, choices) is None and not is_choice:
-            answer_text(reply, str(body["model"]))
+    def __post_init__(self) -> None:
+        self.name, self.kind, self.key = "choice", "choice", list(self.choices)
+        self.how = f"Answer with one word: {' or '.join(self.choices)}"
+        only = {"structured_outputs": {"choice": list(self.choices)}, "max_tokens": 1}
+        self.forms = [{**LIKELY, **only}, LIKELY, {}]
 
-    async def send(body: Mapping[str, Any]) -> Mapping[str, Any]:
-        bodies = [{**body, **LIKELY, **limits}, {**body, **LIKELY}, body]
-        return await sender.first_accepted(call, bodies, check, "choice")
+    def likely(self, first: Fields) -> dict[str, float] | None:
+        """Return the probabilities by the first token with a letter; None if it is no choice."""
+        for token in _tokens(first):
+            word = bare(str(token.get("token", "")))
+            if word:
+                begins = any(bare(choice).startswith(word) for choice in self.choices)
+                return probabilities(token.get("top_logprobs"), self.choices) if begins else None
+        return None
 
-    def read(reply: Mapping[str, Any]) -> tuple[dict[str, float], bool]:
-        likely, text = _first_token(reply, choices), _choice_text(reply)
-        if likely is not None:
-            return likely, is_scored(reply)
-        fitting = [choice for choice in choices if text.startswith(bare(choice))]
-        if len(fitting) != 1:
-            raise NoObject(f"the answer is none of {', '.join(choices)}: {text[:80]!r}")
-        return {choice: float(choice == fitting[0]) for choice in choices}, is_scored(reply)
-
-    how = f"Answer with one word: {' or '.join(choices)}"
-    try:
-        return await _corrected(call, body, send, read, how)
-    except NoObject as error:
-        raise InvalidAnswer(str(error)) from None
-
-
-T = TypeVar("T")
-
-
-async def _corrected(
-    call: Call,
-    body: Mapping[str, Any],
-    send: Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
-    read: Callable[[Mapping[str, Any]], T],
-    how: str,
-) -> T:
-    """Return what `read` makes of a reply; the model is told once what was wrong with it."""
-    reply = await send(body)
-    try:
-        return read(reply)
-    except NoObject as error:
-        request = Message("user", f"That is not valid: {error}. {how}.")
-    call.cost.repairs += 1
-    more = [Message("assistant", answer_text(reply, str(body["model"]))), request]
-    messages = [*body["messages"], *(message.wire() for message in more)]
-    return read(await send({**body, "messages": messages}))
+    def read(self, reply: Fields, model: str) -> Fields:
+        """Return the probability of each choice; one that was cut off is enough."""
+        first = first_choice(reply, model)
+        likely = self.likely(first)
+        if likely is None:
+            text = str(first["message"].get("content") or "")
+            if bare(text) not in map(bare, self.choices):
+                text = answer_text(reply, model)
+            word = bare(text)
+            fitting = [choice for choice in self.choices if word.startswith(bare(choice))]
+            if len(fitting) != 1:
+                words = ", ".join(self.choices)
+                raise NoObject(f"the answer is none of {words}: {word[:80]!r}", text)
+            likely = {choice: float(choice == fitting[0]) for choice in self.choices}
+        return {"said": json.dumps(likely)}

@@ -8,8 +8,8 @@ import logging
 import random
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -28,6 +28,7 @@ from touche_rad.models.errors import (
     Timeout,
     Truncated,
 )
+from touche_rad.models.output import Fields, NoObject, Question, has_scores
 from touche_rad.text import redact
 
 
@@ -43,6 +44,8 @@ class Cost:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    """Tokens of thoughts among those of the completion, where the server counts them."""
     seconds: float = 0.0
 
     def add(self, other: Cost) -> None:
@@ -139,15 +142,31 @@ class Call:
 
     step: str
     context: CallContext
+    usage: Usage
     end: float
     cost: Cost = field(default_factory=Cost)
 
     @classmethod
-    def now(cls, step: str, seconds: float) -> Call:
-        """Start a call with this time limit, or the earlier deadline of the context."""
-        here = current_context()
-        end = time.monotonic() + seconds
-        return cls(step, here, end if here.deadline is None else min(end, here.deadline))
+    @contextmanager
+    def counted(cls, step: str, usage: Usage, seconds: float) -> Iterator[Call]:
+        """Begin a call, which ends at its own deadline or at that of its plugin; count it."""
+        here, begun = current_context(), time.monotonic()
+        end = begun + seconds
+        call = cls(step, here, usage, end if here.deadline is None else min(end, here.deadline))
+        try:
+            yield call
+        except ModelError as error:
+            call.cost.failures += 1
+            usage.count_fault(error)
+            if here.model_use is not None:
+                here.model_use.failures.append(error)
+            raise
+        else:
+            if here.model_use is not None:
+                here.model_use.answered += 1
+        finally:
+            call.cost.seconds = time.monotonic() - begun
+            usage.note(here, step, call.cost)
 
     @property
     def left(self) -> float:
@@ -201,17 +220,19 @@ class Trace:
 
 
 def cost_of(reply: Mapping[str, Any]) -> Cost:
-    """Return the token counts of the reply."""
-    usage = reply.get("usage")
-    if not isinstance(usage, dict):
-        return Cost()
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-    prompt, completion, cached = (
-        count if isinstance(count, int) and count > 0 else 0 for count in counts
+    """Return the token counts of the reply; what is no count is 0."""
+
+    def count(of: Any, *keys: str) -> int:
+        for key in keys:
+            of = of.get(key) if isinstance(of, dict) else None
+        return of if isinstance(of, int) and of > 0 else 0
+
+    return Cost(
+        prompt_tokens=count(reply, "usage", "prompt_tokens"),
+        completion_tokens=count(reply, "usage", "completion_tokens"),
+        cached_tokens=count(reply, "usage", "prompt_tokens_details", "cached_tokens"),
+        reasoning_tokens=count(reply, "usage", "completion_tokens_details", "reasoning_tokens"),
     )
-    return Cost(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
 
 
 TRIES: Final = 6
@@ -221,102 +242,130 @@ FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
 
 
 @dataclass
-class Health:
-    """Whether the server works: while it is down, calls are not retried for long."""
+class Sender:
+    """Sends requests to one backend; it learns what the server accepts and whether it works."""
 
+    backend: Backend | None
+    trace: Trace
+    at_once: int
+    """Maximum calls that are open at a time."""
     error: ModelError | None = None
     """The last error of a call that failed after all its retries; None if the server works."""
+    has_scores: bool = True
+    """Whether the server gives log probabilities where they are asked for."""
     _retried: float = 0.0
+    _thinks: bool = False
+    """Whether thoughts used up the tokens of an answer."""
+    _accepted: dict[str, int] = field(default_factory=dict)
+    """For each kind of question, how many of its forms the server refused before one."""
+    _places: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.Semaphore] = field(
+        default_factory=WeakKeyDictionary
+    )
 
-    def failed(self, error: ModelError) -> None:
-        """Record a call that failed because the server does not work."""
+    def set_down(self, error: ModelError) -> None:
+        """Record that the server does not work: calls are not retried for long."""
         self.error, self._retried = error, time.monotonic()
 
-    def tries(self) -> int:
+    def _tries(self) -> int:
         """Return how often a call is sent at most."""
-        if self.error is None:
-            return TRIES
-        if time.monotonic() - self._retried < _RETRY_AFTER:
+        if self.error is not None and time.monotonic() - self._retried < _RETRY_AFTER:
             return 1
         self._retried = time.monotonic()
         return TRIES
 
-
-@dataclass(frozen=True)
-class Sender:
-    """Sends requests to one backend and counts their costs."""
-
-    backend: Backend | None
-    usage: Usage
-    trace: Trace
-    at_once: int
-    """Maximum calls that are open at a time."""
-    health: Health = field(default_factory=Health)
-    _places: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.Semaphore] = field(
-        default_factory=WeakKeyDictionary
-    )
-    _accepted: dict[str, int] = field(default_factory=dict)
-    """For each kind of request, how many of its bodies the server refused before one."""
-
-    async def first_accepted(
+    async def ask(
         self,
         call: Call,
+        question: Question,
         bodies: Sequence[Mapping[str, Any]],
-        check: Callable[[Mapping[str, Any]], object],
-        kind: str,
-    ) -> Mapping[str, Any]:
-        """Send the first body that the server accepts; retry retryable errors.
+        think_tokens: int,
+        *,
+        thinks: bool,
+    ) -> Fields:
+        """Send the first body that the server accepts; retry retryable errors; read the reply.
 
-        `bodies` has the best request first. `check` raises a ModelError if the reply is not usable.
-        The next request of this `kind` begins with the body that was accepted.
+        `bodies` has the best request first; the next question of its kind begins with the one that
+        was accepted. If the model `thinks`, or does so without an answer, `think_tokens` are added.
         """
-        wait, tries, most = FIRST_WAIT, 0, self.health.tries()
-        at = self._accepted.get(kind, 0)
+        wait, tries, most = FIRST_WAIT, 0, self._tries()
+        at = accepted = self._accepted.get(question.kind, 0)
+        extra = thinks or self._thinks
         while True:
+            limit = bodies[at]["max_tokens"]
+            body = {**bodies[at], "max_tokens": limit + think_tokens * extra}
             try:
-                reply = await self._send(call, bodies[at])
-                check(reply)
-            except (BadRequest, Truncated) as error:
-                if isinstance(error, Truncated) and bodies[at]["max_tokens"] > 1:
-                    raise
-                at += 1
+                reply = await self._send(call, body)
+                answer = question.read(reply, str(body["model"]))
+            except NoObject:
+                self._accepted[question.kind] = accepted
+                raise
+            except BadRequest:
+                at = accepted = at + 1
                 if at == len(bodies):
+                    raise
+            except Truncated as error:
+                if limit == 1 and not error.thinking:  # one token was not enough
+                    at = accepted = at + 1
+                elif not error.begun and not extra:
+                    extra, self._thinks = True, self._thinks or error.thinking
+                elif error.blank and at < len(question.forms) - 1:
+                    at = len(question.forms) - 1
+                else:
                     raise
             except ModelError as error:
                 tries += 1
                 pause = error.after if error.after is not None else wait * random.uniform(0.5, 1.5)
                 if not error.retryable or tries >= most or pause >= call.left:
                     if error.is_down:
-                        self.health.failed(error)
+                        self.set_down(error)
                     raise
                 call.cost.retries += 1
                 await anyio.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
-                self._accepted[kind] = at
-                return reply
+                self._accepted[question.kind] = accepted
+                if question.kind != "object" and not has_scores(reply):
+                    self.has_scores = False
+                return answer
 
     async def _send(self, call: Call, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        if self.backend is None:
+        """Wait until one more call may be open, and send a request.
+
+        Without a deadline of the plugin, the call's time limit counts neither this time nor that in
+        which the backend starts.
+        """
+        backend, waits = self.backend, call.context.deadline is None
+        if backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
-        started = await self.backend.ready()
-        async with self._place(call, started, self.backend.place):
+        place = self._places.setdefault(asyncio.get_running_loop(), anyio.Semaphore(self.at_once))
+        begun = time.monotonic()
+        try:
+            with anyio.fail_after(None if waits else call.left):
+                await backend.ready()
+                await place.acquire()
+        except TimeoutError:
+            raise Timeout(f"{backend.place}: no place before the deadline") from None
+        try:
+            if waits:
+                call.end += time.monotonic() - begun
             if call.left <= 0:
-                raise Timeout(f"{self.backend.place}: no time is left before the deadline")
-            self.usage.reserve()
+                raise Timeout(f"{backend.place}: no time is left before the deadline")
+            call.usage.reserve()
             call.cost.calls += 1
             if call.context.observe is not None:
                 sent = call.cost.calls
                 call.context.observe({"event": "asking", "step": call.step, "sent": sent})
             begun = time.monotonic()
             try:
-                reply = await self.backend.complete(body, call.left)
+                reply = await backend.complete(body, call.left)
             except ModelError as error:
                 self.trace.write(call, body, None, fault=str(error), begun=begun)
                 raise
-        self.health.error = None
+        finally:
+            place.release()
+        self.error = None
         used = cost_of(reply)
-        self.usage.spend(used)
+        call.usage.spend(used)
         call.cost.add(used)
         self.trace.write(call, body, reply, begun=begun)
         choices, written = reply.get("choices"), used.completion_tokens
@@ -325,25 +374,3 @@ class Sender:
         if is_cut and 0 < written < body["max_tokens"]:
             raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
         return reply
-
-    @asynccontextmanager
-    async def _place(self, call: Call, started: float, where: str) -> AsyncIterator[None]:
-        """Wait until one more call may be open.
-
-        Without a deadline of the plugin, the call's time limit counts neither this time nor the
-        seconds in which the backend started.
-        """
-        loop, waits = asyncio.get_running_loop(), call.context.deadline is None
-        places = self._places.setdefault(loop, anyio.Semaphore(self.at_once))
-        begun = time.monotonic()
-        try:
-            with anyio.fail_after(None if waits else call.left):
-                await places.acquire()
-        except TimeoutError:
-            raise Timeout(f"{where}: too many calls; no place before the deadline") from None
-        try:
-            if waits:
-                call.end += started + time.monotonic() - begun
-            yield
-        finally:
-            places.release()

@@ -103,6 +103,14 @@ def load_tokenizer(base: str) -> Any:
     tokenizer = _load(base, lambda: AutoTokenizer.from_pretrained(base))
     if not getattr(tokenizer, "chat_template", None):
         raise UserError(f"{base} has no chat template: use an instruction-tuned model")
+    begin = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "Hello"}], tokenize=False, add_generation_prompt=True
+    )
+    if str(begin).rstrip().endswith("<think>"):
+        raise UserError(
+            f"{base} thinks before each answer (its chat template ends in <think>), and training "
+            "data have no thoughts: use a model that does not think, such as an Instruct version"
+        )
     return tokenizer
 
 

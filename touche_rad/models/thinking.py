@@ -1,0 +1,81 @@
+"""Models that think before they answer: what the table says of a model, and thoughts in replies."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Think = Literal["off", "auto", "on"]
+SWITCH: Final = {"chat_template_kwargs": {"enable_thinking": False}}
+"""The field that most chat templates read; for models that the table does not have."""
+
+
+class Family(BaseModel):
+    """What is known of the models with a name: see `families.toml`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    pattern: str
+    thinks: Literal["never", "asked", "default", "always"]
+    off: dict[str, Any] = {}
+    on: dict[str, Any] = {}
+    vllm: dict[str, str] = {}
+
+
+@cache
+def family_of(model: str) -> Family | None:
+    """Return the family of a model by its name; None if the table does not have it."""
+    table = tomllib.loads(files(__package__).joinpath("families.toml").read_text("utf-8"))
+    name = model.rstrip("/").rpartition("/")[2].lower()
+    families = map(Family.model_validate, table["family"])
+    return next((one for one in families if re.search(one.pattern, name)), None)
+
+
+def thinking_fields(model: str, think: Think) -> dict[str, Any]:
+    """Return the fields of a request that switch thinking off or on.
+
+    `auto` switches it off where the table says how: each step needs one JSON object or one word.
+    """
+    family = family_of(model)
+    if family is not None:
+        return family.on if think == "on" else family.off
+    if think == "auto":
+        return {}
+    return {"chat_template_kwargs": {"enable_thinking": think == "on"}}
+
+
+def will_think(model: str, think: Think) -> bool:
+    """Whether thoughts are expected, so that the first request leaves room for them."""
+    family = family_of(model)
+    return think == "on" or (family is not None and family.thinks == "always")
+
+
+_BEGIN: Final = re.compile(r"\s*(?:<think(?:ing)?>|\[THINK\])")
+_END: Final = re.compile(r"</think(?:ing)?>|\[/THINK\]")
+"""The end of thoughts; a chat template may have written their beginning into the prompt."""
+_FIELDS: Final = ("reasoning", "reasoning_content")
+"""The fields of a message in which servers put thoughts."""
+
+
+def place_of_thoughts(message: Any) -> str:
+    """Return where a message of a reply has thoughts: a field of it, or empty if it has none."""
+    if not isinstance(message, Mapping):
+        return ""
+    text = str(message.get("content") or "")
+    within = "content" if text != without_thoughts(text) else ""
+    return next((key for key in _FIELDS if message.get(key)), within)
+
+
+def without_thoughts(text: str) -> str:
+    """Return an answer without the thoughts before it; unfinished thoughts leave nothing."""
+    if text.lstrip().startswith("{"):  # an object may quote a text with such a mark
+        return text
+    answer = _END.split(text)[-1]
+    return "" if _BEGIN.match(answer) else answer
