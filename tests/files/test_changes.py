@@ -119,22 +119,6 @@ def test_only_what_has_changed_is_written_again(
         assert getattr(again, name) == getattr(debate, name)
 
 
-@pytest.mark.parametrize("configuration", [None, {}, {"topic": None, "user": None}, {"user": "u"}])
-def test_a_claim_and_a_user_are_added_to_any_configuration(
-    tmp_path: Path, configuration: Any
-) -> None:
-    value = {"simulation": {"configuration": configuration, "userTurns": []}}
-    debate = one(tmp_path / "f", value)
-    assert written(debate) == value
-    renewed = written(debate.model_copy(update={"claim": "C", "user": "V"}))
-    assert renewed["simulation"]["configuration"]["topic"] == {"description": "C"}
-    assert renewed["simulation"]["configuration"]["user"] == {"model": "V"}
-
-
-def test_the_judged_debate_is_written_without_its_verdicts(tmp_path: Path) -> None:
-    assert written(one(tmp_path / "f", JUDGED)) == VALUE
-
-
 def test_a_new_judgement_has_nothing_of_the_old_one(tmp_path: Path) -> None:
     debate = one(tmp_path / "f", JUDGED)
     verdicts = {Maxim.QUALITY: Verdict(score=0.25, rationale="bad", extra={"why": "w"})}
@@ -157,15 +141,6 @@ def test_the_other_verdicts_are_unchanged_if_one_changes(tmp_path: Path) -> None
     }
     assert second["Quality"] == {"score": 1.0, "explanation": "good", "milliseconds": 3}
     assert line == {key: JUDGED[key] for key in JUDGED if key != "userTurnsEvaluations"}
-
-
-def test_evaluations_without_a_debate_are_written_without_one(tmp_path: Path) -> None:
-    value = {"userTurnsEvaluations": [{"Quality": {"score": 1}}], "overallEvaluations": None}
-    (tmp_path / "f").write_text(json.dumps(value))
-    (read,) = files.read_evaluations(tmp_path / "f")
-    assert json.loads(files.evaluation_line(read)) == value
-    line = json.loads(files.evaluation_line(replace(read, overall={"n": 1})))
-    assert line == {**value, "overallEvaluations": {"n": 1}}
 
 
 RESPONSES = record(

@@ -7,14 +7,12 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
-from touche_rad.plugins import annotations_of, meaning_of, open_index
 from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
@@ -116,18 +114,6 @@ def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> 
     set_format(tmp_path / name)
     with pytest.raises(UserError, match="made by a newer touche-rad"):
         _ = folder.start_or_resume({"recipe": {"base": "x"}}), folder.finished()
-
-
-@pytest.mark.parametrize(
-    ("kind", "open_part"), [("annotations", annotations_of), ("dense", meaning_of)]
-)
-def test_a_newer_part_of_an_index_is_refused(
-    tmp_path: Path, demo_index_path: Path, kind: str, open_part: Callable[[Any], object]
-) -> None:
-    shutil.copytree(demo_index_path, tmp_path / "index")
-    write(tmp_path / "index" / kind / "x" / "about.json", {"format": NEWER})
-    with pytest.raises(UserError, match="made by a newer touche-rad"):
-        open_part(open_index(str(tmp_path / "index")))
 
 
 def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:

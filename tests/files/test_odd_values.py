@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim, Response
+from touche_rad.debate import Debate, Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import BadLines
 from touche_rad.files.records import DEEPEST, parse
@@ -52,13 +52,6 @@ def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
     (tmp_path / "f").write_text(text)
     with pytest.raises(InputError, match=f"f:1: expected JSON: {number} is no number"):
         list(files.read_debates(tmp_path / "f"))
-
-
-def test_a_true_score_is_one_as_for_the_official_scorer(tmp_path: Path) -> None:
-    value = {**simulation(), "userTurnsEvaluations": [{"Quality": {"score": True}}]}
-    (evaluation,) = files.read_evaluations(write(tmp_path / "f", value))
-    assert evaluation.turns[0][Maxim.QUALITY].score == 1.0
-    assert json.loads(files.evaluation_line(evaluation)) == value
 
 
 @pytest.mark.parametrize(
@@ -143,15 +136,3 @@ def test_a_run_cannot_hold_names_with_white_space(name: str) -> None:
         list(files.run_lines([files.Ranked("q", name, 1, 1.0, "t")]))
     with pytest.raises(UserError, match="without white space"):
         list(files.qrels_lines([files.Qrel(name, "d", 1)]))
-
-
-def test_a_field_role_of_a_response_is_not_its_role(tmp_path: Path) -> None:
-    body = {"content": "S", "role": "tool", "arguments": []}
-    (debate,) = files.read_debates(write(tmp_path / "f", simulation(response=body)))
-    roles = [one["role"] for one in json.loads(files.annotated_line(debate))["simulated_debate"]]
-    assert roles == ["user", "assistant"]
-    answered = debate.with_response(Response(content="N", extra={"role": "tool"}))
-    assert json.loads(files.chat_line(answered))["messages"][1] == {
-        "role": "assistant",
-        "content": "N",
-    }

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from judges.grice.sinai.judge import examples
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
@@ -47,13 +46,6 @@ def refused(ended: Ended, *told: str) -> bool:
     return (ended.code, ended.err.count("\n")) == (2, 1) and all(
         one in ended.err for one in ("exists already", "--replace", *told)
     )
-
-
-def test_an_output_may_have_any_name(tmp_path: Path, respond: Call) -> None:
-    out = tmp_path / os.fsdecode(b"run\xff.jsonl")
-    assert [respond(out=out).code for _ in range(2)] == [0, 0]
-    assert respond().code == 0
-    assert out.read_bytes() == (tmp_path / "run.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -200,17 +192,6 @@ def test_the_standard_output_has_no_status(tmp_path: Path, out: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "call",
-    [EXAMPLES, ("judge", DEBATES), ("report", DEBATES), ("export", "inspect", DEBATES), ("demo",)],
-)
-def test_an_output_without_a_name_is_refused(tmp_path: Path, call: tuple[str | Path, ...]) -> None:
-    ended = touche_rad(*call, "-o", "", cwd=tmp_path)
-    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
-    assert "expected the name of an output" in ended.err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "model")
 
@@ -241,21 +222,3 @@ def test_a_merged_model_is_replaced_only_on_request(tmp_path: Path, more: tuple[
     merged.write_text("{}")
     assert refused(touche_rad("train", "merge", "sft", *more, cwd=tmp_path), merged.parent.name)
     assert merged.read_text() == "{}"
-
-
-def test_examples_of_a_newer_version_are_refused(tmp_path: Path) -> None:
-    out = tmp_path / "examples.jsonl"
-    assert touche_rad(*EXAMPLES, "--count", "1", "-o", out).code == 0
-    record = json.loads(out.read_text().splitlines()[0])
-    out.write_text(json.dumps(record | {"format": record["format"] + 1, "new": 1}) + "\n")
-    with pytest.raises(UserError, match="made by a newer touche-rad"):
-        examples(out)
-
-
-def test_a_command_that_fails_leaves_no_status(tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl").write_text("{}\n")
-    ended = touche_rad(
-        "train", "examples", DEBATES, "labels.jsonl", "-o", "made.jsonl", cwd=tmp_path
-    )
-    assert ended.code == 2
-    assert [one.name for one in tmp_path.iterdir()] == ["labels.jsonl"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
-from touche_rad.files import BadLines, Kind
+from touche_rad.files import Kind
 from touche_rad.files.records import whole_characters
 
 MANY = settings(
@@ -116,8 +116,6 @@ ANNOTATED = record(
 )
 CHAT = record({"messages": messages("user")}, {"id": WORDS})
 
-TURN = {"utterance": "U", "systemResponse": {"utterance": "S", "response": {"arguments": []}}}
-SIMULATION = {"simulation": {"userTurns": [TURN]}}
 KINDS: dict[
     Kind, tuple[st.SearchStrategy[Any], Callable[[Path], Iterator[Any]], Callable[[Any], str]]
 ] = {
@@ -202,19 +200,6 @@ def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     assert other.id == "e"
 
 
-def test_claims_with_further_columns_quotes_and_crlf(tmp_path: Path) -> None:
-    path = tmp_path / "c.tsv"
-    path.write_bytes(
-        b'\xef\xbb\xbfUSER\tTOPIC_DESCRIPTION\tnote\r\nbase\tA \\"quoted\\" claim\tn1\r\n\r\n'
-    )
-    (claim,) = files.read_claims(path)
-    assert (claim.claim, claim.user) == ('A "quoted" claim', "base")
-    assert (
-        files.claims_text([claim])
-        == 'USER\tTOPIC_DESCRIPTION\tnote\nbase\tA \\"quoted\\" claim\tn1\n'
-    )
-
-
 def test_runs_and_qrels_round_trip(tmp_path: Path) -> None:
     run = "q1 Q0 d1 1 2.500000 tag\nq1 Q0 d2 2 1.000000 tag\n"
     qrels = "q1 0 d1 1\nq1 0 d2 0\n"
@@ -247,22 +232,3 @@ def test_annotated_debates_keep_unknown_fields_in_the_official_shape(
         assert found == given_
     empty = {"claim": "", "description": ""}
     assert {**back, "id": ""} == {**empty, **value, "id": ""}
-
-
-def test_verdicts_stay_with_the_evaluation(tmp_path: Path) -> None:
-    judged = {**SIMULATION, "note": 1, "userTurnsEvaluations": [], "configuration": {"x": 1}}
-    debate = _parsed(tmp_path / "e", json.dumps(judged))
-    assert set(json.loads(files.annotated_line(debate))) == {
-        "id",
-        "claim",
-        "description",
-        "note",
-        "simulated_debate",
-    }
-
-
-def test_a_run_that_lost_its_first_thousand_debates_is_known_by_the_next(tmp_path: Path) -> None:
-    (tmp_path / "s").write_text("{}\n" * 1000 + json.dumps(SIMULATION) + "\n")
-    bad = BadLines(skip=True)
-    assert len(list(files.read_debates(tmp_path / "s", bad))) == 1
-    assert bad.count == 1000

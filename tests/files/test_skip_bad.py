@@ -61,11 +61,3 @@ def test_a_missing_encoder_is_an_error_before_the_index_is_built(tmp_path: Path)
     place = tmp_path / "index"
     ended = touche_rad("index", demo_file("arguments.jsonl"), "-o", place, "--dense", "minilmm")
     assert (ended.code, "minilm" in ended.err, place.exists()) == (2, True, False)
-
-
-def test_graphs_that_no_panel_draws_are_explained(tmp_path: Path) -> None:
-    contests, out = demo_file("contests.jsonl"), tmp_path / "o.jsonl"
-    assert touche_rad("judge", contests, "-j", "grice", "-o", out).code == 0
-    ended = touche_rad("report", out, "-o", tmp_path / "r.html", "--graphs", tmp_path / "graphs")
-    assert ended.code == 0
-    assert "graphs: none" in ended.err

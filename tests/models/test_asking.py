@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -240,19 +239,6 @@ def test_a_call_ends_at_its_deadline(server: Scripted, fault: Any) -> None:
     assert time.monotonic() - begun < 15, "the endpoint is silent for 30 s"
 
 
-def test_loading_certificates_does_not_count_against_the_time_limit(
-    server: Scripted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def load(*_: Any, **__: Any) -> None:
-        time.sleep(1.1)
-
-    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
-    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
-    server.always = content(OK)
-    assert _ask(server, deadline=1).words == "fine"
-
-
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "https://127.0.0.1:{port}/v1"])
 def test_a_server_that_is_missing_or_has_no_tls_is_unreachable(server: Scripted, url: str) -> None:
     model = Model(Address(url.format(port=server.server_port), "tiny"))
@@ -311,21 +297,6 @@ def test_an_answer_that_ends_in_endless_blanks_is_asked_for_without_a_schema(
     server.script = [says({**cut, "usage": {"completion_tokens": 1024}})]
     assert _ask(server) == Fine(words="fine", score=1)
     assert ["response_format" in body for body in server.asked] == [True, False]
-
-
-def test_parallel_calls_learn_together_that_a_server_has_no_schemas(server: Scripted) -> None:
-    plainly = content(OK)
-
-    def answer(handler: Any) -> None:
-        time.sleep(0.05)  # so that all of them are refused before one has told the others
-        format_asked = handler.body.get("response_format", {}).get("type")
-        (fails(400, "no json_schema") if format_asked == "json_schema" else plainly)(handler)
-
-    server.always = answer
-    found = _with_model(server, lambda model: model.ask_all(_asks(model, 6)))
-    assert found == [Fine(words="fine", score=1)] * 6
-    formats = [one.get("response_format", {}).get("type") for one in server.asked]
-    assert sorted(formats) == ["json_object"] * 6 + ["json_schema"] * 6
 
 
 def test_a_prompt_that_is_too_long_is_shortened(server: Scripted) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,9 +16,8 @@ from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.models import Message, Model, sending
+from touche_rad.models import Message, Model
 from touche_rad.models import _endpoints as endpoints
-from touche_rad.models import errors as faults
 from touche_rad.models.model import open_backend
 
 ASKED = [Message("user", "Say something fine.")]
@@ -104,16 +101,6 @@ def test_a_server_that_is_missing_or_has_no_such_model_costs_no_answer(
         assert model.usage.total.retries == 0, "the next server got the call at once"
 
 
-def test_a_refused_request_is_no_failure_of_its_endpoint(
-    servers: tuple[Scripted, Scripted],
-) -> None:
-    one, other = servers
-    one.always = other.always = fails(400)
-    model, errors = _answers_of(f"{one.url},{other.url}#tiny", 4)
-    assert {type(error) for error in errors} == {faults.BadRequest}
-    assert model.warnings == []
-
-
 def test_a_failed_endpoint_is_reported_and_the_answers_do_not_depend_on_it(
     servers: tuple[Scripted, Scripted], tmp_path: Path
 ) -> None:
@@ -131,19 +118,6 @@ def test_a_failed_endpoint_is_reported_and_the_answers_do_not_depend_on_it(
     assert ended.code == 0, ended.err
     assert single.read_bytes() == both.read_bytes()
     assert len(one.asked) + len(other.asked) == count, "all answers come from the cache"
-
-
-def test_if_all_endpoints_die_the_fallback_answers(
-    servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = servers
-    monkeypatch.setattr(sending, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.02)
-    one.always = other.always = scripted.reset
-    ended = touche_rad(*SAY.split(), f"{one.url},{other.url}#tiny", "-d", "grounded")
-    assert ended.code == 1, "every answer is a fallback"
-    assert ended.out.strip()
-    assert "model unreachable" in ended.err
 
 
 def test_if_all_endpoints_are_busy_the_call_waits(servers: tuple[Scripted, Scripted]) -> None:
@@ -307,27 +281,3 @@ def test_with_a_model_more_debates_are_processed_at_a_time(
     ended = _call(f"--plugin {plugin} {respond} {words} -o {tmp_path / 'out.jsonl'}")
     assert ended.code == 0, ended.err
     assert int(plugin.with_suffix(".most").read_text()) in expected
-
-
-def test_workers_limit_the_calls_that_are_open(
-    servers: tuple[Scripted, Scripted], tmp_path: Path
-) -> None:
-    server, lock, count, most = servers[0], threading.Lock(), 0, 0
-
-    def answer(handler: scripted.Handler) -> None:
-        nonlocal count, most
-        with lock:
-            count += 1
-            most = max(most, count)
-        time.sleep(0.02)
-        with lock:
-            count -= 1
-        content("yes")(handler)
-
-    server.always = answer
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:6]))
-    judge = f"judge {few} -j zsl -O per=maxim -m {server.url}#tiny --workers 2"
-    ended = _call(f"{judge} -o {tmp_path / 'out.jsonl'}")
-    assert ended.code == 0, ended.err
-    assert most == 2, "a turn has four calls"

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-import resource
-import signal
 import sqlite3
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,27 +96,6 @@ def test_a_damaged_answer_is_replaced(
     assert ask(server.url, tmp_path).words == "Number 0"
     assert len(server.asked) == 2
     assert "damaged" in caplog.text
-
-
-def _fills_the_disk(url: str, cache: Path) -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    ask(url, cache)
-    size = (cache / FILE).stat().st_size
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (a captured output is a file too)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    for number in range(1, 60):
-        assert ask(url, cache, number).words == f"Number {number}"
-
-
-@pytest.mark.long
-def test_a_full_disk_costs_no_answer(server: Scripted, tmp_path: Path) -> None:
-    one = multiprocessing.get_context("spawn").Process(
-        target=_fills_the_disk, args=(server.url, tmp_path)
-    )
-    one.start()
-    one.join(60)
-    assert one.exitcode == 0
-    assert len(server.asked) == 60
 
 
 def test_failures_are_not_stored(server: Scripted, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from touche_rad.models.output import (
     first_choice,
     has_scores,
 )
-from touche_rad.models.thinking import SWITCH, family_of, place_of_thoughts, thinking_fields
+from touche_rad.models.thinking import SWITCH, family_of, place_of_thoughts, switch_of
 
 NEEDED: Final = 4_096
 """Context length in tokens that the longest prompts and answers need."""
@@ -89,7 +89,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     place, switch, limit = _place(reply), {}, _SHORT
     family = family_of(model.name)
     if not place:
-        sent = thinking_fields(model.name, model.settings.think)
+        sent = switch_of(model.name, model.settings.think).fields
         why = f" (sent with each request: {json.dumps(sent)})" if sent else ""
         yield Check("model thinking", True, f"it answers without thoughts{why}")
     else:
@@ -102,7 +102,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         where = f"it thinks before it answers (thoughts in `{place}`)"
         if switch:
             line = " ".join(f"-O 'model.{key}={json.dumps(one)}'" for key, one in switch.items())
-            if switch == thinking_fields(model.name, "off"):
+            if switch == switch_of(model.name, "off").fields:
                 line = "-O model.think=off"
             yield Check("model thinking", False, where, f"switch thinking off with {line}")
         else:

@@ -34,7 +34,7 @@ from touche_rad.models.output import (
 )
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Call, Sender, Trace, Usage
-from touche_rad.models.thinking import Think, thinking_fields, will_think
+from touche_rad.models.thinking import Think, switch_of
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,10 @@ class Settings:
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request, such as `top_p`."""
 
-    def switch(self, model: str) -> Mapping[str, Any]:
-        """Return the fields that switch a model's thinking off or on; the user's own ones win."""
-        fields = thinking_fields(model, self.think)
-        return {key: value for key, value in fields.items() if key not in self.more}
-
     def fields_for(self, model: str) -> dict[str, Any]:
         """Return the fields of a request, on which the answer and its key in the cache depend."""
         sampling = {key: getattr(self, key) for key in ("temperature", "seed", "max_tokens")}
-        return {**sampling, **self.switch(model), **self.more}
+        return {**sampling, **switch_of(model, self.think).fields, **self.more}
 
 
 def open_backend(
@@ -337,31 +332,27 @@ class Model:
     ) -> Mapping[str, Any]:
         """Ask; the model gets one chance to correct an answer that is not what was asked for."""
         settings = self.settings
-        plain = {key: value for key, value in body.items() if key not in settings.switch(self.name)}
-        thinks = will_think(self.name, settings.think)
-
-        async def send(messages: Any) -> Mapping[str, Any]:
-            of_server = (body, plain) if len(plain) < len(body) else (body,)
-            bodies = [
-                {**one, "messages": messages, **form}
-                for one in of_server
-                for form in question.forms
-            ]
-            return await self._sender.ask(
-                call, question, bodies, settings.think_tokens, thinks=thinks
-            )
-
-        try:
+        switch = switch_of(self.name, settings.think)
+        of_server = [body]
+        if added := switch.fields.keys() - settings.more.keys():  # a server may refuse them
+            of_server.append({key: value for key, value in body.items() if key not in added})
+        forms = [{**one, **form} for one in of_server for form in question.forms]
+        messages, repaired = body["messages"], False
+        while True:
+            bodies = [{**form, "messages": messages} for form in forms]
+            tokens, thinks = settings.think_tokens, switch.thinks
             try:
-                answer = await send(body["messages"])
+                answer = await self._sender.ask(call, question, bodies, tokens, thinks=thinks)
+                break
             except NoObject as error:
+                if repaired:
+                    why = f"the answer does not fit {question.name}: {error}"
+                    raise InvalidAnswer(f"{self.name}: {why}") from None
                 call.cost.repairs += 1
+                repaired = True
                 request = f"That is not valid: {error}. {question.how}."
                 more = (Message("assistant", error.text), Message("user", request))
-                answer = await send([*body["messages"], *(one.wire() for one in more)])
-        except NoObject as error:
-            why = f"the answer does not fit {question.name}: {error}"
-            raise InvalidAnswer(f"{self.name}: {why}") from None
+                messages = [*messages, *(one.wire() for one in more)]
         if not self._sender.has_scores and isinstance(self.backend, Endpoint | Endpoints):
             place = self.backend.place
             line = f"{place}: no log probabilities, so scores are 0 or 1; vLLM gives them"

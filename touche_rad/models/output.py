@@ -194,8 +194,9 @@ def answer_text(reply: Mapping[str, Any], model: str) -> str:
     first = first_choice(reply, model)
     content = first["message"].get("content")
     text = without_thoughts(content) if isinstance(content, str) else ""
-    thinks, missing = bool(place_of_thoughts(first["message"])), not text.strip()
-    if first.get("finish_reason") == "length":
+    is_cut, missing = first.get("finish_reason") == "length", not text.strip()
+    thinks = (is_cut or missing) and bool(place_of_thoughts(first["message"]))
+    if is_cut:
         why = "the answer was cut off; raise -O model.max_tokens"
         if thinks and missing:
             why = f"it was still thinking at its limit of tokens; {NO_THINKING}"

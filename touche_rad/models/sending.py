@@ -221,18 +221,14 @@ class Trace:
 
 def cost_of(reply: Mapping[str, Any]) -> Cost:
     """Return the token counts of the reply; what is no count is 0."""
-
-    def count(of: Any, *keys: str) -> int:
-        for key in keys:
-            of = of.get(key) if isinstance(of, dict) else None
-        return of if isinstance(of, int) and of > 0 else 0
-
-    return Cost(
-        prompt_tokens=count(reply, "usage", "prompt_tokens"),
-        completion_tokens=count(reply, "usage", "completion_tokens"),
-        cached_tokens=count(reply, "usage", "prompt_tokens_details", "cached_tokens"),
-        reasoning_tokens=count(reply, "usage", "completion_tokens_details", "reasoning_tokens"),
-    )
+    usage = reply.get("usage")
+    counts = dict(usage) if isinstance(usage, dict) else {}
+    for kind in ("prompt", "completion"):
+        details = counts.get(f"{kind}_tokens_details")
+        counts |= details if isinstance(details, dict) else {}
+    names = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+    whole = {name: counts[name] for name in names if isinstance(counts.get(name), int)}
+    return Cost(**{name: max(0, count) for name, count in whole.items()})
 
 
 TRIES: Final = 6
@@ -266,13 +262,6 @@ class Sender:
         """Record that the server does not work: calls are not retried for long."""
         self.error, self._retried = error, time.monotonic()
 
-    def _tries(self) -> int:
-        """Return how often a call is sent at most."""
-        if self.error is not None and time.monotonic() - self._retried < _RETRY_AFTER:
-            return 1
-        self._retried = time.monotonic()
-        return TRIES
-
     async def ask(
         self,
         call: Call,
@@ -287,7 +276,10 @@ class Sender:
         `bodies` has the best request first; the next question of its kind begins with the one that
         was accepted. If the model `thinks`, or does so without an answer, `think_tokens` are added.
         """
-        wait, tries, most = FIRST_WAIT, 0, self._tries()
+        wait, tries, now = FIRST_WAIT, 0, time.monotonic()
+        most = 1 if self.error is not None and now - self._retried < _RETRY_AFTER else TRIES
+        if most > 1:
+            self._retried = now
         at = accepted = self._accepted.get(question.kind, 0)
         extra = thinks or self._thinks
         while True:

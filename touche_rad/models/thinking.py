@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,6 +29,14 @@ class Family(BaseModel):
     vllm: dict[str, str] = {}
 
 
+class Switch(NamedTuple):
+    """How a request switches thinking off or on."""
+
+    fields: Mapping[str, Any]
+    thinks: bool
+    """Whether thoughts are expected, so that the first request leaves room for them."""
+
+
 @cache
 def family_of(model: str) -> Family | None:
     """Return the family of a model by its name; None if the table does not have it."""
@@ -38,23 +46,19 @@ def family_of(model: str) -> Family | None:
     return next((one for one in families if re.search(one.pattern, name)), None)
 
 
-def thinking_fields(model: str, think: Think) -> dict[str, Any]:
-    """Return the fields of a request that switch thinking off or on.
+@cache
+def switch_of(model: str, think: Think) -> Switch:
+    """Return how a model's thinking is switched.
 
     `auto` switches it off where the table says how: each step needs one JSON object or one word.
     """
     family = family_of(model)
     if family is not None:
-        return family.on if think == "on" else family.off
+        fields = family.on if think == "on" else family.off
+        return Switch(fields, think == "on" or family.thinks == "always")
     if think == "auto":
-        return {}
-    return {"chat_template_kwargs": {"enable_thinking": think == "on"}}
-
-
-def will_think(model: str, think: Think) -> bool:
-    """Whether thoughts are expected, so that the first request leaves room for them."""
-    family = family_of(model)
-    return think == "on" or (family is not None and family.thinks == "always")
+        return Switch({}, False)
+    return Switch({"chat_template_kwargs": {"enable_thinking": think == "on"}}, think == "on")
 
 
 _BEGIN: Final = re.compile(r"\s*(?:<think(?:ing)?>|\[THINK\])")
