@@ -87,7 +87,7 @@ def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) 
         ],
         "documents": {"a": {"id": "a", "text": "An a."}},
     }
-    view = view_of(report, "A question?")
+    view = view_of(report, {"31": "A question?"})
     assert (view.id, view.claim, view.last.utterance) == ("31", "A question?", "A question?")
     assert view.last.response is not None
     assert view.last.response.content == "One. Two."

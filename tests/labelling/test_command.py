@@ -46,7 +46,7 @@ def test_the_summary_writes_the_file_and_names_the_next_step(
     answer(run, output, [(40, Maxim.QUALITY, 1)])
     code, out, err = _summary(run, *judges, "-o", output)
     assert code == 0
-    assert "ana: 40 turns labelled, 1 unfinished: the open questions are null" in out
+    assert "ana: 40 turns labelled, 1 unfinished" in out
     assert "41 turns with a label: " in out
     assert f"next: touche-rad score {judges[0]} {output} --debates {run} --correct" in err
     scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")

@@ -14,9 +14,9 @@ import click
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
+from touche_rad.models.cache import CACHE_FILE, VERSION, Cache
 
 _DAY: Final = 86_400.0
-_DATE: Final = "%Y-%m-%d"
 
 
 @click.group("cache", cls=help_text.Group)
@@ -32,30 +32,22 @@ class ShowOptions:
     as_json: bool = opt.JSON
 
 
-@opt.command(
-    "show", "cache show cache", "cache show cache --json", "cache show backup", group=cache_command
-)
+@opt.command("show", "cache show cache", "cache show cache --json", group=cache_command)
 def show(options: ShowOptions) -> None:
     """Show the number of answers per model, their age, and the size of the file."""
-    from touche_rad.models.cache import CACHE_FILE, VERSION, Cache
-
-    models: Counter[str] = Counter()
-    damaged = outdated = 0
-    oldest, newest = float("inf"), 0.0
-    cache = Cache(options.folder, make=False)
-    for row in cache.rows():
-        models[row.model] += 1
-        damaged += not row.whole
-        outdated += row.version != VERSION
-        oldest, newest = min(oldest, row.kept), max(newest, row.kept)
+    rows = list(Cache(options.folder, make=False).rows())
+    models = Counter(row.model for row in rows)
+    damaged = sum(not row.whole for row in rows)
+    outdated = sum(row.version != VERSION for row in rows)
+    days = sorted(time.strftime("%Y-%m-%d", time.gmtime(row.kept)) for row in rows)
     summary = {
-        "answers": sum(models.values()),
+        "answers": len(rows),
         "models": dict(models),
         "damaged": damaged,
         "outdated": outdated,
         "bytes": (options.folder / CACHE_FILE).stat().st_size,
-        "oldest": time.strftime(_DATE, time.gmtime(oldest)) if models else None,
-        "newest": time.strftime(_DATE, time.gmtime(newest)) if models else None,
+        "oldest": days[0] if days else None,
+        "newest": days[-1] if days else None,
     }
     if options.as_json:
         click.echo(json.dumps(summary, indent=2))
@@ -76,17 +68,9 @@ class MergeOptions:
     quiet: bool = opt.QUIET
 
 
-@opt.command(
-    "merge",
-    "cache merge cache other-cache",
-    "cache merge cache run.jsonl.shards/1-of-2/cache",
-    "cache merge cache one two three",
-    group=cache_command,
-)
+@opt.command("merge", "cache merge cache other-cache one-more", group=cache_command)
 def merge(options: MergeOptions) -> None:
     """Add the answers of other caches; existing answers are kept."""
-    from touche_rad.models.cache import Cache
-
     sources = [Cache(other, make=False) for other in options.others]
     cache = Cache(options.folder)
     for other in sources:
@@ -103,17 +87,9 @@ class PruneOptions:
     quiet: bool = opt.QUIET
 
 
-@opt.command(
-    "prune",
-    "cache prune cache",
-    "cache prune cache --older 30",
-    "cache prune cache --model llama",
-    group=cache_command,
-)
+@opt.command("prune", "cache prune cache", "cache prune cache --older 30", group=cache_command)
 def prune(options: PruneOptions) -> None:
     """Delete answers that are damaged or of another version."""
-    from touche_rad.models.cache import VERSION, Cache
-
     cache, older, model = Cache(options.folder, make=False), options.older, options.model
     before = time.time() - older * _DAY if older is not None else float("-inf")
     outdated = [

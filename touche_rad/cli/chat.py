@@ -12,14 +12,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rich.table import Column, Table
 from rich.text import Text
 
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import open_console, plain, shorten, verdict_text, wrapped
+from touche_rad.cli.console import open_console, plain, verdict_text, wrapped
+from touche_rad.cli.explain import explain, print_explanation
 from touche_rad.cli.prepare import Selected
 from touche_rad.debate import Debate
+from touche_rad.demo import DEMO
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
+from touche_rad.plugins import parse_plugin
+from touche_rad.runs.fallbacks import FailureLog
+from touche_rad.runs.judging import judge_view
+from touche_rad.runs.play import simulation_line
 from touche_rad.text import count_words, printable
 
 if TYPE_CHECKING:
@@ -58,7 +66,6 @@ class ChatOptions(opt.ModelOptions):
 
 @opt.command(
     "chat",
-    "chat -i demo",
     "chat -i demo -d verbatim -j off",
     "chat -i demo -d sinai -m http://localhost:8000/v1#llama",
 )
@@ -69,16 +76,12 @@ def chat_command(options: ChatOptions) -> int:
     judge). Type /help for the commands: /explain, /judge, /save and /quit. Ctrl-C stops an answer,
     Ctrl-D ends the chat. Lines can also be piped in.
     """
-    from touche_rad.demo import DEMO
-
     view = View()
-    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
-    judge = select_judge(options.judge, options.plugin_options.of("judge"))
     if not options.index:
         options = replace(options, index=DEMO)
         view.say(f"note: this is the demo collection; for your own: {prepare.MAKE_INDEX}")
     with asyncio.Runner() as runner:
-        chat = Chat(options, debater, judge, view, runner)
+        chat = Chat(options, view, runner)
         try:
             chat.run()
         finally:
@@ -86,9 +89,11 @@ def chat_command(options: ChatOptions) -> int:
     return 0
 
 
-def select_judge(spec: opt.PluginSpec, options: Mapping[str, str] | None = None) -> Selected | None:
+def _select_judge(
+    spec: opt.PluginSpec, options: Mapping[str, str] | None = None
+) -> Selected | None:
     """Select a judge of responses; `off` is none."""
-    if spec.name == OFF and not spec.options:
+    if spec.name == OFF:
         return None
     if prepare.is_panel(spec.name):
         raise OptionError(f"{spec.name} judges whole debates; chat needs a judge of responses")
@@ -98,18 +103,12 @@ def select_judge(spec: opt.PluginSpec, options: Mapping[str, str] | None = None)
 class Chat:
     """A debate in progress: answers messages and executes commands."""
 
-    def __init__(
-        self,
-        options: ChatOptions,
-        debater: Selected,
-        judge: Selected | None,
-        view: View,
-        runner: asyncio.Runner,
-    ) -> None:
+    def __init__(self, options: ChatOptions, view: View, runner: asyncio.Runner) -> None:
         """Open the index and make the plugins."""
         self._options, self._view, self._runner = options, view, runner
-        from touche_rad.runs.fallbacks import FailureLog
-
+        own = options.plugin_options
+        debater = prepare.select("debater", options.debater, own.of("debater"))
+        judge = _select_judge(options.judge, own.of("judge"))
         plugins = [one.plugin for one in (debater, judge) if one is not None]
         index = debater.opens_index(options)
         self._services = prepare.open_services(options, *plugins, index=index)
@@ -141,7 +140,7 @@ class Chat:
                 import readline  # noqa: F401  # editing and a history for input()
         while True:
             try:
-                line = _read_line(interactive)
+                line = printable(input("you> " if interactive else "")).strip()
                 if not interactive and line:
                     view.say(f"you> {line}", style="bold")
                 if line == "/quit":
@@ -188,8 +187,6 @@ class Chat:
         self._judge_last()
 
     def _judge_last(self) -> None:
-        from touche_rad.runs.judging import judge_view
-
         if self._judge is None or self._selected_judge is None or not self._answers:
             return
         judging = judge_view(self._judge, self._debate, deadline=self._options.deadline)
@@ -200,8 +197,6 @@ class Chat:
 
     def _explain(self) -> None:
         """Print the candidates of the last answer."""
-        from touche_rad.cli.explain import explain, print_explanation
-
         if not self._answers:
             raise UserError("there is no answer to explain")
         answer = self._answers[-1]
@@ -212,19 +207,14 @@ class Chat:
 
     def _judge_with(self, text: str) -> None:
         """Let another judge, or none, judge the last answer and later ones."""
-        from touche_rad.plugins import parse_plugin
-
         if text:
-            self._set_judge(select_judge(opt.PluginSpec(*parse_plugin(text))))
+            self._set_judge(_select_judge(opt.PluginSpec(*parse_plugin(text))))
         if self._judge is None:
             self._view.say("no judge")
         self._judge_last()
 
     def _save(self, text: str, *, force: bool) -> None:
         """Write the debate as an official simulation."""
-        from touche_rad import files
-        from touche_rad.runs.play import simulation_line
-
         if not text:
             raise UserError("/save: expected FILE")
         if not self._answers:
@@ -237,12 +227,11 @@ class Chat:
             "user": {"class": "Person", "model": self._debate.user},
             "maxTurns": len(self._debate.turns),
         }
-        debaters = dict.fromkeys(answer.by for answer in self._answers)
+        debaters = " and ".join(dict.fromkeys(answer.by for answer in self._answers))
+        line = simulation_line(self._debate, configuration, debaters)
         try:
             with files.atomic_write(path) as stream:
-                stream.write(
-                    simulation_line(self._debate, configuration, " and ".join(debaters)) + "\n"
-                )
+                stream.write(f"{line}\n")
         except OSError as error:
             raise UserError(f"{path} cannot be written: {why(error)}") from None
         self._saved = True
@@ -255,16 +244,6 @@ class Chat:
             self._services = replace(self._services, model=model)
         self._judge = judge.make(self._services) if judge is not None else None
         self._selected_judge = judge
-
-
-def _read_line(interactive: bool) -> str:
-    """Return the next line without control characters; EOFError at the end of the input."""
-    if interactive:
-        return printable(input("you> ")).strip()
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError
-    return printable(line).strip()
 
 
 class View:
@@ -311,14 +290,10 @@ class View:
         self.say(f"{count_words(answer.response.content)}{limit} words, {cost}", "  ")
 
     def verdicts(self, verdicts: ViewVerdicts, judge: str, cost: str) -> None:
-        """Print the verdict on each maxim with its rationale in at most two lines."""
+        """Print the verdict on each maxim with its rationale."""
+        table = Table.grid(Column(width=_REASONS), Column())
         for maxim in verdicts.verdicts:
             head, reason = verdict_text(verdicts, maxim)
-            head.pad_right(_REASONS - head.cell_len)
-            room = max(10, self.console.width - _REASONS)
-            first, *more = wrapped(Text(plain(reason)), room) or [Text()]
-            self.console.print(head + first, no_wrap=True, overflow="crop")
-            if more:
-                second = shorten(" ".join(line.plain for line in more), room)
-                self.console.print(" " * _REASONS + second, no_wrap=True, overflow="crop")
+            table.add_row(head, Text(plain(reason)))
+        self.console.print(table)
         self.say(f"judge {judge}, {cost}", "  ")

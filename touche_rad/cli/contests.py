@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, say
+from touche_rad.contests.foreign import contests
 from touche_rad.errors import UserError
 
 
@@ -21,12 +23,7 @@ class ContestsOptions:
     quiet: bool = opt.QUIET
 
 
-@opt.command(
-    "contests",
-    "contests debateart.json -o contests.jsonl",
-    "contests panelbench/ -o contests.jsonl",
-    "contests simulations.jsonl -o simulated.jsonl",
-)
+@opt.command("contests", "contests debateart.json -o contests.jsonl")
 def contests_command(options: ContestsOptions) -> None:
     """Convert whole debates to contests, which panels judge and touche-rad score reads.
 
@@ -34,9 +31,6 @@ def contests_command(options: ContestsOptions) -> None:
     the format of PanelBench (motion/, speech/, gold.json), or a file of debates of the shared task.
     The winner is the side with the higher mean of the votes.
     """
-    from touche_rad import files
-    from touche_rad.contests.foreign import contests
-
     source, output, quiet = options.source, options.output, options.quiet
     if not source.exists():
         raise UserError(f"{source} does not exist")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import click
 
-from touche_rad.cli import help_text
+from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, UserError
-
-if TYPE_CHECKING:
-    from touche_rad.tira.dataset import Dataset
+from touche_rad.files import check_output
+from touche_rad.plugins import find, parse_plugin
+from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Images, of_claims, of_debates, write
 
 _EVALUATE: Final = "touche-rad dataset evaluate $inputRun $inputDataset -o $outputDir"
 
@@ -57,8 +58,8 @@ class DebatersOptions(MakingOptions):
 
     claims: Path = opt.argument("CLAIMS")
     turns: int = opt.option("User turns per debate.", default=5)
-    user: str | None = opt.option(
-        "User simulator that the organisers' client asks. [default: that of 2025]", metavar="URL"
+    user: str = opt.option(
+        "User simulator that the organisers' client asks.", metavar="URL", default=OFFICIAL_USER
     )
     baselines: tuple[str, ...] = opt.option(
         "Plugin of a baseline; TIRA's client runs the first; repeatable.",
@@ -71,7 +72,6 @@ class DebatersOptions(MakingOptions):
 @opt.command(
     "debaters",
     "dataset debaters touche_rad/demo/claims.tsv -o rad-debaters",
-    "dataset debaters touche_rad/demo/claims.tsv --turns 5 --smoke 0 -o rad-5-turns",
     "dataset debaters touche_rad/demo/claims.tsv --split train -o rad-train",
     group=dataset_command,
 )
@@ -81,15 +81,12 @@ def debaters(options: DebatersOptions) -> None:
     The folder contains the inputs, the truths, a Dockerfile of the baselines, and a README.md that
     tira-cli dataset-submission reads. DIR-smoke is the same with the first claims.
     """
-    from touche_rad.tira.dataset import OFFICIAL_USER, of_claims
-
-    user = options.user or OFFICIAL_USER
     commands = _commands("simulate", "-d", "debater", options.baselines)
-    _write(
-        options,
-        commands,
-        lambda first: of_claims(options.claims, turns=options.turns, user=user, first=first),
-    )
+
+    def make(first: int | None) -> Dataset:
+        return of_claims(options.claims, turns=options.turns, user=options.user, first=first)
+
+    _write(options, commands, make)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +106,6 @@ class JudgesOptions(MakingOptions):
 @opt.command(
     "judges",
     "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o rad-judges",
-    "dataset judges touche_rad/demo/adversarial.jsonl touche_rad/demo/adversarial-labels.jsonl "
-    "-o rad-hard",
     "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl --baseline "
     "always-yes --split train -o rad-judges-train",
     group=dataset_command,
@@ -121,20 +116,17 @@ def judges(options: JudgesOptions) -> None:
     The judges' input has the texts and the cited arguments only: no label, and no system's name.
     LABELS has one line for each debate, in the same order.
     """
-    from touche_rad.tira.dataset import of_debates
-
     commands = _commands("judge", "-j", "judge", options.baselines)
-    _write(
-        options, commands, lambda first: of_debates(options.debates, options.labels, first=first)
-    )
+
+    def make(first: int | None) -> Dataset:
+        return of_debates(options.debates, options.labels, first=first)
+
+    _write(options, commands, make)
 
 
 def _write(
     options: MakingOptions, commands: list[str], make: Callable[[int | None], Dataset]
 ) -> None:
-    from touche_rad.files import check_output
-    from touche_rad.tira.dataset import Images, write
-
     folder = options.output
     images = Images(options.image, options.evaluator, _EVALUATE)
     parts: list[tuple[Path, str, int | None]] = [(folder, options.split, None)]
@@ -150,10 +142,6 @@ def _commands(
     verb: str, flag: str, kind: Literal["debater", "judge"], plugins: Sequence[str]
 ) -> list[str]:
     """Return the commands of the baselines, in containers."""
-    import shlex
-
-    from touche_rad.plugins import find, parse_plugin
-
     for plugin in plugins:
         name, options = parse_plugin(plugin)
         find(kind, name).parse(options)
@@ -185,7 +173,6 @@ class EvaluateOptions(opt.ModelOptions):
 @opt.command(
     "evaluate",
     "dataset evaluate RUN-FOLDER rad-judges/truths -o scores",
-    "dataset evaluate RUN-FOLDER rad-judges/truths --strict -o scores",
     "dataset evaluate RUN-FOLDER rad-debaters/truths -j grounded -o scores",
     group=dataset_command,
 )
@@ -195,7 +182,6 @@ def evaluate(options: EvaluateOptions) -> None:
     Judges: the official precision, recall and F1 per maxim, and the mean F1. Debaters: the shares
     of yes of a judge, missing responses (they count as no), long ones and those without citation.
     """
-    from touche_rad.cli import prepare
     from touche_rad.tira import evaluator
 
     run, truths, out = options.run, options.truths, options.output

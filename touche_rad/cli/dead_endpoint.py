@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from touche_rad.users import OfficialUser
 
 _PAUSE: Final = 1.0
-_REPORT: Final = 10.0
-"""Seconds between two lines that say what the command waits for."""
+"""Seconds between two checks."""
 
 
 def wait_or_stop(model: Model, problem: ModelError, options: Common, *, must_answer: bool) -> None:
@@ -55,11 +54,10 @@ def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> Non
 
 def _wait(model: Model | OfficialUser, problem: ModelError, options: Common) -> ModelError | None:
     """Return the problem that is left after the seconds of `--wait`, or None."""
-    end, reported = time.monotonic() + (options.wait or 0.0), float("-inf")
+    end = time.monotonic() + (options.wait or 0.0)
+    line = f"waiting up to {options.wait or 0:.0f} s: {problem.problem}: {problem}"
+    say(line, quiet=options.quiet or not options.wait)
     while (left := end - time.monotonic()) > 0:
-        if time.monotonic() - reported >= _REPORT:
-            reported = time.monotonic()
-            say(f"waiting up to {left:.0f} s: {problem.problem}: {problem}", quiet=options.quiet)
         time.sleep(min(left, _PAUSE))
         try:
             anyio.run(model.check)

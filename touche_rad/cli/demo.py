@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import time
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -14,55 +14,36 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step
+from touche_rad.cli.program import run
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
+from touche_rad.files import check_output
 
-STEPS: Final = (
-    ("Build an argument index of the demo collection", "index {arguments} -o {out}/index"),
-    *(
-        (
-            f"Play ten debates of 3 turns with the debater {name}",
-            f"simulate {{claims}} -d {name} -i {{out}}/index -o {{out}}/simulations-{name}.jsonl"
-            " --turns 3 --seed {seed}",
-        )
-        for name in ("grounded", "verbatim")
-    ),
-    *(
-        (
-            f"Judge the debates of the debater {name}",
-            f"judge {{out}}/simulations-{name}.jsonl -j grounded -o {{out}}/{name}.jsonl",
-        )
-        for name in ("grounded", "verbatim")
-    ),
-    *(
-        (
-            f"Judge twenty labelled debates with the judge {name}",
-            f"judge {{debates}} -j {name} -o {{out}}/judge-{name}.jsonl",
-        )
-        for name in ("grounded", "length")
-    ),
-    (
-        "Score the judges against the labels",
-        "score {out}/judge-grounded.jsonl {out}/judge-length.jsonl {labels} -o {out}/scores",
-    ),
-    (
-        "Write a report of the judges",
-        "report {out}/judge-grounded.jsonl {out}/judge-length.jsonl --labels {labels}"
-        " -o {out}/report.html --title 'touche-rad demo: two judges and the labels'",
-    ),
-    (
-        "Write a report of the debaters",
-        "report {out}/grounded.jsonl {out}/verbatim.jsonl -o {out}/debaters.html"
-        " --title 'touche-rad demo: two debaters'",
-    ),
-)
+_PLAY: Final = "simulate {claims} -i {out}/index --turns 3 --seed {seed} -d "
+_TITLE: Final = "--title 'touche-rad demo: two "
+STEPS: Final = {
+    "Build an argument index of the demo collection": "index {arguments} -o {out}/index",
+    "Play ten debates of 3 turns with the debater grounded": f"{_PLAY} grounded"
+    " -o {out}/simulations-grounded.jsonl",
+    "Play ten debates of 3 turns with the debater verbatim": f"{_PLAY} verbatim"
+    " -o {out}/simulations-verbatim.jsonl",
+    "Judge the debates of the debater grounded": "judge {out}/simulations-grounded.jsonl"
+    " -j grounded -o {out}/grounded.jsonl",
+    "Judge the debates of the debater verbatim": "judge {out}/simulations-verbatim.jsonl"
+    " -j grounded -o {out}/verbatim.jsonl",
+    "Judge twenty labelled debates with the judge grounded": "judge {debates} -j grounded"
+    " -o {out}/judge-grounded.jsonl",
+    "Judge twenty labelled debates with the judge length": "judge {debates} -j length"
+    " -o {out}/judge-length.jsonl",
+    "Score the judges against the labels": "score {out}/judge-grounded.jsonl"
+    " {out}/judge-length.jsonl {labels} -o {out}/scores",
+    "Write a report of the judges": "report {out}/judge-grounded.jsonl {out}/judge-length.jsonl"
+    f" --labels {{labels}} -o {{out}}/report.html {_TITLE}judges and the labels'",
+    "Write a report of the debaters": "report {out}/grounded.jsonl {out}/verbatim.jsonl"
+    f" -o {{out}}/debaters.html {_TITLE}debaters'",
+}
 """Titles and command lines."""
-_OUTPUTS: Final = tuple(
-    word.removeprefix("{out}/")
-    for _, line in STEPS
-    for flag, word in pairwise(line.split())
-    if flag == "-o"
-)
+_OUTPUTS: Final = tuple(re.findall(r"-o {out}/(\S+)", " ".join(STEPS.values())))
 """What the steps write; each of them may write its own output again."""
 
 
@@ -76,15 +57,12 @@ class DemoOptions:
     quiet: bool = opt.QUIET
 
 
-@opt.command("demo", "demo", "demo -o my-demo", "demo --seed 7 --quiet")
+@opt.command("demo", "demo", "demo -o my-demo")
 def demo_command(options: DemoOptions) -> None:
     """Index, simulate, judge, score and report on the bundled data, in about a minute.
 
     Each step is printed as the command line that you could type.
     """
-    from touche_rad.cli import run
-    from touche_rad.files import check_output
-
     out, quiet = options.output, options.quiet
     if out.is_file() or not all(path.name.startswith(_OUTPUTS) for path in out.glob("*")):
         check_output(out, replace=options.replace)
@@ -94,7 +72,7 @@ def demo_command(options: DemoOptions) -> None:
         path.partition(".")[0]: str(demo_file(path))
         for path in ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")
     }
-    for title, template in STEPS:
+    for title, template in STEPS.items():
         words = [part.format(out=out, seed=options.seed, **files) for part in shlex.split(template)]
         words.append("--replace")  # the folder has nothing but the demo's own files
         line = f"touche-rad {shlex.join(words)}"

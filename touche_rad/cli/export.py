@@ -1,16 +1,20 @@
-"""The command `export`."""
+"""The commands `export ...`."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from touche_rad import files
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
+from touche_rad.cli.prepare import select
 from touche_rad.errors import UserError
+from touche_rad.exchange import inspect_logs, reports
 
 
 @click.group("export", cls=help_text.Group)
@@ -38,7 +42,6 @@ class InspectOptions:
     "inspect",
     "export inspect touche_rad/demo/debates.jsonl -o logs",
     "export inspect rj.jsonl --labels touche_rad/demo/labels.jsonl -o logs-of-judges",
-    "export inspect rj.jsonl touche_rad/demo/debates.jsonl -o all-logs",
     group=export_command,
 )
 def inspect(options: InspectOptions) -> None:
@@ -47,19 +50,14 @@ def inspect(options: InspectOptions) -> None:
     A RUN is simulations, evaluations, responses or annotated debates. Each response is a sample:
     the conversation is its input, and the verdicts on the maxims are its scores.
     """
-    from touche_rad import files
-    from touche_rad.exchange.inspect_logs import write_log
-
+    quiet = options.quiet
     for run in options.runs:
         bad = files.BadLines(skip=options.skip_bad)
-        path = write_log(run, options.output, labels=options.labels, bad=bad)
+        path = inspect_logs.write_log(run, options.output, labels=options.labels, bad=bad)
         if bad.count:
             say(f"warning: {run}: {bad.count} invalid lines skipped; the first: {bad.first}")
-        say(f"written: {path}", quiet=options.quiet)
-    say(
-        f"next: inspect view --log-dir {options.output} (pip install inspect_ai)",
-        quiet=options.quiet,
-    )
+        say(f"written: {path}", quiet=quiet)
+    say(f"next: inspect view --log-dir {options.output} (pip install inspect_ai)", quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +83,6 @@ class AutojudgeOptions:
     "autojudge",
     "export autojudge touche_rad/demo/debates.jsonl -o autojudge",
     "export autojudge touche_rad/demo/debates.jsonl rj.jsonl -j length -o autojudge-runs",
-    "export autojudge touche_rad/demo/debates.jsonl --team ours -o autojudge-team",
     group=export_command,
 )
 def autojudge(options: AutojudgeOptions) -> None:
@@ -94,38 +91,33 @@ def autojudge(options: AutojudgeOptions) -> None:
     Writes runs/NAME.jsonl (a report per response), topics.jsonl (a topic per turn of each claim)
     and workflow.yml, which makes a judge of touche-rad a judge of AutoJudge.
     """
-    import json
-
-    from touche_rad import files
-    from touche_rad.cli.prepare import select
-    from touche_rad.exchange.reports import report_records, topic_records, workflow
-
-    runs, out = options.runs, options.output
+    out, quiet = options.output, options.quiet
     select("judge", options.judge)
-    names = [run.stem for run in runs]
-    if len(set(names)) < len(names):
+    runs = {run.stem: run for run in options.runs}
+    if len(runs) < len(options.runs):
         raise UserError("two runs have the same name, which AutoJudge tells runs apart by")
-    content = {out / "topics.jsonl": topic_records(runs)}
-    for run, name in zip(runs, names, strict=True):
-        content[out / "runs" / f"{name}.jsonl"] = list(report_records(run, name, options.team))
+    content = {out / "topics.jsonl": reports.topic_records(options.runs)}
+    for name, run in runs.items():
+        path = out / "runs" / f"{name}.jsonl"
+        content[path] = list(reports.report_records(run, name, options.team))
     for path, records in content.items():
         with files.atomic_write(path) as stream:
             stream.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-        say(f"written: {path}", quiet=options.quiet)
+        say(f"written: {path}", quiet=quiet)
     with files.atomic_write(out / "workflow.yml") as stream:
-        stream.write(workflow(str(options.judge)))
-    say(
-        f"next: auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
-        f"--rag-topics {out}/topics.jsonl --out-dir {out}/out (pip install autojudge-base)",
-        quiet=options.quiet,
+        stream.write(reports.workflow(str(options.judge)))
+    line = (
+        f"auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
+        f"--rag-topics {out}/topics.jsonl --out-dir {out}/out"
     )
+    say(f"next: {line} (pip install autojudge-base)", quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationsOptions:
     """The options of `export simulations`."""
 
-    reports: Path = opt.argument("REPORTS")
+    source: Path = opt.argument("REPORTS")
     output: Path = opt.output("File for the simulations.", checked=True, required=True)
     replace: bool = opt.REPLACE
     topics: Path | None = opt.option(
@@ -137,9 +129,6 @@ class SimulationsOptions:
 @opt.command(
     "simulations",
     "export simulations autojudge/runs/debates.jsonl -o of-reports.jsonl",
-    "export simulations autojudge/runs/debates.jsonl --topics autojudge/topics.jsonl "
-    "-o of-topics.jsonl",
-    "export simulations autojudge-team/runs/debates.jsonl --quiet -o of-team.jsonl",
     group=export_command,
 )
 def simulations(options: SimulationsOptions) -> None:
@@ -147,11 +136,8 @@ def simulations(options: SimulationsOptions) -> None:
 
     A report of another track has no conversation: its topic's title is the user's message.
     """
-    from touche_rad import files
-    from touche_rad.exchange.reports import read_reports, read_titles
-
-    titles = read_titles(options.topics) if options.topics else {}
-    debates = read_reports(options.reports, titles)
+    titles = reports.read_titles(options.topics) if options.topics else {}
+    debates = reports.read_reports(options.source, titles)
     with files.atomic_write(options.output) as stream:
         stream.writelines(f"{files.simulation_line(debate)}\n" for debate in debates)
     say(f"written: {options.output} ({len(debates)} debates)", quiet=options.quiet)

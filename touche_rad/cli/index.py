@@ -6,20 +6,27 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Final, Literal
 
+from touche_rad import files
+from touche_rad.calls import run_sync
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Progress, next_step, progress, say
+from touche_rad.cli.console import next_step, progress, say
+from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-
-if TYPE_CHECKING:
-    from touche_rad.debate import Argument
-    from touche_rad.plugins import Annotator, IndexBackend, VectorsWanted
+from touche_rad.files.transcripts import read_utterances
+from touche_rad.plugins import (
+    Annotator,
+    IndexBackend,
+    Services,
+    VectorsWanted,
+    index_backend_of,
+    open_index,
+)
+from touche_rad.plugins.registry import A_MODEL
 
 SERVER: Final = "elasticsearch:"
-
-
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 
 
@@ -69,8 +76,6 @@ def index_command(options: IndexOptions) -> None:
     (elasticsearch:URL/NAME), which is copied. The same command resumes a killed one that adds
     vectors or annotations.
     """
-    from touche_rad.plugins import VectorsWanted, index_backend_of
-
     place, quiet = options.to or options.output, options.quiet
     if place is None:
         raise UserError("index: give the index folder: -o DIR")
@@ -80,12 +85,11 @@ def index_command(options: IndexOptions) -> None:
         vectors = VectorsWanted(options.dense, fields, options.dense_precision)
     annotator = _make_annotator(options)
     backend = index_backend_of(str(place), options.plugin_options.of("index"))
-    exists = backend.exists(str(place)) and not options.replace
     if vectors is not None:
         with progress(f"loading {vectors.encoder}", quiet=quiet):
             backend.check_vectors(vectors)
-    builder = _Builder(options, str(place), backend, exists)
-    if not exists:
+    builder = _Builder(options, str(place), backend)
+    if not builder.exists:
         builder.build()
     elif vectors is None and annotator is None:
         builder.check_same()
@@ -102,9 +106,6 @@ def _make_annotator(options: IndexOptions) -> Annotator | None:
         if options.model:
             say("note: -m is not used: only --annotate uses a model", quiet=options.quiet)
         return None
-    from touche_rad.plugins import Services
-    from touche_rad.plugins.registry import A_MODEL
-
     if not prepare.names_model(options):
         raise UserError(f"index --annotate needs {A_MODEL}")
     services = Services(model=prepare.open_model(options))
@@ -112,18 +113,13 @@ def _make_annotator(options: IndexOptions) -> Annotator | None:
     return annotator
 
 
-@dataclass
 class _Builder:
     """Builds an index, or adds to it."""
 
-    options: IndexOptions
-    place: str
-    backend: IndexBackend
-    exists: bool
-    _state: str = ""
-
-    def __post_init__(self) -> None:
-        self.source, self.quiet = self.options.source, self.options.quiet
+    def __init__(self, options: IndexOptions, place: str, backend: IndexBackend) -> None:
+        self.options, self.place, self.backend = options, place, backend
+        self.exists = backend.exists(place) and not options.replace
+        self.source, self.quiet = options.source, options.quiet
         self.is_copy = self.source.startswith(SERVER)
 
     def check_same(self) -> None:
@@ -135,15 +131,20 @@ class _Builder:
 
     def build(self) -> None:
         """Build the inverted indexes."""
-        from touche_rad import files
-
         start, total = time.monotonic(), None
         bad = files.BadLines(skip=self.options.skip_bad)
-        with progress("indexing", quiet=self.quiet, describe=lambda: self._state) as report:
+        with progress("indexing", quiet=self.quiet) as report:
             if not (self.quiet or self.options.utterances or self.is_copy):
                 total = files.count_arguments(Path(self.source))
-            arguments = self._report_each(self._read(bad), report, total)
-            count = self.backend.build(arguments, self.place, replace=self.options.replace)
+
+            def arguments() -> Iterator[Argument]:
+                report(0, total)
+                for done, argument in enumerate(self._read(bad), 1):
+                    yield argument
+                    if done % 1000 == 0 or done == total:
+                        report(done, total)
+
+            count = self.backend.build(arguments(), self.place, replace=self.options.replace)
         skipped = f", {bad.count} invalid lines skipped ({bad.first})" if bad.count else ""
         self._say(f"indexed {count} arguments in {self.place}", start, skipped)
 
@@ -160,8 +161,6 @@ class _Builder:
 
     def annotate(self, annotator: Annotator) -> None:
         """Annotate the arguments of the index."""
-        from touche_rad.calls import run_sync
-
         start = time.monotonic()
         try:
             with progress("annotating", quiet=self.quiet) as report:
@@ -180,32 +179,13 @@ class _Builder:
             f"{usage.prompt_tokens + usage.completion_tokens:,} tokens",
         )
 
-    def _report_each(
-        self, arguments: Iterable[Argument], report: Progress, total: int | None
-    ) -> Iterator[Argument]:
-        """Yield the arguments and report the progress; the index is written after the last one."""
-        done = 0
-        report(done, total)
-        for done, argument in enumerate(arguments, 1):
-            yield argument
-            if done % 1000 == 0 and done != total:
-                report(done, total)
-        self._state = "writing"
-        report(done, None)
-
     def _expected(self) -> Iterable[Argument] | None:
         """Return what an index that exists must contain; None if it is not checked."""
-        from touche_rad import files
-
         if not self.exists or self.is_copy:
             return None
         return self._read(files.BadLines(skip=self.options.skip_bad))
 
-    def _read(self, bad: Any) -> Iterable[Argument]:
-        from touche_rad import files
-        from touche_rad.files.transcripts import read_utterances
-        from touche_rad.plugins import open_index
-
+    def _read(self, bad: files.BadLines) -> Iterable[Argument]:
         if self.is_copy:
             return open_index(self.source).arguments()
         read = read_utterances if self.options.utterances else files.read_arguments

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import os
 import secrets
 import time
 from contextlib import suppress
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, say, terminal_width
@@ -54,9 +55,7 @@ class LabelOptions:
 
 @opt.command(
     "label",
-    "label run.jsonl -o labels.jsonl",
     "label touche_rad/demo/debates.jsonl judges/*.jsonl -o labels.jsonl --annotator ana",
-    "label run.jsonl -o labels.jsonl --annotator ben",
     "label run.jsonl -o labels.jsonl --annotator ana --settle",
     "label run.jsonl -o labels.jsonl --summary",
 )
@@ -67,11 +66,12 @@ def label_command(options: LabelOptions) -> None:
     them once a turn is labelled. Each answer is saved at once. The same command continues at the
     first open turn; another annotator of the same labels file gets the same turns.
     """
-    from touche_rad import files
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
     from touche_rad.labelling.session import log_beside, open_session
 
-    annotator = _annotator(options.annotator)
+    annotator = " ".join((options.annotator or os.environ.get("USER", "annotator")).split())
+    if not annotator or len(annotator) > 60 or not annotator.isprintable():
+        raise OptionError("--annotator: expected a name of 1 to 60 printable characters")
     paths, output = options.paths, options.output
     _check_output(output, log_beside(output), replace=options.replace)
     exchanges = read_exchanges(paths[0])
@@ -98,20 +98,8 @@ def label_command(options: LabelOptions) -> None:
         session.log.close()
 
 
-def _annotator(name: str | None) -> str:
-    if name is None:
-        with suppress(OSError, KeyError):
-            name = getpass.getuser()
-    name = " ".join((name or "annotator").split())
-    if not name or len(name) > 60 or not name.isprintable():
-        raise OptionError("--annotator: expected a name of 1 to 60 printable characters")
-    return name
-
-
 def _check_output(output: Path, log: Path, *, replace: bool) -> None:
     """Refuse a file that is not ours; with --replace, keep an old log under another name."""
-    from touche_rad import files
-
     if str(output) == "-":
         raise OptionError("-o -: label needs a file, which it can reopen")
     if not log.exists():
@@ -145,7 +133,6 @@ def _serve(session: Session, options: LabelOptions) -> None:
 
 def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
-    from touche_rad import files
     from touche_rad.labelling.agreement import agreement
     from touche_rad.score.tables import terminal_lines
 
@@ -155,9 +142,8 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
     for name in study.annotators or [session.annotator]:
         answers = study.answers[name]
         done = sum(study.is_complete(name, place) for place in answers)
-        begun = len(answers) - done
-        more = f", {begun} unfinished: the open questions are null" if begun else ""
-        click.echo(f"{name}: {done} turns labelled{more}")
+        begun = f", {len(answers) - done} unfinished" if done < len(answers) else ""
+        click.echo(f"{name}: {done} turns labelled{begun}")
     samples = session.samples()
     kinds = [samples[place].value for place in study.samples]
     if kinds:

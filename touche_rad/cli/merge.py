@@ -9,6 +9,10 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, progress, say
+from touche_rad.cli.run_files import end_of_run
+from touche_rad.files.outputs import WARNING
+from touche_rad.models.cache import Cache
+from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +34,6 @@ class MergeOptions:
 @opt.command(
     "merge",
     "merge run.jsonl.shards -o run.jsonl",
-    "merge run.jsonl.shards --cache cache -o run.jsonl",
     "merge node1/1-of-2 node2/2-of-2 -o run.jsonl",
 )
 def merge_command(options: MergeOptions) -> int:
@@ -40,11 +43,6 @@ def merge_command(options: MergeOptions) -> int:
     the same input, plugins and options. The output has the same bytes as that of a run without
     --shard; the status, the trace and the tracebacks are those of all parts.
     """
-    from touche_rad.cli.run_files import end_of_run
-    from touche_rad.files.outputs import WARNING
-    from touche_rad.models.cache import Cache
-    from touche_rad.runs.parts import caches_of, find_parts, merge_parts
-
     output, cache, quiet = options.output, options.cache, options.quiet
     parts = find_parts(options.parts)
     with progress("merging", quiet=quiet) as report:

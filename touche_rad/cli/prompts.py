@@ -7,20 +7,25 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import anyio
 import click
 
+from touche_rad import files
+from touche_rad.calls import Calls
 from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, say
+from touche_rad.contest import to_contest
+from touche_rad.debate import Debate
+from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.models import Model, ModelError
+from touche_rad.models.examples import Examples, Request
+from touche_rad.plugins import JudgesAll, Kind, Plugin, Services, registered
+from touche_rad.plugins.profiles import prompt_files
 from touche_rad.text import printable
-
-if TYPE_CHECKING:
-    from touche_rad.debate import Debate
-    from touche_rad.models.examples import Request
-    from touche_rad.plugins import Plugin, Services
-    from touche_rad.plugins.registry import Kind
 
 _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
@@ -45,7 +50,6 @@ class PromptsOptions(opt.Common):
 
 @opt.command(
     "prompts",
-    "prompts",
     "prompts sinai -i demo -O profile=paper",
     "prompts zsl simulations.jsonl --json",
     "prompts composed -o my-prompts",
@@ -60,19 +64,17 @@ def prompts_command(options: PromptsOptions) -> None:
     To change prompts: copy them with -o DIR, edit the files, and pass -O prompts=DIR to any command
     that runs the plugin.
     """
-    from touche_rad.plugins.profiles import prompt_files
-
     name = options.name
     if set(options.plugin_options.by_plugin) - {"plugin"}:
         raise OptionError("prompts calls no model: -O sets options of the plugin only")
-    every = [(one, sorted(prompt_files(one.factory))) for one in _plugins()]
-    rows = [(plugin, names) for plugin, names in every if names]
+    every = [plugin for kind in _KINDS for plugin in registered(kind).values()]
+    with_files = [one for one in every if prompt_files(one.factory)]
     if name is None:
-        _print_overview(rows, as_json=options.as_json)
+        _print_overview(with_files, as_json=options.as_json)
         return
     # Some plugins that ask a model send the prompts of others only.
-    plugins = {one.name: one for one in reversed(_plugins()) if one.uses_model}
-    plugins |= {plugin.name: plugin for plugin, _ in reversed(rows)}
+    asking = [one for one in every if one.uses_model]
+    plugins = {one.name: one for one in (*reversed(asking), *reversed(with_files))}
     if name not in plugins:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, plugins)}")
     plugin = plugins[name]
@@ -94,75 +96,51 @@ def prompts_command(options: PromptsOptions) -> None:
     say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
 
 
-def _plugins() -> list[Plugin]:
-    from touche_rad.plugins import registered
-
-    return [one for kind in _KINDS for one in registered(kind).values()]
-
-
-def _print_overview(rows: Sequence[tuple[Plugin, list[str]]], *, as_json: bool) -> None:
+def _print_overview(plugins: Sequence[Plugin], *, as_json: bool) -> None:
+    records = [
+        {"kind": one.kind, "name": one.name, "prompts": sorted(prompt_files(one.factory))}
+        for one in plugins
+    ]
     if as_json:
-        records = [{"kind": one.kind, "name": one.name, "prompts": names} for one, names in rows]
         click.echo(json.dumps(records, indent=2))
         return
-    for plugin, prompts in rows:
-        click.echo(f"{plugin.kind:<8} {plugin.name:<14} {len(prompts)} prompts")
+    for one in records:
+        click.echo(f"{one['kind']:<8} {one['name']:<14} {len(one['prompts'])} prompts")
     click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
 
 
 def _copy(plugin: Plugin, folder: Path) -> None:
-    from touche_rad.plugins.profiles import prompt_files
-
+    paths = prompt_files(plugin.factory).values()
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder}: the folder is not empty; choose another one")
-    if not prompt_files(plugin.factory):
+    if not paths:
         raise OptionError(
             f"{plugin.name} has no prompt files of its own; leave out -o to see its prompts"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for path in prompt_files(plugin.factory).values():
+    for path in paths:
         shutil.copy(path, folder / path.name)
     say(f"written: {folder}")
-    verb = "respond" if plugin.kind == "debater" else "judge"
-    flag = "-d" if plugin.kind == "debater" else "-j"
+    verb, flag = ("respond", "-d") if plugin.kind == "debater" else ("judge", "-j")
     next_step([verb, "DEBATES", flag, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
 
 
 def _play(plugin: Plugin, options: PromptsOptions) -> list[Request]:
-    import anyio
-
-    from touche_rad.cli import prepare
-    from touche_rad.demo import demo_file
-    from touche_rad.models import Model
-    from touche_rad.models.examples import Examples
-    from touche_rad.plugins import Services
-
-    backend = Examples()
+    source, backend = options.debates or demo_file("debates.jsonl"), Examples()
+    debate = next((debate for debate, _ in files.read_views(source)), None)
+    if debate is None:
+        raise UserError(f"{source}: expected at least one debate")
     wanted = plugin.kind == "debater" or "index" in plugin.needs
     index = prepare.open_index_of(options, or_demo=True) if wanted else None
     services = Services(index, options.seed, Model(backend))
-    debate = _first_debate(options.debates or demo_file("debates.jsonl"))
     anyio.run(_answer_or_judge, plugin, options.plugin_options.of("plugin"), services, debate)
     return backend.requests
-
-
-def _first_debate(path: Path) -> Debate:
-    from touche_rad import files
-
-    for debate, _ in files.read_views(path):
-        return debate
-    raise UserError(f"{path}: expected at least one debate")
 
 
 async def _answer_or_judge(
     plugin: Plugin, options: Mapping[str, str], services: Services, debate: Debate
 ) -> None:
     """Let the plugin process the debate; a step that does not accept its example ends the play."""
-    from touche_rad.calls import Calls
-    from touche_rad.contest import to_contest
-    from touche_rad.models import ModelError
-    from touche_rad.plugins import JudgesAll
-
     made, call = plugin.make(services, options), Calls()
     try:
         if plugin.kind == "panel":

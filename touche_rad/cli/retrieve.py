@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, plain, print_text, progress, say
+from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
-from touche_rad.text import printable
-
-if TYPE_CHECKING:
-    from touche_rad.debate import Hit
-    from touche_rad.plugins import Retriever
+from touche_rad.plugins import Retriever
+from touche_rad.runs.fallbacks import InvalidResult, describe_failure
+from touche_rad.text import printable, redact
 
 DEPTH: Final = 100
 SHOWN: Final = 10
@@ -48,7 +48,6 @@ class RetrieveOptions(opt.ModelOptions):
     depth: int | None = opt.option(
         "Number of arguments per query. [default: 100; 10 with --say]", "-k"
     )
-    tag: str | None = opt.option("Run name in the last column. [default: the retriever]")
     explain: bool = opt.flag("Print the hits of each query with their texts and paths.")
     index: str | None = opt.INDEX
     as_json: bool = opt.JSON
@@ -71,18 +70,15 @@ def retrieve_command(options: RetrieveOptions) -> None:
 
     With --say, search for one text and print the hits: rank, score, ID and text.
     """
-    from touche_rad import files
-    from touche_rad.text import redact
-
     utterance, output, quiet = options.utterance, options.output, options.quiet
-    pairs = _queries(options.queries, utterance)
+    pairs = list(_queries(options.queries, utterance))
     own = options.plugin_options.of("retriever")
     retriever = prepare.select("retriever", options.retriever, own)
     services = prepare.open_services(
         options, retriever.plugin, out=output, index=True, or_demo=utterance is not None
     )
     searcher = retriever.make(services)
-    tag = options.tag or redact(retriever.tag).replace(" ", "_")
+    tag = redact(retriever.tag).replace(" ", "_")
     depth = options.depth or (DEPTH if utterance is None else SHOWN)
     results: list[tuple[str, str, list[Hit]]] = []
     with progress("retrieving", quiet=quiet or utterance is not None) as report:
@@ -112,42 +108,31 @@ def retrieve_command(options: RetrieveOptions) -> None:
 
 def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]:
     """Search, and turn any failure of a plugin into one line that names it."""
-    from touche_rad.debate import Argument, Hit
-    from touche_rad.runs.fallbacks import InvalidResult, describe_failure
-
     try:
-        result = searcher.search(query, depth)
-        hits = list(result) if isinstance(result, Iterable) else [result]
+        hits = list(searcher.search(query, depth))
         for hit in hits:
             if not (isinstance(hit, Hit) and isinstance(hit.argument, Argument)):
                 raise InvalidResult(f"a hit is {type(hit).__name__}")
             if not math.isfinite(hit.score):
                 raise InvalidResult(f"the score of {hit.argument.id} is {hit.score}")
         return hits
-    except (KeyboardInterrupt, ToucheRadError):
+    except ToucheRadError:
         raise
-    except BaseException as error:
+    except Exception as error:
         if os.environ.get("TOUCHE_RAD_DEBUG"):
             raise
         raise WorkError(describe_failure(f"retriever {name}", error)) from error
 
 
-def _queries(path: Path | None, utterance: str | None) -> list[tuple[str, str]]:
-    """Return the queries with their IDs."""
-    if utterance is not None:
-        if path is not None:
-            raise UserError("retrieve: give either QUERIES or --say TEXT")
-        return [("1", utterance)]
-    if path is None:
+def _queries(path: Path | None, utterance: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the queries with their IDs."""
+    if (path is None) == (utterance is None):
         raise UserError("retrieve: give a file of queries, or --say TEXT")
-    if not path.exists() and any(one.isspace() for one in str(path)):
+    if path is None:
+        yield "1", str(utterance)
+        return
+    if not path.exists():
         raise UserError(f'retrieve: there is no file {path}; to search for a text: --say "{path}"')
-    return list(_read_queries(path))
-
-
-def _read_queries(path: Path) -> Iterator[tuple[str, str]]:
-    from touche_rad import files
-
     try:
         kind = files.detect_kind(path)
     except InputError:

@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, nearest
+from touche_rad.files.schemas import names, schema_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +34,6 @@ def schema_command(options: SchemaOptions) -> None:
     responses, annotated-debates, claims (the columns of the TSV), labels, arguments, contests,
     outcomes or annotations.
     """
-    from touche_rad import files
-    from touche_rad.files.schemas import names, schema_of
-
     kinds, kind, output = names(), options.kind, options.output
     if kind is not None and kind not in kinds:
         raise OptionError(f"there is no schema {kind!r}{nearest(kind, kinds)}")

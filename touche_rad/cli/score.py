@@ -73,7 +73,6 @@ class ScoreOptions:
 @opt.command(
     "score",
     "score rj.jsonl touche_rad/demo/labels.jsonl",
-    "score a.jsonl b.jsonl labels.jsonl --pairs",
     "score runs/*.jsonl labels.jsonl --csv > scores.csv",
     "score attack.run qrels.txt",
     "score INDEX other.jsonl experts.jsonl",
@@ -151,12 +150,7 @@ def score_runs(
 
     if kind is not files.Kind.LABELS:
         _refuse(options, _FOR_LABELS, kind.value)
-    policy = Policy(
-        missing=options.missing or "no",
-        strict=options.strict,
-        debates=options.debates,
-        by_place=options.by_place,
-    )
+    policy = Policy(options.missing or "no", options.strict, options.debates, options.by_place)
     # One run is always compared with the baseline.
     top: Pairs = "top" if options.pairs or len(runs) == 1 else "none"
     compare: Pairs = "all" if options.all_pairs else top

@@ -8,25 +8,29 @@ import logging
 import math
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.cli.prepare import Selected
+from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import UserError
+from touche_rad.plugins import Judge, Services, registered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fastapi import FastAPI
 
-    from touche_rad.plugins import Judge, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.serve.debate_page import Offer
     from touche_rad.serve.limits import Access
@@ -98,7 +102,6 @@ class ServeOptions(opt.ModelOptions):
 
 @opt.command(
     "serve",
-    "serve -i index",
     "serve -i demo -d verbatim -j length --port 8081",
     "serve -i index -d sinai -m http://localhost:8000/v1#llama",
     "serve -i index -d grounded --also-debater verbatim --also-judge length",
@@ -217,23 +220,19 @@ def _select_further(
     options: ServeOptions, debater: Selected, judge: Selected
 ) -> tuple[list[Selected], list[Selected]]:
     """Return further debaters and judges of the page; by default, all debaters that work here."""
-    from touche_rad.plugins import registered
-
     index, model = debater.opens_index(options), prepare.names_model(options)
 
-    def missing(one: Selected) -> list[str]:
-        return one.plugin.missing(index=index or one.name in named, model=model)
-
-    named = [spec.name for spec in (*options.also_debater, *options.also_judge)]
     debaters = [prepare.select("debater", spec) for spec in options.also_debater]
     judges = [prepare.select("judge", spec) for spec in options.also_judge]
     for one in (*debaters, *judges):
-        if missing(one):
-            raise UserError(f"{one.plugin.kind} {one.name} needs {missing(one)[0]}")
+        if missing := one.plugin.missing(index=True, model=model):
+            raise UserError(f"{one.plugin.kind} {one.name} needs {missing[0]}")
     if not debaters:
-        names = [name for name in registered("debater") if name != debater.name]
-        debaters = [prepare.select("debater", opt.PluginSpec(name)) for name in names]
-        debaters = [one for one in debaters if not missing(one)]
+        debaters = [
+            prepare.select("debater", opt.PluginSpec(name))
+            for name, plugin in registered("debater").items()
+            if name != debater.name and not plugin.missing(index=index, model=model)
+        ]
     return (
         [one for one in debaters if one.tag != debater.tag],
         [one for one in judges if one.tag != judge.tag],
@@ -246,16 +245,15 @@ def _offer(
     services: Services,
 ) -> Offer:
     """Return what the page offers, with notices about the index and the model."""
-    from touche_rad.demo import demo_file, is_demo
     from touche_rad.serve.debate_page import Offer
 
     notices, examples = [], []
     if services.index is not None and is_demo(services.index):
         notices.append("The arguments are the demo collection, on 18 topics only.")
-        lines = demo_file("claims.tsv").read_text("utf-8").splitlines()
-        examples = [line.partition("\t")[0] for line in lines[1:4]]
+        claims = files.read_claims(demo_file("claims.tsv"))
+        examples = [one.claim for one in islice(claims, 3)]
     if services.model is None:
-        notices.append(f"{prepare.SIDE_UNKNOWN[0].upper()}{prepare.SIDE_UNKNOWN[1:]}.")
+        notices.append(f"Note: {prepare.SIDE_UNKNOWN}.")
     return Offer(debaters, judges, notices, examples)
 
 
@@ -293,10 +291,5 @@ _BACKLOG: Final = 4096
 
 def _raise_open_files_limit() -> None:
     """Allow as many open files as possible: a client may open thousands of connections."""
-    try:
-        import resource
-
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    except (ImportError, OSError, ValueError) as error:
-        logging.getLogger("touche_rad").info("the limit of open files is unchanged: %s", error)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

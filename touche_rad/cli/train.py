@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,9 @@ from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.errors import OptionError, UserError
+from touche_rad.files import check_output
+from touche_rad.plugins import trainer
+from touche_rad.training.folder import Folder
 
 
 @click.group("train", cls=help_text.Group)
@@ -36,9 +40,6 @@ class TrainingOptions:
 
 def _train(name: str, *args: Any, options: TrainingOptions, **settings: Any) -> Mapping[str, Any]:
     """Train and return the result; `--replace` deletes an earlier training first."""
-    from touche_rad.plugins import trainer
-    from touche_rad.training.folder import Folder
-
     if options.replace:
         Folder(options.output).replace()
     with progress("training", quiet=options.quiet) as report:
@@ -104,7 +105,6 @@ class StanceOptions(CollectionOptions):
     "encoder",
     "train encoder touche_rad/demo/arguments.jsonl -o encoder",
     "train encoder touche_rad/demo/arguments.jsonl -o encoder --epochs 1 --held-out 1/4",
-    "train encoder arguments.jsonl -o encoder --precision bfloat16",
     group=train_command,
 )
 def encoder(options: EncoderOptions) -> None:
@@ -120,7 +120,6 @@ def encoder(options: EncoderOptions) -> None:
 @opt.command(
     "stance",
     "train stance arguments.jsonl -o stance --base OWNER/NLI-MODEL",
-    "train stance arguments.jsonl -o stance --base nli-model --layers 4",
     "train stance arguments.jsonl -o fold --base nli-model --held-out 2/4",
     group=train_command,
 )
@@ -168,7 +167,6 @@ class ExamplesOptions:
     "examples",
     "train examples touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o examples.jsonl",
     "train examples debates.jsonl labels.jsonl -o hard.jsonl --count 1 --select hard",
-    "train examples debates.jsonl labels.jsonl -o other.jsonl --seed 7",
     group=train_command,
 )
 def examples(options: ExamplesOptions) -> None:
@@ -177,11 +175,9 @@ def examples(options: ExamplesOptions) -> None:
     Each maxim gets a set of its own, with as many positive as negative examples. Use them with
     -j 'fsl1(examples=FILE)'.
     """
-    from touche_rad.plugins import trainer
-
-    output, inputs = options.output, [options.debates, options.labels]
+    output = options.output
     settings = {"count": options.count, "seed": options.seed, "select": options.select}
-    result = trainer("examples")(*inputs, output, **settings)
+    result = trainer("examples")(options.debates, options.labels, output, **settings)
     _print_result(
         result,
         f"written: {output}",
@@ -269,7 +265,6 @@ class SftOptions(AdapterOptions, AnswersOptions):
     "sft",
     "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft",
     "train sft run.jsonl --data-only --reasoning cited -o sft",
-    "train sft run.jsonl.trace.jsonl --base model --epochs 1 --merge -o sft",
     group=train_command,
 )
 def sft(options: SftOptions) -> None:
@@ -278,17 +273,14 @@ def sft(options: SftOptions) -> None:
     FILE is a trace of the debater inspiredebate (RUN.trace.jsonl), a run of any debater, or data of
     --data-only. If a run has its trace beside it, prompts and reasoning are read from the trace.
     """
-    from touche_rad.files import check_output
-
+    recipe = None if options.data_only else vars(options)
     if options.data_only:
         check_output(options.output, replace=options.replace)
+        options = replace(options, replace=False)
     elif options.base is None:
         raise UserError("train sft: give the model to train: --base MODEL")
     own = {"reasoning": options.reasoning, "wording": options.wording, "teacher": options.teacher()}
-    if options.data_only:
-        _train_adapter("sft", replace(options, replace=False), recipe=None, **own)
-    else:
-        _train_adapter("sft", options, recipe=vars(options), **own)
+    _train_adapter("sft", options, recipe=recipe, **own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,7 +308,6 @@ class PreferencesOptions(AnswersOptions):
 
 @opt.command(
     "preferences",
-    "train preferences a.jsonl b.jsonl -o pairs.jsonl",
     "train preferences a.jsonl b.jsonl --margin 0.2 --by each -o pairs.jsonl",
     "train preferences contests.jsonl outcomes.jsonl --pairing sides -o pairs.jsonl",
     group=train_command,
@@ -328,8 +319,6 @@ def preferences(options: PreferencesOptions) -> None:
     trace with the reasoning. To get pairs, answer the same debates several times and judge each
     run.
     """
-    from touche_rad.plugins import trainer
-
     margin, margins = _margins(options.margin)
     rule = {
         "reward": () if options.reward == "all" else tuple(options.reward.split(",")),
@@ -355,10 +344,9 @@ def _margins(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
     least, margins = 0.1, {}
     for text in texts:
         name, _, value = text.rpartition("=")
-        try:
+        number = math.nan
+        with suppress(ValueError):
             number = float(value)
-        except ValueError:
-            number = math.nan
         if not math.isfinite(number) or (number < 0 and not name):
             raise OptionError(f"--margin {text}: expected a number; of the mean, 0 or more")
         if name:
@@ -383,7 +371,6 @@ class DpoOptions(AdapterOptions):
 
 @opt.command(
     "dpo",
-    "train dpo pairs.jsonl --from sft -o dpo",
     "train dpo pairs.jsonl --base OWNER/NAME -o dpo",
     "train dpo pairs.jsonl --from sft --beta 0.5 --merge -o dpo",
     group=train_command,
@@ -407,15 +394,9 @@ class MergeOptions:
     quiet: bool = opt.QUIET
 
 
-@opt.command(
-    "merge", "train merge sft", "train merge dpo", "train merge sft -o model", group=train_command
-)
+@opt.command("merge", "train merge sft -o model", group=train_command)
 def merge(options: MergeOptions) -> None:
     """Write the base and the adapter of a finished training as one model."""
-    from touche_rad.files import check_output
-    from touche_rad.plugins import trainer
-    from touche_rad.training.folder import Folder
-
     place = options.output or Folder(options.folder).merged
     check_output(place, replace=options.replace)
     _print_result(trainer("merge")(options.folder, options.output), quiet=options.quiet)

@@ -41,12 +41,9 @@ class GriceJudge:
         rag_responses: Iterable[Any],
         rag_topics: Sequence[Any],
         llm_config: Any,
-        nugget_banks: Any = None,
-        qrels: Any = None,
-        corpus: str | None = None,
         *,
         judge: str = "",
-        **settings: Any,
+        **more: Any,
     ) -> Any:
         """Return the scores of each report on the four maxims."""
         from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec
@@ -73,9 +70,7 @@ class GriceJudge:
         rag_responses: Iterable[Any],
         rag_topics: Sequence[Any],
         llm_config: Any,
-        nugget_banks: Any = None,
-        corpus: str | None = None,
-        **settings: Any,
+        **more: Any,
     ) -> Any:
         """Return for each cited argument whether it supports a sentence of a response.
 
@@ -100,23 +95,14 @@ class GriceJudge:
         rows = [QrelRow(topic_id=t, doc_id=d, grade=grade) for (t, d), grade in grades.items()]
         return Qrels(rows=rows)
 
-    def create_nuggets(
-        self,
-        rag_responses: Iterable[Any],
-        rag_topics: Sequence[Any],
-        llm_config: Any,
-        nugget_banks: Any = None,
-        corpus: str | None = None,
-        **settings: Any,
-    ) -> None:
+    def create_nuggets(self, *args: Any, **more: Any) -> None:
         """Create no nuggets: a debate has no list of facts that a response must name."""
 
 
 def _views(reports: Iterable[Any], topics: Sequence[Any]) -> Iterable[tuple[Any, Debate]]:
     titles = {topic.request_id: topic.title for topic in topics}
     for report in reports:
-        record = report.model_dump(mode="json", exclude={"path"})
-        yield report, view_of(record, titles.get(report.metadata.topic_id, ""))
+        yield report, view_of(report.model_dump(mode="json", exclude={"path"}), titles)
 
 
 def _model(plugin: Plugin, config: Any) -> Model | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.debate import Debate, Response, Turn
 from touche_rad.errors import InputError
 from touche_rad.evidence.findings import read_sentences
 from touche_rad.files.records import numbered_lines, parse
@@ -42,23 +42,14 @@ def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
                 topic = f"{number}.{at + 1}"
                 earlier = topics.setdefault(topic, _topic(topic, claim, at))
                 if earlier["title"] != claim:
-                    raise InputError(
-                        run,
-                        "the claim differs from another run's: expected runs on the same "
-                        "claims, in the same order",
-                        line=number,
-                    )
+                    wrong = "the claim differs from another run's: expected the same claims"
+                    raise InputError(run, f"{wrong}, in the same order", line=number)
     return list(topics.values())
 
 
 def _topic(topic: str, claim: str, at: int) -> dict[str, Any]:
-    return {
-        "request_id": topic,
-        "title": claim,
-        "word_limit": WORDS,
-        "problem_statement": f"Argue against the user in turn {at + 1} of a debate. The user's "
-        f"claim: {claim}",
-    }
+    task = f"Argue against the user in turn {at + 1} of a debate. The user's claim: {claim}"
+    return {"request_id": topic, "title": claim, "word_limit": WORDS, "problem_statement": task}
 
 
 def _report(view: Debate, response: Response, topic: str, run_id: str, team: str) -> dict[str, Any]:
@@ -91,31 +82,27 @@ def _messages(view: Debate) -> list[dict[str, Any]]:
     return messages[:-1] if messages and messages[-1]["role"] == "assistant" else messages
 
 
-def view_of(report: Mapping[str, Any], title: str = "") -> Debate:
+def view_of(report: Mapping[str, Any], titles: Mapping[str, str]) -> Debate:
     """Return what a judge sees of a report: the conversation, the response and its arguments.
 
     The title of its topic is the user's message if the report has no conversation.
     """
     about = report["metadata"]
+    topic = str(about.get("topic_id") or about.get("narrative_id") or about.get("request_id"))
+    title = titles.get(topic, "")
     extra = about.get("extra") or {}
     messages = extra.get(_CONVERSATION) or [{"role": "user", "content": title}]
     sentences = report.get("answer") or report.get("responses") or []
     documents = report.get("documents") or {}
-    arguments = tuple(
-        _argument(name, documents.get(name) or {})
-        for name in _cited(sentences, report.get("references") or [])
-    )
+    arguments = []
+    for name in _cited(sentences, report.get("references") or []):
+        # Our own documents say what they attack and support.
+        document = {key: one for key, one in (documents.get(name) or {}).items() if one is not None}
+        arguments.append(files.argument_of({"text": "", **document, "id": name}, lenient=True))
     content = " ".join(str(one["text"]) for one in sentences)
-    response = Response(content=content, arguments=arguments)
-    topic = about.get("topic_id") or about.get("narrative_id") or about.get("request_id")
+    response = Response(content=content, arguments=tuple(arguments))
     claim = str(extra.get("claim") or title)
-    return Debate(id=str(topic), claim=claim, turns=_turns(messages)).with_response(response)
-
-
-def _argument(name: str, document: Mapping[str, Any]) -> Argument:
-    """Return a document as an argument; ours keep what they attack and support."""
-    fields = {key: value for key, value in document.items() if value is not None}
-    return files.argument_of({"text": "", **fields, "id": name}, lenient=True)
+    return Debate(id=topic, claim=claim, turns=_turns(messages)).with_response(response)
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
@@ -151,13 +138,12 @@ def _cited(sentences: Sequence[Mapping[str, Any]], references: Sequence[str]) ->
     return list(ids)
 
 
-def read_reports(path: Path, topics: Mapping[str, str]) -> list[Debate]:
+def read_reports(path: Path, titles: Mapping[str, str]) -> list[Debate]:
     """Read reports as debates; a report whose conversation goes on from the one before joins it."""
     debates: list[Debate] = []
     for number, line in numbered_lines(path):
         try:
-            report = parse(line)
-            view = view_of(report, topics.get(_topic_of(report), ""))
+            view = view_of(parse(line), titles)
         except (ValueError, KeyError, TypeError, AttributeError):
             wrong = "expected a report of TREC AutoJudge: metadata with topic_id, and answer"
             raise InputError(path, wrong, line=number) from None
@@ -174,11 +160,6 @@ def _said(debate: Debate) -> list[str]:
     for turn in debate.turns:
         texts += [turn.utterance, turn.response.content if turn.response else ""]
     return texts
-
-
-def _topic_of(report: Mapping[str, Any]) -> str:
-    about = report["metadata"]
-    return str(about.get("topic_id") or about.get("narrative_id") or about.get("request_id"))
 
 
 def read_titles(path: Path) -> dict[str, str]:

@@ -17,6 +17,8 @@ from touche_rad.files.outputs import lock
 
 FORMAT: Final = 1
 KIND: Final = "labelling"
+_SAME: Final = 30
+"""Bytes with which each log begins."""
 
 Event = Mapping[str, Any]
 
@@ -27,19 +29,13 @@ class Log:
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         """Open a log, or make it with a header."""
         self.path = path
-        self.header: Mapping[str, Any] = {"format": FORMAT, "kind": KIND, **header}
         self.events: list[Event] = []
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise UserError(f"{path} is not a regular file: choose another output")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        except OSError as error:
-            raise UserError(f"{path} cannot be written: {error.strerror or error}") from None
-        try:
-            self._start()
-            self._read()
+            self.header = self._read({"format": FORMAT, "kind": KIND, **header})
         except BaseException:
             self.close()
             raise
@@ -53,7 +49,8 @@ class Log:
         """Close the file, so that another process may open it."""
         os.close(self._file)
 
-    def _start(self) -> None:
+    def _read(self, header: Event) -> Any:
+        """Read the events and return the header of the file; a new file gets this header."""
         try:
             lock(self._file)
         except BlockingIOError:
@@ -62,30 +59,25 @@ class Log:
                 "another output"
             ) from None
         data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        begin = json.dumps({"format": FORMAT, "kind": KIND}, separators=(",", ":"))[:-1].encode()
-        if not whole and not data.startswith(begin[: len(data)]):
+        whole, own = data.rfind(b"\n") + 1, _line(header)
+        try:
+            records: list[Any] = [json.loads(line) for line in data[:whole].splitlines()] or [
+                header
+            ]
+        except ValueError:
+            records = [None]
+        first, *self.events = records
+        is_ours = isinstance(first, dict) and first.get("kind") == KIND
+        if not is_ours or (not whole and not own.startswith(data[:_SAME])):
             raise InputError(self.path, "expected a log of `touche-rad label`", line=1)
-        if not whole:  # new, or killed while the first line was written
-            os.ftruncate(self._file, 0)
-            self._write(self.header)
-        elif len(whole) < len(data):
-            os.write(self._file, b"\n")  # ends the incomplete line
+        refuse_newer(self.path, first, FORMAT)
+        os.ftruncate(self._file, whole)  # a write was interrupted
+        if not whole:
+            self._write(header)
+        return first
 
-    def _read(self) -> None:
-        lines = self.path.read_bytes().split(b"\n")[:-1]
-        records = [_record(line) for line in lines]
-        header = records[0] if records else None
-        if header is None or header.get("kind") != KIND:
-            raise InputError(self.path, "expected a log of `touche-rad label`", line=1)
-        refuse_newer(self.path, header, FORMAT)
-        self.header = header
-        # None is the incomplete line of an interrupted write.
-        self.events = [one for one in records[1:] if one is not None]
-
-    def _write(self, record: Mapping[str, Any]) -> None:
-        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-        before = os.fstat(self._file).st_size
+    def _write(self, record: Event) -> None:
+        line, before = _line(record), os.fstat(self._file).st_size
         try:
             if os.write(self._file, line) != len(line):
                 raise OSError("the disk is full")
@@ -95,9 +87,5 @@ class Log:
             raise
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) else None
+def _line(record: Event) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from touche_rad.debate import Maxim
 from touche_rad.labelling._log import Event
@@ -17,9 +16,8 @@ Answer = int | None
 Answers = dict[Maxim, Answer]
 
 
-@dataclass(frozen=True)
-class Settled:
-    """The final label of annotators who disagreed."""
+class Settled(TypedDict):
+    """The final label of annotators who disagreed, and who gave it."""
 
     label: Answer
     by: str
@@ -38,7 +36,7 @@ class Study:
         """Store an answer, or settle a disagreement."""
         place, maxim, by = Place(event["debate"], event["turn"]), Maxim(event["maxim"]), event["by"]
         if event.get("settle"):
-            self.settled[place][maxim] = Settled(event["label"], by)
+            self.settled[place][maxim] = {"label": event["label"], "by": by}
         else:
             self.answers[by].setdefault(place, {})[maxim] = event["label"]
         if "sample" in event:
@@ -48,6 +46,10 @@ class Study:
         """Whether an annotator has answered all questions on a turn."""
         return len(self.answers[by].get(place, ())) == len(Maxim)
 
+    def answers_on(self, place: Place) -> dict[str, Answers]:
+        """Return the answers on a turn by annotator."""
+        return {name: of_one[place] for name, of_one in self.answers.items() if place in of_one}
+
     @property
     def annotators(self) -> list[str]:
         """The names of all who have answered something, in the order of their first answer."""
@@ -55,7 +57,7 @@ class Study:
 
     def votes(self, place: Place, maxim: Maxim) -> dict[str, int]:
         """Return the yes and no of each annotator, without those who do not know."""
-        answers = {name: of_one.get(place, {}).get(maxim) for name, of_one in self.answers.items()}
+        answers = {name: one.get(maxim) for name, one in self.answers_on(place).items()}
         return {name: label for name, label in answers.items() if label is not None}
 
     def differ(self, place: Place, maxim: Maxim) -> bool:
@@ -65,7 +67,7 @@ class Study:
     def label(self, place: Place, maxim: Maxim) -> Answer:
         """Return the label: the settled one, or the one that all annotators gave who know."""
         if (settled := self.settled.get(place, {}).get(maxim)) is not None:
-            return settled.label
+            return settled["label"]
         votes = set(self.votes(place, maxim).values())
         return votes.pop() if len(votes) == 1 else None
 
@@ -94,7 +96,7 @@ def effective(events: Iterable[tuple[int, Event]]) -> list[tuple[int, Event]]:
         if event.get("undo"):
             own = [at for at, (_, one) in enumerate(answers) if one.get("by") == event.get("by")]
             del answers[own[-1] : own[-1] + 1]
-        elif "note" not in event:  # logs of earlier versions have notes
+        else:
             answers.append((number, event))
     return answers
 
@@ -108,14 +110,9 @@ def labels_of(rows: Sequence[Sequence[Mapping[Any, Any]]], name: str) -> Study:
     for number, turns in enumerate(rows):
         for at, turn in enumerate(turns):
             # A null in a file of one annotator says that nobody labelled it.
-            plain = {maxim.value: turn[maxim] for maxim in Maxim if turn.get(maxim) is not None}
-            own = turn.get("annotators")
-            for annotator, labels in (own if isinstance(own, dict) else {name: plain}).items():
-                answers = {
-                    maxim: labels[maxim.value]
-                    for maxim in Maxim
-                    if isinstance(labels, dict) and labels.get(maxim.value, 2) in (0, 1, None)
-                }
+            plain = {maxim: turn[maxim] for maxim in Maxim if turn.get(maxim) is not None}
+            for annotator, labels in (turn.get("annotators") or {name: plain}).items():
+                answers = {maxim: labels[maxim] for maxim in Maxim if maxim in labels}
                 if answers:
                     study.answers[annotator][Place(number, at)] = answers
     return study
@@ -138,20 +135,8 @@ def _row(study: Study, place: Place, samples: Mapping[Place, str]) -> dict[Any, 
     row: dict[Any, Any] = {maxim: study.label(place, maxim) for maxim in Maxim}
     if place in samples:
         row["sample"] = str(samples[place])
-    annotators = {
-        name: {maxim.value: label for maxim, label in of_one[place].items()}
-        for name, of_one in study.answers.items()
-        if place in of_one
-    }
-    if annotators:
+    if annotators := study.answers_on(place):
         row["annotators"] = annotators
     if settled := study.settled.get(place):
-        row["settled"] = {
-            maxim.value: {"label": one.label, "by": one.by} for maxim, one in settled.items()
-        }
+        row["settled"] = settled
     return row
-
-
-def now() -> str:
-    """Return the time of an event."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

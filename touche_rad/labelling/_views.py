@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from touche_rad.debate import Maxim
-from touche_rad.labelling._study import Answer, Answers
 from touche_rad.labelling.exchanges import Place
 from touche_rad.labelling.session import Session
 from touche_rad.pages.marks import mark
@@ -23,14 +22,13 @@ def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict
     answers of other annotators until they are to be settled, because they would influence the
     annotator.
     """
-    view = session.exchanges.views[place]
+    view, study = session.exchanges.views[place], session.study
     response = view.last.response
     assert response is not None
     texts = sentences(response.content)
     cited = [argument.text for argument in response.arguments[:SHOWN]]
     record = {
-        "debate": place.debate,
-        "turn": place.turn,
+        **place._asdict(),
         "id": view.id,
         "earlier": [
             {"user": turn.utterance, "system": turn.response.content if turn.response else None}
@@ -44,12 +42,9 @@ def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict
         **answers_record(session, place),
     }
     if settle:
-        record["others"] = [
-            {"name": name, "answers": _labels(answers[place])}
-            for name, answers in session.study.answers.items()
-            if place in answers
-        ]
-        record["differ"] = [maxim.value for maxim in Maxim if session.study.differ(place, maxim)]
+        others = study.answers_on(place).items()
+        record["others"] = [{"name": name, "answers": answers} for name, answers in others]
+        record["differ"] = [maxim for maxim in Maxim if study.differ(place, maxim)]
     return record
 
 
@@ -58,38 +53,24 @@ def answers_record(session: Session, place: Place) -> dict[str, Any]:
     study, own = session.study, session.annotator
     complete = study.is_complete(own, place)
     return {
-        "answers": _labels(study.answers[own].get(place, {})),
-        "settled": {
-            maxim.value: {"label": one.label, "by": one.by}
-            for maxim, one in study.settled.get(place, {}).items()
-        },
+        "answers": study.answers[own].get(place, {}),
+        "settled": study.settled.get(place, {}),
         "complete": complete,
         "sample": study.samples.get(place) if complete else None,
         "verdicts": _verdicts(session, place) if complete else None,
     }
 
 
-def _labels(answers: Answers) -> dict[str, Answer]:
-    return {maxim.value: label for maxim, label in answers.items()}
-
-
 def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
-    return [
-        {
-            "judge": name,
-            "verdicts": [
-                {
-                    "maxim": maxim.value,
-                    "score": one.score,
-                    "yes": one.yes,
-                    "rationale": one.rationale,
-                }
-                for maxim, one in verdicts[place].items()
-            ],
-        }
-        for name, verdicts in session.judges.items()
-        if verdicts.get(place)
-    ]
+    rows = []
+    for name, of_judge in session.judges.items():
+        verdicts = [
+            {"maxim": maxim, "score": one.score, "yes": one.yes, "rationale": one.rationale}
+            for maxim, one in of_judge.get(place, {}).items()
+        ]
+        if verdicts:
+            rows.append({"judge": name, "verdicts": verdicts})
+    return rows
 
 
 def state_record(session: Session, places: Sequence[Place]) -> dict[str, Any]:

@@ -51,8 +51,7 @@ def agreement(study: Study) -> Agreement:
                 (bool(one[first]), bool(one[second])) for one in units if {first, second} <= {*one}
             ]
             pairs.append(pair_agreement(first, second, maxim, both))
-    if len(study.annotators) > 1:
-        for maxim, units in votes.items():
-            several = [list(one.values()) for one in units if len(one) > 1]
-            alphas.append(AlphaRow(maxim=maxim, turns=len(several), alpha=alpha(several)))
+    for maxim, units in votes.items():
+        several = [list(one.values()) for one in units if len(one) > 1]
+        alphas.append(AlphaRow(maxim=maxim, turns=len(several), alpha=alpha(several)))
     return Agreement(pairs=tuple(pairs), alphas=tuple(alphas))

@@ -7,11 +7,11 @@ pages in the browser cannot read or post answers; the host name is checked again
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from typing import Annotated, Any, Final, Literal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any, Final, Literal
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.middleware.base import RequestResponseEndpoint
@@ -136,11 +136,8 @@ def _add_data(router: APIRouter, session: Session) -> None:
             raise HTTPException(404, "there is no such turn")
         return place
 
-    def saved(place: Place) -> dict[str, Any]:
-        return {**answers_record(session, place), "state": state_record(session, [])}
-
     @router.get("/queue")
-    async def queue(settle: Annotated[bool, Query()] = False) -> dict[str, Any]:
+    async def queue(settle: bool = False) -> dict[str, Any]:
         """Return the turns of a view, their progress, and the first open one."""
         turns = places(settle)
         opened = {place for place, _ in session.study.open_disagreements()}
@@ -162,22 +159,22 @@ def _add_data(router: APIRouter, session: Session) -> None:
     @router.post("/answer")
     async def answer(body: AnswerBody) -> dict[str, Any]:
         place = check(Place(body.debate, body.turn))
-        _store(lambda: session.answer(place, body.maxim, body.label, settle=body.settle))
-        return saved(place)
+        with _reported():
+            session.answer(place, body.maxim, body.label, settle=body.settle)
+        return {**answers_record(session, place), "state": state_record(session, [])}
 
     @router.post("/undo")
     async def undo(body: dict[str, Any]) -> dict[str, Any]:
         """Take back the last answer; null if there is none."""
-        undone = _store(session.undo)
-        if undone is None:
-            return {"undone": None}
-        place, maxim = undone
-        return {"undone": {"debate": place.debate, "turn": place.turn, "maxim": maxim}}
+        with _reported():
+            undone = session.undo()
+        return {"undone": undone and {**undone[0]._asdict(), "maxim": undone[1]}}
 
 
-def _store(write: Any) -> Any:
-    """Write an event; the page shows why it could not be written."""
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Let the page show why an event could not be written."""
     try:
-        return write()
+        yield
     except OSError as error:
         raise HTTPException(507, f"the answer is not saved: {why(error)}") from None

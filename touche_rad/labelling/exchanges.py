@@ -66,11 +66,7 @@ JudgeVerdicts = Mapping[str, Mapping[Place, Verdicts]]
 
 
 def read_verdicts(paths: Sequence[Path], exchanges: Exchanges) -> JudgeVerdicts:
-    """Read evaluations of a run's debates; they are matched by id and text.
-
-    Raises:
-        InputError: A line evaluates another debate.
-    """
+    """Read evaluations of a run's debates; they are matched by id and text."""
     reference = Reference.of_debates(exchanges.path, exchanges.debates)
     named = zip(names(paths), paths, strict=True)
     return {name: _verdicts(path, exchanges, reference) for name, path in named}
@@ -92,7 +88,6 @@ def _verdicts(path: Path, exchanges: Exchanges, reference: Reference) -> dict[Pl
         matched.add(at)
         whole = debate if debate.turns else exchanges.debates[at]
         answered = [number for number, turn in enumerate(whole.turns) if turn.response]
-        for number, verdicts in zip(answered, evaluation.turns, strict=False):
-            if (place := Place(at, number)) in exchanges.views:
-                result[place] = verdicts
+        places = [Place(at, number) for number in answered]
+        result |= zip(places, evaluation.turns, strict=False)
     return result

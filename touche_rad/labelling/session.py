@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.labelling._log import Event, Log
 from touche_rad.labelling._queue import Item, Selection, make_queue, samples
-from touche_rad.labelling._study import Answer, Study, effective, label_rows, labels_of, now
+from touche_rad.labelling._study import Answer, Study, effective, label_rows, labels_of
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 
 
@@ -30,11 +31,7 @@ def open_session(
     seed: int = 0,
     random_share: float = 0.3,
 ) -> Session:
-    """Open the log beside a labels file, or begin it with a queue.
-
-    Raises:
-        UserError: The log is of another run, or in use.
-    """
+    """Open the log beside a labels file, or begin it with a queue."""
     path = log_beside(output)
     header: dict[str, Any] = {}
     if not path.is_file() or b"\n" not in path.read_bytes():  # new, or killed in its first line
@@ -121,18 +118,13 @@ class Session:
 
     def answer(self, place: Place, maxim: Maxim, label: Answer, *, settle: bool = False) -> None:
         """Store an answer, or settle a disagreement."""
-        event: dict[str, Any] = {
-            "at": now(),
-            "by": self.annotator,
-            "debate": place.debate,
-            "turn": place.turn,
-            "maxim": maxim.value,
-            "label": label,
-        }
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        event: dict[str, Any] = {"at": at, "by": self.annotator, **place._asdict()}
+        event |= {"maxim": maxim, "label": label}
         if settle:
             event["settle"] = True
         elif (sample := self._sample_of.get(place)) is not None:
-            event["sample"] = sample.value
+            event["sample"] = sample
         self.log.append(event)
         self.study.apply(event)
         self.unwritten = True
@@ -142,7 +134,7 @@ class Session:
         event = self._last()
         if event is None:
             return None
-        self.log.append({"at": now(), "by": self.annotator, "undo": True})
+        self.log.append({"by": self.annotator, "undo": True})
         self.study = self._study()
         self.unwritten = True
         return Place(event["debate"], event["turn"]), Maxim(event["maxim"])
@@ -157,7 +149,7 @@ class Session:
         return self._last() is not None
 
     def samples(self) -> dict[Place, Selection]:
-        """Return which turns are random, and which were chosen (see `queue.samples`)."""
+        """Return which turns are random, and which were chosen."""
         return samples(self.queue, self.study.samples)
 
     def first_open(self) -> int:
@@ -173,11 +165,7 @@ class Session:
         """Write the labels file, if an answer is new."""
         if not self.unwritten:
             return
+        rows = label_rows(self.study, self.exchanges.shape, self.samples())
+        with files.atomic_write(self.output) as stream:
+            stream.writelines(f"{files.labels_line(turns)}\n" for turns in rows)
         self.unwritten = False
-        try:
-            with files.atomic_write(self.output) as stream:
-                for turns in label_rows(self.study, self.exchanges.shape, self.samples()):
-                    stream.write(files.labels_line(turns) + "\n")
-        except OSError:
-            self.unwritten = True
-            raise

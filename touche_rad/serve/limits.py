@@ -26,9 +26,6 @@ READ_SECONDS: Final = 30.0
 """Time that a client has to read what was sent to it."""
 CHECK_SECONDS: Final = 2.0
 """Seconds between two checks of the time limits of a connection."""
-SMALL: Final = 256 * 2**10
-"""Bytes of a body that are always accepted; only what is beyond counts as held memory."""
-
 DEFAULT_HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -58,37 +55,26 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """What the server accepts.
-
-    Args:
-        body: Maximum bytes of a body.
-        held: Maximum bytes of all large bodies at a time.
-        containers: Maximum number of objects and lists in a body; no other request is answered
-            while a body is parsed.
-        requests: Maximum number of requests at a time.
-        body_seconds: Time limit of the arrival of a body.
-    """
+    """What the server accepts."""
 
     body: int = 4 * 2**20
-    held: int = 64 * 2**20
-    containers: int = 100_000
+    """Maximum bytes of a body."""
     requests: int = 4096
+    """Maximum number of requests at a time."""
     body_seconds: float = BODY_SECONDS
+    """Time limit of the arrival of a body."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask.
-
-    Args:
-        token: What clients must send; empty = nothing.
-        loopback: Whether the server can be reached from this machine only.
-        names: Names of the server besides `localhost` and addresses.
-    """
+    """Who may ask."""
 
     token: str = ""
+    """What clients must send; empty = nothing."""
     loopback: bool = False
+    """Whether the server can be reached from this machine only."""
     names: frozenset[str] = frozenset()
+    """Names of the server besides `localhost` and addresses."""
 
     def check(self, headers: Headers) -> None:
         """Refuse web pages of other servers, and foreign names that lead to this machine."""
@@ -145,8 +131,6 @@ class Gate:
         self.app, self.limits, self.access = app, limits, access
         self.requests = 0
         """Number of requests that are being answered."""
-        self.held = 0
-        """Bytes of their large bodies."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -182,11 +166,10 @@ class Gate:
         self._check_body(headers)
         if self.requests >= self.limits.requests and scope["method"] == "POST":
             raise Refusal(503, f"busy: {self.requests} requests are being answered; try later")
-        body = bytearray()
         self.requests += 1
         try:
-            await self._read(receive, body)
-            pending = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+            body = await self._read(receive)
+            pending = [{"type": "http.request", "body": body, "more_body": False}]
 
             async def receive_again() -> Message:
                 return pending.pop() if pending else await receive()
@@ -194,7 +177,6 @@ class Gate:
             await self.app(scope, receive_again, send)
         finally:
             self.requests -= 1
-            self.held -= _beyond_small(body)
 
     def _check_body(self, headers: Headers) -> None:
         """Refuse a body by its header, before it is read."""
@@ -209,32 +191,22 @@ class Gate:
         if size > self.limits.body:
             raise Refusal(413, f"expected a body of at most {self.limits.body} bytes")
 
-    async def _read(self, receive: Receive, body: bytearray) -> None:
-        """Read the whole body; the memory that it holds is counted."""
-        limits, more = self.limits, True
+    async def _read(self, receive: Receive) -> bytes:
+        """Read the whole body."""
+        body, more, seconds = bytearray(), True, self.limits.body_seconds
         try:
-            async with asyncio.timeout(limits.body_seconds):
+            async with asyncio.timeout(seconds):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
-                    self.held -= _beyond_small(body)
                     body += message.get("body", b"")
-                    self.held += _beyond_small(body)
                     self._check_size(len(body))
-                    if self.held > limits.held and _beyond_small(body):
-                        raise Refusal(503, "busy: too many large bodies; try later")
                     more = message.get("more_body", False)
         except TimeoutError:
-            late = f"the body did not arrive within {limits.body_seconds:g} seconds"
+            late = f"the body did not arrive within {seconds:g} seconds"
             raise Refusal(408, late) from None
-        # Brackets in texts count too: to tell them apart takes as long as to parse the body.
-        if len(body) > SMALL and body.count(b"{") + body.count(b"[") > limits.containers:
-            raise Refusal(413, f"expected at most {limits.containers} objects and lists")
-
-
-def _beyond_small(body: bytearray) -> int:
-    return max(0, len(body) - SMALL)
+        return bytes(body)
 
 
 class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]

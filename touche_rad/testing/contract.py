@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypedDict, Unpack
 
 import anyio
 from pydantic import ValidationError
@@ -44,13 +44,18 @@ class ContractError(AssertionError):
     """A plugin breaks rules of its contract; the message lists them."""
 
 
+class _Given(TypedDict, total=False):
+    """What a test passes instead of the demo's index and the example answers."""
+
+    index: ArgumentIndex | None
+    model: Model | None
+
+
+_Options = Mapping[str, str] | None
+
+
 def check_debater(
-    name: str,
-    options: Mapping[str, str] | None = None,
-    *,
-    index: ArgumentIndex | None = None,
-    model: Model | None = None,
-    max_words: int = MAX_WORDS,
+    name: str, options: _Options = None, *, max_words: int = MAX_WORDS, **given: Unpack[_Given]
 ) -> None:
     """Check a debater; raise ContractError with every broken rule.
 
@@ -59,102 +64,70 @@ def check_debater(
     same time as it answers them alone. If it has `explain`, the candidates are sorted by score. It
     may raise WorkError for a message that it cannot answer; then the fallback debater answers.
     """
-    work = _Work("debater", name, options, index, model)
+    work = _Work("debater", name, options, **given)
     first = {what: (debate,) for what, debate in _unanswered().items()}
     cases = first | {what: (_debate(text),) for what, text in _UNUSUAL.items()}
     answers = work.repeated("answer", cases)
     for what, response in answers.items():
-        work.broken.extend(_response_faults(response, work.services.index, max_words, what))
+        work.add(what, _response_faults(response, work.services, max_words))
     parallel = work.results("answer", cases, parallel=True)
     work.compare(answers, parallel, "an answer given in parallel with others differs")
     if hasattr(work.plugin.factory, "explain"):
         for what, listed in work.results("explain", first).items():
-            work.broken.extend(f"{what}, explain: {fault}" for fault in _explain_faults(listed))
+            work.add(f"{what}, explain", _explain_faults(listed))
     work.finish()
 
 
-def check_judge(
-    name: str,
-    options: Mapping[str, str] | None = None,
-    *,
-    index: ArgumentIndex | None = None,
-    model: Model | None = None,
-) -> None:
+def check_judge(name: str, options: _Options = None, **given: Unpack[_Given]) -> None:
     """Check a judge of single responses; raise ContractError with every broken rule.
 
     It gives a verdict on each of the four maxims with a score from 0 to 1 or a reason for its
     absence, the same verdicts for the same debate, and, if it has `judge_all`, one mapping per
     response.
     """
-    work = _Work("judge", name, options, index, model)
+    work = _Work("judge", name, options, **given)
     odd = Response(content="No. " * 40)
     cases = {what: (debate,) for what, debate in _answered().items()}
-    whole = list(cases.values())[-1]
+    (whole,) = list(cases.values())[-1]
     cases |= {what: (_debate(text).with_response(odd),) for what, text in _UNUSUAL.items()}
     for what, verdicts in work.repeated("judge", cases).items():
-        work.broken.extend(f"{what}: {fault}" for fault in _verdict_faults(verdicts))
+        work.add(what, _verdict_faults(verdicts))
     if hasattr(work.plugin.factory, "judge_all"):
-        every = work.results("judge_all", {"judge_all": whole})["judge_all"]
-        if every is not None and every is not _FAILED:
-            count = len(whole[0].turns)
-            if len(every) != count:
-                work.broken.append(f"judge_all: {count} responses, {len(every)} results")
+        every = work.results("judge_all", {"judge_all": (whole,)}).get("judge_all")
+        if every is not None:
+            if len(every) != len(whole.turns):
+                work.add("judge_all", [f"{len(whole.turns)} responses, {len(every)} results"])
             for verdicts in every:
-                work.broken.extend(f"judge_all: {fault}" for fault in _verdict_faults(verdicts))
+                work.add("judge_all", _verdict_faults(verdicts))
     work.finish()
 
 
-def check_panel(
-    name: str,
-    options: Mapping[str, str] | None = None,
-    *,
-    index: ArgumentIndex | None = None,
-    model: Model | None = None,
-) -> None:
+def check_panel(name: str, options: _Options = None, **given: Unpack[_Given]) -> None:
     """Check a judge of whole debates; raise ContractError with every broken rule.
 
     It returns an outcome whose winner is a speaker, a tie, or missing with a reason, with scores
     for speakers only, and the same outcome for the same debate.
     """
-    work = _Work("panel", name, options, index, model)
+    work = _Work("panel", name, options, **given)
     contests = {what: to_contest(debate) for what, debate in _answered().items()}
     outcomes = work.repeated("judge", {what: (one,) for what, one in contests.items()})
     for what, outcome in outcomes.items():
-        sides = contests[what].sides
-        if not isinstance(outcome, Outcome):
-            work.broken.append(f"{what}: expected an Outcome, got {type(outcome).__name__}")
-            continue
-        if outcome.winner is None and not outcome.reason:
-            work.broken.append(f"{what}: no winner and no reason")
-        if outcome.winner not in (None, "tie", *sides):
-            work.broken.append(f"{what}: the winner {outcome.winner!r} is no speaker")
-        if unknown := set(outcome.scores) - set(sides):
-            work.broken.append(f"{what}: scores for {sorted(unknown)}, who are no speakers")
+        work.add(what, _outcome_faults(outcome, contests[what].sides))
     work.finish()
 
 
-def check_retriever(
-    name: str,
-    options: Mapping[str, str] | None = None,
-    *,
-    index: ArgumentIndex | None = None,
-    model: Model | None = None,
-) -> None:
+def check_retriever(name: str, options: _Options = None, **given: Unpack[_Given]) -> None:
     """Check a retriever; raise ContractError with every broken rule.
 
     It returns at most `k` hits, best first, each once, all from the index, the same for the same
     query, and none for an empty query.
     """
-    work = _Work("retriever", name, options, index, model)
+    work = _Work("retriever", name, options, **given)
     queries = {what: debate.last.utterance for what, debate in _unanswered().items()} | _UNUSUAL
     cases = {f"{what}, k={k}": (text, k) for what, text in queries.items() for k in (10, 3)}
     for what, hits in work.repeated("search", cases).items():
-        faults = _hit_faults(hits, int(cases[what][1]), work.services)
-        work.broken.extend(f"{what}: {fault}" for fault in faults)
+        work.add(what, _hit_faults(hits, int(cases[what][1]), work.services))
     work.finish()
-
-
-_FAILED: Final = object()
 
 
 class _Work:
@@ -164,9 +137,9 @@ class _Work:
         self,
         kind: Kind,
         name: str,
-        options: Mapping[str, str] | None,
-        index: ArgumentIndex | None,
-        model: Model | None,
+        options: _Options,
+        index: ArgumentIndex | None = None,
+        model: Model | None = None,
     ) -> None:
         self.plugin = find(kind, name)
         self.options = options or {}
@@ -178,49 +151,49 @@ class _Work:
             index = open_index(DEMO)
         self.services = Services(index=index, model=model)
 
+    def add(self, where: str, faults: Iterable[str]) -> None:
+        """Report the broken rules of a case."""
+        self.broken.extend(f"{where}: {fault}" for fault in faults)
+
     def results(
         self, method: str, cases: Mapping[str, Sequence[Any]], *, parallel: bool = False
     ) -> dict[str, Any]:
-        """Make the plugin, and call a method of it for each case."""
+        """Make the plugin, call a method of it for each case, and return what it gave.
+
+        A case whose call failed has no result.
+        """
         plugin = self.plugin.make(self.services, self.options)
         results: dict[str, Any] = {}
+        limiter = anyio.CapacityLimiter(len(cases) if parallel else 1)
 
         async def one(what: str) -> None:
-            results[what] = await self._call(getattr(plugin, method), *cases[what], where=what)
+            async with limiter:
+                try:
+                    results[what] = await Calls()(getattr(plugin, method), *cases[what])
+                except Exception as error:
+                    # For a WorkError of a debater, the fallback debater answers.
+                    if not isinstance(error, WorkError) or self.plugin.kind != "debater":
+                        self.add(what, [f"{type(error).__name__}: {error}"])
 
         async def every() -> None:
-            if not parallel:
-                for what in cases:
-                    await one(what)
-                return
             async with anyio.create_task_group() as group:
                 for what in cases:
                     group.start_soon(one, what)
 
         anyio.run(every)
-        return {what: results[what] for what in cases}
+        return {what: results[what] for what in cases if what in results}
 
     def repeated(self, method: str, cases: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Call a method twice for each case, compare, and return the results without errors."""
+        """Call a method twice for each case, compare, and return the first results."""
         first = self.results(method, cases)
         self.compare(first, self.results(method, cases), "a second call gave another result")
-        return {what: result for what, result in first.items() if result is not _FAILED}
+        return first
 
     def compare(self, first: Mapping[str, Any], other: Mapping[str, Any], fault: str) -> None:
         """Report the cases whose results differ."""
-        for what, result in first.items():
-            if _FAILED not in (result, other[what]) and _plain(result) != _plain(other[what]):
-                self.broken.append(f"{what}: {fault}")
-
-    async def _call(self, method: Callable[..., Any], *args: Any, where: str) -> Any:
-        """Call a method of the plugin; an exception is a broken rule."""
-        try:
-            return await Calls()(method, *args)
-        except Exception as error:
-            if isinstance(error, WorkError) and self.plugin.kind == "debater":
-                return _FAILED  # the fallback debater answers
-            self.broken.append(f"{where}: {type(error).__name__}: {error}")
-            return _FAILED
+        for what in first.keys() & other.keys():
+            if _plain(first[what]) != _plain(other[what]):
+                self.add(what, [fault])
 
     def finish(self) -> None:
         """Raise an error if a rule is broken."""
@@ -257,8 +230,6 @@ def _plain(value: Any) -> str:
 
 
 def _explain_faults(listed: object) -> Iterator[str]:
-    if listed is _FAILED:
-        return
     if not isinstance(listed, Sequence) or not all(
         isinstance(one, ExplainedCandidate) for one in listed
     ):
@@ -269,32 +240,26 @@ def _explain_faults(listed: object) -> Iterator[str]:
         yield "the candidates are not sorted by score"
 
 
-def _response_faults(
-    answer: object, index: ArgumentIndex | None, max_words: int, where: str
-) -> Iterator[str]:
+def _response_faults(answer: object, services: Services, max_words: int) -> Iterator[str]:
     try:
         response = Response.model_validate(answer)
-    except ValidationError:
-        yield f"{where}: expected a Response, got {type(answer).__name__}"
-        return
-    except TypeError as error:
-        yield f"{where}: {error}"
+    except (ValidationError, TypeError):
+        yield f"expected a Response, got {type(answer).__name__}"
         return
     if not response.content.strip():
-        yield f"{where}: the answer is empty"
+        yield "the answer is empty"
     if (words := count_words(response.content)) > max_words:
-        yield f"{where}: {words} words, at most {max_words} are allowed (the guard would cut it)"
+        yield f"{words} words, at most {max_words} are allowed (the guard would cut it)"
     ids = [argument.id for argument in response.arguments]
     if len(set(ids)) < len(ids):
-        yield f"{where}: an argument is cited twice"
-    if index is None:
-        return
+        yield "an argument is cited twice"
+    index = services.need_index("check_debater")
     for argument in response.arguments:
         original = index.get(argument.id)
         if original is None:
-            yield f"{where}: the cited argument {argument.id!r} is not in the index"
+            yield f"the cited argument {argument.id!r} is not in the index"
         elif original.text != argument.text:
-            yield f"{where}: the text of the cited argument {argument.id!r} was changed"
+            yield f"the text of the cited argument {argument.id!r} was changed"
 
 
 def _verdict_faults(verdicts: object) -> Iterator[str]:
@@ -311,6 +276,18 @@ def _verdict_faults(verdicts: object) -> Iterator[str]:
             yield f"the score on {maxim.value} is {verdict.score}, expected 0 to 1"
 
 
+def _outcome_faults(outcome: object, sides: Collection[str]) -> Iterator[str]:
+    if not isinstance(outcome, Outcome):
+        yield f"expected an Outcome, got {type(outcome).__name__}"
+        return
+    if outcome.winner is None and not outcome.reason:
+        yield "no winner and no reason"
+    if outcome.winner not in (None, "tie", *sides):
+        yield f"the winner {outcome.winner!r} is no speaker"
+    if unknown := set(outcome.scores) - set(sides):
+        yield f"scores for {sorted(unknown)}, who are no speakers"
+
+
 def _hit_faults(hits: object, most: int, services: Services) -> Iterator[str]:
     if not isinstance(hits, list) or not all(isinstance(hit, Hit) for hit in hits):
         yield f"expected a list of Hit, got {type(hits).__name__}"
@@ -323,7 +300,6 @@ def _hit_faults(hits: object, most: int, services: Services) -> Iterator[str]:
     ids = [hit.argument.id for hit in hits]
     if len(set(ids)) < len(ids):
         yield "an argument is returned twice"
-
     index = services.need_index("check_retriever")
     if unknown := [one for one in ids if index.get(one) is None]:
         yield f"the argument {unknown[0]!r} is not in the index"

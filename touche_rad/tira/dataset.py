@@ -12,10 +12,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from jinja2 import Template
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
@@ -56,9 +58,7 @@ class Dataset:
     """What the dataset contains, in words."""
 
 
-def of_claims(
-    claims: Path, *, turns: int, user: str = OFFICIAL_USER, first: int | None = None
-) -> Dataset:
+def of_claims(claims: Path, *, turns: int, user: str, first: int | None) -> Dataset:
     """Return the dataset of debaters: claims to debate, and the configuration of the client."""
     debates = [
         one.model_copy(update={"user": one.user or "base-user"})
@@ -74,7 +74,7 @@ def of_claims(
     )
 
 
-def of_debates(debates: Path, labels: Path, *, first: int | None = None) -> Dataset:
+def of_debates(debates: Path, labels: Path, *, first: int | None) -> Dataset:
     """Return the dataset of judges: blind debates, and the labels of their responses."""
     all_debates, all_labels = list(files.read_debates(debates)), list(files.read_labels(labels))
     if len(all_debates) != len(all_labels):
@@ -101,20 +101,13 @@ def of_debates(debates: Path, labels: Path, *, first: int | None = None) -> Data
 
 def _blind(debate: Debate) -> Debate:
     """Return a debate with only what the official converter keeps: texts, and cited arguments."""
-    turns = tuple(
-        Turn(
-            utterance=turn.utterance,
-            response=Response(
-                content=turn.response.content,
-                arguments=tuple(
-                    Argument(id=one.id, text=one.text) for one in turn.response.arguments
-                ),
-            ),
-        )
-        for turn in debate.turns
-        if turn.response is not None
-    )
-    return Debate(claim=debate.claim, turns=turns)
+    turns = []
+    for turn in debate.turns:
+        if turn.response is not None:
+            cited = tuple(Argument(id=one.id, text=one.text) for one in turn.response.arguments)
+            response = Response(content=turn.response.content, arguments=cited)
+            turns.append(Turn(utterance=turn.utterance, response=response))
+    return Debate(claim=debate.claim, turns=tuple(turns))
 
 
 def _configuration(turns: int, user: str) -> str:
@@ -137,15 +130,10 @@ def write(
     baselines: Sequence[str],
     images: Images,
 ) -> None:
-    """Write a dataset to a folder.
+    """Write a dataset to a folder, whose name is the name of the dataset for TIRA's client.
 
-    Args:
-        dataset: The content.
-        folder: The folder; TIRA's client takes its name as the name of the dataset.
-        task: The task's id at TIRA.
-        split: The name of the split; with `train` in it, TIRA treats it as training data.
-        baselines: The commands of the baselines; TIRA's client runs the first.
-        images: The images of the baselines and of the evaluator.
+    `task` is the task's id at TIRA. With `train` in `split`, TIRA treats it as training data.
+    `baselines` are commands; TIRA's client runs the first.
     """
     front = _front_matter(dataset, split, baselines[0], images)
     content = {
@@ -198,49 +186,19 @@ def _text(
     dataset: Dataset, folder: Path, task: str, split: str, baselines: Sequence[str], images: Images
 ) -> str:
     """Return the text of the README: what the folder is, and how to hand it in."""
-    submit = (
-        f"tira-cli dataset-submission --path {shlex.quote(folder.name)} --task {task} "
-        f"--split {split}"
+    submit = ["tira-cli", "dataset-submission", "--path", folder.name, "--task", task]
+    code = ["tira-cli", "code-submission", "--path", f"{folder.name}/baseline", "--task", task]
+    code += ["--dataset", "DATASET", "--command"]
+    paths = [f"inputs/{name}" for name in dataset.inputs]
+    paths += [f"truths/{name}" for name in dataset.truths]
+    template = resources(__package__).joinpath("dataset.md.jinja").read_text("utf-8")
+    text: str = Template(template, trim_blocks=True, keep_trailing_newline=True).render(
+        name=folder.name,
+        dataset=dataset,
+        what=_WHAT[dataset.sub_task],
+        digests={path: sha256_of(folder / path) for path in paths},
+        images=images,
+        submit=shlex.join([*submit, "--split", split]),
+        commands=[shlex.join([*code, command]) for command in baselines],
     )
-    baseline = (
-        f"tira-cli code-submission --path {shlex.quote(f'{folder.name}/baseline')} "
-        f"--task {shlex.quote(task)} --dataset DATASET --command"
-    )
-    rows = [
-        f"| `{part}/{name}` | `{sha256_of(folder / part / name)}` |"
-        for part, names in (("inputs", dataset.inputs), ("truths", dataset.truths))
-        for name in names
-    ]
-    return "\n".join(
-        [
-            f"# {folder.name}",
-            "",
-            f"Retrieval-Augmented Debating, sub-task {dataset.sub_task} "
-            f"({_WHAT[dataset.sub_task]}): {dataset.summary}. Written by touche-rad.",
-            "",
-            "| file | SHA-256 |",
-            "| --- | --- |",
-            *rows,
-            "",
-            "## Hand in the dataset",
-            "",
-            "The folder must be committed in a git repository with a remote. TIRA must be able to "
-            f"pull the images `{images.baseline}` and `{images.evaluator}`. Run the commands in "
-            "the folder that contains this one. `--dry-run` uploads nothing: it checks the "
-            "formats, runs the first baseline and evaluates its output.",
-            "",
-            "```",
-            f"{submit} --dry-run",
-            submit,
-            "```",
-            "",
-            "## Hand in the baselines",
-            "",
-            "`DATASET` is the id that TIRA shows for the dataset.",
-            "",
-            "```",
-            *(f"{baseline} {shlex.quote(command)}" for command in baselines),
-            "```",
-            "",
-        ]
-    )
+    return text
