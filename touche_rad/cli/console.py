@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from touche_rad.debate import Maxim
+    from touche_rad.files import Kind
     from touche_rad.runs.judging import ViewVerdicts
 
 Progress = Callable[[int, int | None], None]
@@ -131,16 +132,12 @@ def _fold(text: str, width: int, first: str, rest: str) -> str:
 
 def _paint(line: str, stream: TextIO) -> str:
     """Colour the word that begins a message, if the stream has colour."""
-    for word in line.split(maxsplit=2)[:2]:
-        if word in COLOURS and has_colour(stream):
-            return line.replace(word, click.style(word, fg=COLOURS[word], bold=True), 1)
-    return line
-
-
-def has_colour(stream: TextIO) -> bool:
-    """Whether to write colours to a stream."""
     setting = colour_setting()
-    return stream.isatty() if setting is None else setting
+    if setting or (setting is None and stream.isatty()):
+        for word in line.split(maxsplit=2)[:2]:
+            if word in COLOURS:
+                return line.replace(word, click.style(word, fg=COLOURS[word], bold=True), 1)
+    return line
 
 
 def terminal_width(limit: int = 120) -> int:
@@ -148,64 +145,57 @@ def terminal_width(limit: int = 120) -> int:
     return max(min(shutil.get_terminal_size((80, 24)).columns, limit), 20)
 
 
-def _is_step() -> bool:
-    """Whether this command is a step of another one, which says itself what comes next."""
-    context = click.get_current_context(silent=True)
-    return context is not None and getattr(context.find_root().obj, "is_step", False)
-
-
 MAKE_INDEX_STEP: Final[list[str | Path]] = ["index", "ARGUMENTS", "-o", "index"]
 """What comes after a run on the demo's arguments, which cannot be handed in."""
 
 
 def next_after(
-    out: Path, source: Path, index: str | None, *, demo: bool = False
+    kind: Kind, out: Path, source: Path, index: str | None = None, *, demo: bool = False
 ) -> list[list[str | Path]]:
-    """Return what a user would call on a finished run."""
-    from touche_rad.errors import InputError
+    """Return what a user would call on a finished run, whose output is of this kind."""
     from touche_rad.files import Kind, detect_kind
 
-    def beside(name: str) -> Path:
-        return out.with_name(f"{out.stem}{name}")
-
-    def kind_of(path: Path) -> Kind | None:
-        try:
-            return detect_kind(path)
-        except InputError:  # an empty file
-            return None
-
-    kind, cited = kind_of(out), ["-i", index] if index else []
-    judge: list[str | Path] = ["judge", out, "-o", beside(".evaluations.jsonl")]
+    names = {"judge": ".evaluations.jsonl", "report": ".html", "panel": ".outcomes.jsonl"}
+    beside = {name: out.with_name(f"{out.stem}{end}") for name, end in names.items()}
+    judge: list[str | Path] = ["judge", out, "-o", beside["judge"]]
     check: list[str | Path] = ["check", out, "--input", source]
-    report: list[str | Path] = ["report", out, "-o", beside(".html")]
-    if kind is Kind.RESPONSES:
-        return [judge, MAKE_INDEX_STEP] if demo else [judge]
-    if kind is Kind.SIMULATIONS:
-        return [judge, MAKE_INDEX_STEP] if demo else [[*check, *cited], judge]
-    if kind is Kind.EVALUATIONS:
-        return [check, ["score", out, "LABELS"], report]
-    if kind is Kind.CONTESTS:
-        return [["judge", out, "-j", "grice", "-o", beside(".outcomes.jsonl")]]
-    if kind is Kind.OUTCOMES:
-        has_results = kind_of(source) is Kind.CONTESTS
-        return [["score", out, source], report] if has_results else [report]
-    return []
+    report: list[str | Path] = ["report", out, "-o", beside["report"]]
+    cited = ["-i", index] if index else []
+    match kind:
+        case "responses" | "simulations" if demo:
+            return [judge, MAKE_INDEX_STEP]
+        case "responses":
+            return [judge]
+        case "simulations":
+            return [[*check, *cited], judge]
+        case "evaluations":
+            return [check, ["score", out, "LABELS"], report]
+        case "contests":
+            return [["judge", out, "-j", "grice", "-o", beside["panel"]]]
+        case "outcomes" if detect_kind(source) is Kind.CONTESTS:
+            return [["score", out, source], report]
+        case _:
+            return [report]
 
 
 def next_page(page: Path, *, further: bool = False, quiet: bool = False) -> None:
     """Print that the user can open a page."""
-    if not _is_step():
-        begin = "     " if further else "next:"
-        say(f"{begin} open {page.resolve().as_uri()} in a browser", quiet=quiet)
+    _say_next([f"open {page.resolve().as_uri()} in a browser"], further=further, quiet=quiet)
 
 
 def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
     """Print what the user would type next."""
-    if _is_step():
+    lines = [shlex.join(["touche-rad", *map(str, words)]) for words in commands]
+    _say_next(lines, quiet=quiet)
+
+
+def _say_next(lines: Sequence[str], *, further: bool = False, quiet: bool) -> None:
+    """Say what comes next; a step of another command leaves that to it."""
+    context = click.get_current_context(silent=True)
+    if context is not None and getattr(context.find_root().obj, "is_step", False):
         return
-    for number, words in enumerate(commands):
-        line = shlex.join(["touche-rad", *map(str, words)])
-        say(f"{'     ' if number else 'next:'} {line}", quiet=quiet)
+    for number, line in enumerate(lines):
+        say(f"{'     ' if number or further else 'next:'} {line}", quiet=quiet)
 
 
 # --- texts on standard output

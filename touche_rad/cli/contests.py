@@ -44,4 +44,4 @@ def contests_command(options: ContestsOptions) -> None:
     if bad.count:
         say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
     say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)
-    next_step(*next_after(output, source, None), quiet=quiet)
+    next_step(*next_after(files.Kind.CONTESTS, output, source), quiet=quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,11 +98,10 @@ def _judge(options: JudgeOptions) -> int:
     if options.swap and not panel:
         raise UserError(f"--swap is for panels, and {options.judge.name} judges responses")
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
-    name = "outcomes.jsonl" if panel else "evaluations.jsonl"
+    written = files.Kind.OUTCOMES if panel else files.Kind.EVALUATIONS
     own = options.plugin_options.of("judge")
     judge = prepare.select("panel" if panel else "judge", options.judge, own)
-    output = run_files.output_of(options)
-    places = run_files.find_places("judge", options.source, output, kinds, name)
+    places = run_files.find_places("judge", options, options.source, kinds, written)
 
     def work(services: Services) -> Work[Any]:
         plugin, deadline = judge.make(services), options.deadline
@@ -158,7 +158,7 @@ def audit_command(options: AuditOptions) -> None:
     if model is not None:
         model.begin_trace()
 
-    with progress("auditing", quiet=quiet, describe=prepare.count_calls(model)) as report:
+    with progress("auditing", quiet=quiet, describe=partial(prepare.calls_so_far, model)) as report:
         work = audit(
             options.runs,
             {name: one.make(services) for name, one in judges.items()},

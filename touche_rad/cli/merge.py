@@ -10,6 +10,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, progress, say
 from touche_rad.cli.run_files import end_of_run
+from touche_rad.files import detect_kind
 from touche_rad.files.outputs import WARNING
 from touche_rad.models.cache import Cache
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
@@ -62,6 +63,6 @@ def merge_command(options: MergeOptions) -> int:
     say(f"written: {output}", quiet=quiet)
     code = end_of_run(status, output)
     source = Path(parts[0].record.source)
-    if not code and source.is_file():
-        next_step(*next_after(output, source, None, demo=status.demo), quiet=quiet)
+    if not code and source.is_file() and output.stat().st_size:
+        next_step(*next_after(detect_kind(output), output, source, demo=status.demo), quiet=quiet)
     return code

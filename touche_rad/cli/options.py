@@ -8,10 +8,10 @@ the finished object.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from inspect import get_annotations, getdoc
+from inspect import get_annotations
 from math import isnan
 from pathlib import Path
 from types import UnionType
@@ -25,10 +25,10 @@ from touche_rad.errors import UserError
 from touche_rad.runs.shard import Shard
 
 Options = TypeVar("Options")
-Make = Callable[[str, Any], click.Parameter]
-"""Makes the parameter of a field from its name and its type."""
+Bounds = tuple[Any, Any]
+"""The least and the most of a number, or None."""
 
-_MAKE: Final = "make"
+_PARAMETER: Final = "parameter"
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 
 
@@ -39,19 +39,7 @@ def command(
 
     def declare(function: Callable[[Options], object]) -> Command:
         options_class: Any = get_type_hints(function)["options"]
-        parameters = parameters_of(options_class)
-
-        def run(**values: Any) -> object:
-            of_field = {key: values[str(one.name)] for key, one in parameters.items()}
-            return function(options_class(**of_field))
-
-        made = Command(
-            name,
-            callback=run,
-            params=list(parameters.values()),
-            help=getdoc(function),
-            examples=examples,
-        )
+        made = Command(name, function, options_class, parameters_of(options_class), examples)
         if group is not None:
             group.add_command(made)
         return made
@@ -65,7 +53,7 @@ def parameters_of(options_class: type) -> dict[str, click.Parameter]:
     parameters: dict[str, click.Parameter] = {}
     declared = [(base, name) for base in options_class.__mro__ for name in get_annotations(base)]
     for base, name in declared:
-        make = base.__dataclass_fields__[name].metadata.get(_MAKE)  # type: ignore[attr-defined]
+        make = base.__dataclass_fields__[name].metadata.get(_PARAMETER)  # type: ignore[attr-defined]
         if make and name not in parameters:
             parameters[name] = make(name, hints[name])
     return parameters
@@ -119,74 +107,80 @@ class Number(click.FloatRange):
         return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(number) else number
 
 
-def _field(make: Make, default: Any = None) -> Any:
-    # A field of a class can be that of another class too, if its name is the same.
-    return field(default=default, metadata={_MAKE: make})
-
-
 def option(
     text: str,
     names: str = "",
     *,
     default: Any = None,
-    metavar: str | None = None,
     least: float | None = None,
     most: float | None = None,
-    env: bool | list[str] = False,
     **more: Any,
 ) -> Any:
-    """Declare an option; the type of the field decides how its value is parsed."""
+    """Declare an option; the type of the field decides how its value is parsed.
 
-    def make(name: str, kind: Any) -> click.Parameter:
-        settings = _settings(kind, least, most)
-        if default is not None or "is_flag" in settings:
-            shows = "is_flag" not in settings and default not in ((), "")
-            text_of = str(default) if isinstance(default, Path | PluginSpec) else default
-            settings |= {"default": text_of, "show_default": shows}
-        if env:
-            settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
-        if metavar is not None:
-            settings["metavar"] = metavar
-        flags = names.split() or [f"--{name.replace('_', '-')}"]
-        return click.Option([*flags, name], help=text, **(settings | more))
+    `names` are those of the command line; without `--`, the one of the settings file. `env=True`
+    reads the variable that is named after the field.
+    """
+    shown = None if isinstance(default, PluginOptions) else default
+    make = partial(_option, names.split(), shown, (least, most), {"help": text, **more})
+    return field(default=default, metadata={_PARAMETER: make})
 
-    return _field(make, default)
+
+def _option(
+    names: Sequence[str],
+    default: Any,
+    bounds: Bounds,
+    more: Mapping[str, Any],
+    name: str,
+    kind: Any,
+) -> click.Parameter:
+    """Make the option of a field from the name and the type of the field."""
+    settings = {**_settings(kind, bounds), **more}
+    env = settings.pop("env", False)
+    if env:
+        settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
+    if default is not None or settings.get("is_flag"):
+        shows = not settings.get("is_flag") and default not in ((), "")
+        text = str(default) if isinstance(default, Path | PluginSpec) else default
+        settings = {"default": text, "show_default": shows, **settings}
+    flags = [one for one in names if one.startswith("-")] or [f"--{name.replace('_', '-')}"]
+    return click.Option([*flags, *(set(names) - set(flags) or (name,))], **settings)
 
 
 flag = partial(option, default=False)
 
 
-def _settings(kind: Any, least: float | None, most: float | None) -> dict[str, Any]:
+def argument(metavar: str | None = None, *, required: bool = True, **more: Any) -> Any:
+    """Declare an argument of the command line."""
+    make = partial(_argument, {"metavar": metavar, "required": required, **more})
+    return field(default=None, metadata={_PARAMETER: make})
+
+
+def _argument(more: Mapping[str, Any], name: str, kind: Any) -> click.Parameter:
+    settings = _settings(kind, (None, None))
+    if settings.pop("multiple", False):
+        settings["nargs"] = -1
+    return click.Argument([name], **{**settings, **more})
+
+
+def _settings(kind: Any, bounds: Bounds) -> dict[str, Any]:
     """Return what click must know about values of a type."""
+    least, most = bounds
     if get_origin(kind) in (Union, UnionType):
         (kind,) = (one for one in get_args(kind) if one is not type(None))
     if get_origin(kind) is tuple:
-        return {**_settings(get_args(kind)[0], least, most), "multiple": True}
+        return {**_settings(get_args(kind)[0], bounds), "multiple": True}
     if get_origin(kind) is Literal:
         return {"type": click.Choice(get_args(kind))}
     if kind is bool:
         return {"is_flag": True}
     if kind is int:
-        bounds: Any = (1 if least is None else least, most)
-        return {"type": click.IntRange(*bounds), "metavar": "N"}
+        return {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
     if kind is float:
         return {"type": Number(least or 0, most, min_open=least is None), "metavar": "N"}
     if kind is Path:
         return {"type": click.Path(path_type=Path), "metavar": "FILE"}
     return {}
-
-
-def argument(metavar: str | None = None, *, required: bool = True, **more: Any) -> Any:
-    """Declare an argument of the command line."""
-
-    def make(name: str, kind: Any) -> click.Parameter:
-        settings = _settings(kind, None, None)
-        settings.pop("metavar", None)
-        if settings.pop("multiple", False):
-            settings["nargs"] = -1
-        return click.Argument([name], metavar=metavar, required=required, **(settings | more))
-
-    return _field(make)
 
 
 def plugin(text: str, names: str = "", *, kinds: tuple[str, ...], **more: Any) -> Any:
@@ -251,18 +245,14 @@ def plugin_options(main: str | None, *others: str) -> Any:
 
     example = f"; -O {plugins[1]}.KEY=VALUE for the {plugins[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
-
-    def make(name: str, kind: Any) -> click.Parameter:
-        # The settings file and --show-config name it "options".
-        return click.Option(
-            ["-O", "--option", "options"],
-            multiple=True,
-            metavar="KEY=VALUE",
-            callback=parse,
-            help=f"{what}; repeatable.",
-        )
-
-    return _field(make, NONE)
+    return option(
+        f"{what}; repeatable.",
+        "-O --option options",
+        default=NONE,
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=parse,
+    )
 
 
 DEBATER: Any = plugin(

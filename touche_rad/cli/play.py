@@ -74,9 +74,8 @@ def respond_command(options: RespondOptions) -> int:
     from touche_rad.runs.play import respond
 
     debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
-    name = f"{options.shape}.jsonl"
-    output = run_files.output_of(options)
-    places = run_files.find_places("respond", options.source, output, files.DEBATES, name)
+    written = files.Kind(options.shape)
+    places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
 
     def work(services: Services) -> Work[Any]:
         return respond(
@@ -240,8 +239,8 @@ def _simulate_with_user(options: SimulateOptions) -> int:
     from touche_rad.users import Speaker, parse_user
 
     turns = options.turns or configured_turns() or TURNS
-    output, kinds = run_files.output_of(options), {files.Kind.CLAIMS}
-    places = run_files.find_places("simulate", options.claims, output, kinds, "simulations.jsonl")
+    kinds, written = {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
+    places = run_files.find_places("simulate", options, options.claims, kinds, written)
     user = parse_user(options.user, options.plugin_options.of("user"))
     debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
     plugins = (debater.plugin, user.plugin)
@@ -287,8 +286,8 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     other = prepare.select("debater", options.against) if options.against else debater
     words = options.max_words if options.words is None else options.words
     deadline = options.deadline
-    output, kinds = run_files.output_of(options), {files.Kind.CLAIMS, *files.DEBATES}
-    places = run_files.find_places("simulate", options.claims, output, kinds, "contests.jsonl")
+    kinds, written = {files.Kind.CLAIMS, *files.DEBATES}, files.Kind.CONTESTS
+    places = run_files.find_places("simulate", options, options.claims, kinds, written)
     several = [debater, other] if other.tag != debater.tag else [debater]
     plugins = [one.plugin for one in several]
 

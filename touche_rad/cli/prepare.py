@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -122,14 +122,10 @@ def open_services(
     from touche_rad.plugins import Services
 
     model = model_for(options, *plugins, out=out, must_answer=must_answer)
-    opens = needs_index(options, plugins) if index is None else index
-    opened = open_index_of(options, or_demo=or_demo) if opens else None
+    if index is None:
+        index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
+    opened = open_index_of(options, or_demo=or_demo) if index else None
     return Services(opened, options.seed, model)
-
-
-def needs_index(options: Common, plugins: Iterable[Plugin]) -> bool:
-    """Whether the user names an index or a plugin needs one."""
-    return bool(options.index) or any("index" in plugin.needs for plugin in plugins)
 
 
 def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
@@ -208,17 +204,19 @@ def model_for(
             if "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
     elif any(one.uses_model for one in plugins):
-        return open_model(options, out, must_answer=must_answer and not (out and is_tira(out)))
+        model = make_model(options, out)
+        check_endpoint(model, options, must_answer=must_answer and not (out and is_tira(out)))
+        return model
     if options.model:
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
         say(f"note: -m is not used: {names} works without a model", quiet=options.quiet)
     return None
 
 
-def open_model(options: Common, out: Path | None = None, *, must_answer: bool = True) -> Model:
+def open_model(options: Common, out: Path | None = None) -> Model:
     """Make the model that the options describe, and check its endpoint."""
     model = make_model(options, out)
-    check_endpoint(model, options, must_answer=must_answer)
+    check_endpoint(model, options)
     return model
 
 
@@ -309,16 +307,9 @@ def beside(out: Path, suffix: str) -> Path:
     return out.parent / "trace" / name
 
 
-_MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
-    "temperature": float,
-    "seed": int,
-    "max_tokens": int,
-    "think_tokens": int,
-    "deadline": float,
-    "at_once": int,
-}
+_SETTINGS: Final = {"temperature": float, "seed": int, "max_tokens": int, "think_tokens": int}
+_LIMITS: Final = {"deadline": float, "at_once": int}
 _THINK = ("off", "auto", "on")
-_MODEL_LIMITS = ("deadline", "at_once")
 _REQUEST_FIELDS = ("max_completion_tokens", "reasoning_effort", "chat_template_kwargs", "top_p")
 """Fields of the server that look like an option of ours, or are common."""
 
@@ -327,45 +318,39 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, 
     """Parse `-O model.KEY=VALUE` into the settings of requests and the limits of the client."""
     from touche_rad.models.model import Settings
 
-    values: dict[str, Any] = {"seed": seed}
+    own: dict[str, Any] = {"seed": seed}
+    limits: dict[str, Any] = {}
     more: dict[str, Any] = {}
     for key, text in texts.items():
         if key == "think":
             if text not in _THINK:
                 raise OptionError(f"-O model.think={text}: expected {' or '.join(_THINK)}")
-            values[key] = text
+            own[key] = text
             continue
-        if key not in _MODEL_SETTINGS:
-            hint = nearest(key, _MODEL_SETTINGS)
-            if key not in _REQUEST_FIELDS and "did you mean" in hint:
-                raise OptionError(f"model has no option {key!r}{hint}")
-            more[key] = _json_or_text(text)
+        kind = {**_SETTINGS, **_LIMITS}.get(key)
+        if kind is not None:
+            try:
+                value = kind(text)
+            except ValueError:
+                value = -1
+            if not value >= 0:
+                raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
+            (own if key in _SETTINGS else limits)[key] = value
             continue
+        hint = nearest(key, [*_SETTINGS, *_LIMITS])
+        if key not in _REQUEST_FIELDS and "did you mean" in hint:
+            raise OptionError(f"model has no option {key!r}{hint}")
         try:
-            values[key] = _MODEL_SETTINGS[key](text)
+            more[key] = json.loads(text)
         except ValueError:
-            values[key] = -1
-        if not values[key] >= 0:
-            raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
-    limits = {key: values.pop(key) for key in _MODEL_LIMITS if key in values}
-    return Settings(**values, more=more), limits
+            more[key] = text
+    return Settings(**own, more=more), limits
 
 
-def _json_or_text(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def count_calls(model: Model | None) -> Callable[[], str]:
-    """Return a function that describes the number of model calls, for a progress bar."""
-
-    def describe() -> str:
-        calls = model.usage.total.calls if model is not None else 0
-        return f"{calls} calls" if calls else ""
-
-    return describe
+def calls_so_far(model: Model | None) -> str:
+    """Return the number of model calls, for a progress bar."""
+    calls = model.usage.total.calls if model is not None else 0
+    return f"{calls} calls" if calls else ""
 
 
 def make_answerer(debater: Selected, services: Services, options: Common) -> Answerer:

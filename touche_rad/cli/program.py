@@ -7,10 +7,11 @@ become one line and an exit code here: 0 success, 1 the work failed, 2 invalid c
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -118,19 +119,26 @@ class Command(click.Command):
 
     context_class = help_text.Context
 
-    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **more: Any) -> None:
-        super().__init__(*args, **more)
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[Any], object],
+        options_class: Callable[..., Any],
+        by_field: Mapping[str, click.Parameter],
+        examples: tuple[str, ...],
+    ) -> None:
+        """Make a command of a function of one object, whose fields have these parameters."""
+        shows = click.Option(
+            ["--show-config"],
+            is_flag=True,
+            expose_value=False,
+            help="Print each setting with its source, and exit.",
+        )
+        shared = shared_options(expose_value=False, is_eager=True, callback=_use)
+        params = [*by_field.values(), *shared, shows]
+        super().__init__(name, params=params, help=inspect.getdoc(function))
+        self.function, self.options_class, self.by_field = function, options_class, by_field
         self.examples = examples
-        self.params += [
-            config_option(expose_value=False, is_eager=True, callback=_use_config),
-            plugin_modules(expose_value=False, is_eager=True, callback=_use_plugins),
-            click.Option(
-                ["--show-config"],
-                is_flag=True,
-                expose_value=False,
-                help="Print each setting with its source, and exit.",
-            ),
-        ]
 
     def format_options(self, ctx: click.Context, formatter: Any) -> None:
         """Write the examples, then the options in sections."""
@@ -139,28 +147,24 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, or print its settings with `--show-config`."""
-        settings: Settings | None = ctx.obj
-        if settings is not None and settings.plugins and not settings.is_chosen:
+        settings = ctx.obj or Settings()
+        is_found = settings.path is not None and not settings.is_chosen
+        if is_found and settings.plugins:
             say(
                 f"note: {settings.path} names plugins that are not loaded, because they are code: "
                 f"{', '.join(settings.plugins)}; load them with --config {settings.path}",
                 quiet=ctx.params.get("quiet", False),
             )
-        if not ctx.meta.get("show_config"):
-            _check_inputs(ctx.params)
-            _check_addresses(ctx)
-            try:
-                return super().invoke(ctx)
-            except (click.Abort, KeyboardInterrupt):
-                raise Stopped(_stop_message(ctx)) from None
-        for name, value in sorted(ctx.params.items()):
-            source = ctx.get_parameter_source(name)
-            where = _SOURCES.get(source, "default") if source else "default"
-            if where == "file" and ctx.obj is not None:
-                where = f"file {ctx.obj.path}"
-            text = "***" if name == "token" and value else _show(value)
-            click.echo(f"{name.replace('_', '-')} = {text}  ({where})")
-        return 0
+        if ctx.meta["show_config"]:
+            return _show_config(ctx, settings)
+        _check_inputs(ctx.params)
+        if is_found:
+            _check_addresses(ctx, str(settings.path))
+        values = {key: ctx.params[str(one.name)] for key, one in self.by_field.items()}
+        try:
+            return self.function(self.options_class(**values))
+        except (click.Abort, KeyboardInterrupt):
+            raise Stopped(_stop_message(ctx)) from None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Require no argument with `--show-config`."""
@@ -179,15 +183,27 @@ def _stop_message(ctx: click.Context) -> str:
     return f"stopped{'; run the same command again to resume' if output and resumes else ''}"
 
 
+def _show_config(ctx: click.Context, settings: Settings) -> int:
+    """Print each setting with its source."""
+    for name, value in sorted(ctx.params.items()):
+        source = ctx.get_parameter_source(name)
+        where = _SOURCES.get(source, "default") if source else "default"
+        if where == "file":
+            where = f"file {settings.path}"
+        text = "***" if name == "token" and value else _show(value)
+        click.echo(f"{name.replace('_', '-')} = {text}  ({where})")
+    return 0
+
+
 def _show(value: Any) -> str:
     if isinstance(value, tuple | list):
         return " ".join(map(_show, value)) or "none"
     return redact("none" if value is None else str(value))
 
 
-def config_option(**more: Any) -> click.Option:
-    """Return the option `--config`."""
-    return click.Option(
+def shared_options(**more: Any) -> list[click.Option]:
+    """Return the options `--config` and `--plugin`, which stand before or after a command."""
+    config = click.Option(
         ["--config", "config_file"],
         envvar="TOUCHE_RAD_CONFIG",
         type=click.Path(),
@@ -195,11 +211,7 @@ def config_option(**more: Any) -> click.Option:
         help="Settings file. [default: touche-rad.toml in this folder, if it exists]",
         **more,
     )
-
-
-def plugin_modules(**more: Any) -> click.Option:
-    """Return the option `--plugin`."""
-    return click.Option(
+    plugins = click.Option(
         ["--plugin", "plugins"],
         multiple=True,
         envvar="TOUCHE_RAD_PLUGIN",
@@ -208,29 +220,22 @@ def plugin_modules(**more: Any) -> click.Option:
         help="Import this module with plugins first; repeatable.",
         **more,
     )
+    return [config, plugins]
 
 
-def _use_config(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Use the settings file that is given after the command."""
-    if value is None or not _on_command_line(ctx, parameter):
+def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Use `--config` or `--plugin` after the command; the environment was used before it."""
+    if ctx.get_parameter_source(str(parameter.name)) is not ParameterSource.COMMANDLINE:
+        return
+    if parameter.name == "plugins":
+        import_modules(value)
         return
     settings = load_settings(value)
-    names = ctx.command_path.split()[1:]
     values: Any = settings.values
-    for name in names:
+    for name in ctx.command_path.split()[1:]:
         values = (values or {}).get(name)
     ctx.obj, ctx.default_map = replace(settings, is_step=ctx.find_root().obj.is_step), values
     import_modules(settings.plugins)
-
-
-def _use_plugins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
-    if _on_command_line(ctx, parameter):
-        import_modules(value)
-
-
-def _on_command_line(ctx: click.Context, parameter: click.Parameter) -> bool:
-    """Whether an option stands after the command; the environment was used before it."""
-    return ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
 
 
 def import_modules(modules: tuple[str, ...]) -> None:
@@ -257,18 +262,15 @@ def _check_inputs(values: Mapping[str, Any]) -> None:
                 raise UserError(f"{out} is the input too: choose another output")
 
 
-def _check_addresses(ctx: click.Context) -> None:
+def _check_addresses(ctx: click.Context, path: str) -> None:
     """Refuse to send credentials to addresses that a file in the current folder names."""
-    settings: Settings | None = ctx.obj
-    if settings is None or settings.path is None or settings.is_chosen:
-        return
     from touche_rad.cli.credentials import CREDENTIALS, refuse_stranger
 
     for name in CREDENTIALS.keys() & ctx.params.keys():
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
-            path, flag = settings.path, f"--{name.replace('_', '-')}"
+            flag = f"--{name.replace('_', '-')}"
             fix = f"name it with {flag}, or use the file with --config {path}"
-            refuse_stranger(name, ctx.params[name], str(path), fix)
+            refuse_stranger(name, ctx.params[name], path, fix)
 
 
 class Commands(click.Group):
@@ -281,9 +283,11 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import a command; the error suggests the nearest one for an unknown one."""
         if cmd_name not in COMMANDS:
-            return None
+            if ctx.resilient_parsing or cmd_name.startswith("-"):
+                return None
+            raise OptionError(f"there is no command {cmd_name!r}{nearest(cmd_name, COMMANDS)}")
         module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
@@ -306,19 +310,10 @@ class Commands(click.Group):
             formatter.write_section(group, rows)
         formatter.write_options(self, ctx)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest the nearest command for an unknown one."""
-        unknown = args and args[0] not in COMMANDS and not args[0].startswith("-")
-        if unknown and not ctx.resilient_parsing:
-            raise OptionError(f"there is no command {args[0]!r}{nearest(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
-
 
 @click.command(
     cls=Commands,
-    params=[config_option(), plugin_modules()],
+    params=[*shared_options()],
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "TOUCHE_RAD",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,12 +18,11 @@ from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
     Make,
     beside,
+    calls_so_far,
     check_demo,
-    count_calls,
     is_tira,
     model_settings,
     names_model,
-    needs_index,
     open_index_of,
     open_services,
     parallel,
@@ -33,10 +32,8 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.plugins import Plugin, Services
+    from touche_rad.plugins import Plugin
     from touche_rad.runs.parts import Part
-    from touche_rad.runs.ray import RayEngine
-    from touche_rad.runs.work import Work
 
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
@@ -53,42 +50,47 @@ class Places:
 
     source: Path
     out: Path
+    kind: Kind
+    """What the output has."""
     status: Path | None = None
 
 
-def output_of(options: FileOptions) -> Path | None:
-    """Return the output of `-o`, or that of the part with `--shard`; a dry run needs no output."""
-    if options.shard is None:
-        return options.output or (Path(os.devnull) if options.dry_run else None)
-    if options.dry_run:
-        raise OptionError("--dry-run is for the whole run: leave out --shard")
-    if options.output is None:
-        raise OptionError("--shard is for a run with an output: add -o RUN")
-    return options.shard.folder(options.output) / options.output.name
-
-
 def find_places(
-    verb: str, source: Path | None, out: Path | None, kinds: Collection[Kind], name: str
+    verb: str, options: FileOptions, source: Path | None, kinds: Collection[Kind], kind: Kind
 ) -> Places:
-    """Return the given paths; TIRA's environment replaces a missing one."""
+    """Return where a run reads and writes; TIRA's environment replaces a path that is not given.
+
+    The output of `--shard` is in the folder of the part; a dry run needs no output.
+    """
     folder, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
+    out = options.output
+    if out is None and options.dry_run:
+        out = Path(os.devnull)
+    if options.shard is not None:
+        if options.dry_run:
+            raise OptionError("--dry-run is for the whole run: leave out --shard")
+        if out is None:
+            raise OptionError("--shard is for a run with an output: add -o RUN")
+        out = options.shard.folder(out) / out.name
     if source is None:
         if not folder:
             raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
         from touche_rad.tira.input import find_input
 
         source = find_input(Path(folder), kinds)
-    if out is not None:
-        if not source.exists():
-            raise UserError(f"{source} does not exist: expected a file to read")
-        from touche_rad.files.records import STANDARD_OUTPUT
+    if out is None:
+        if not target:
+            raise UserError(
+                f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)"
+            )
+        return Places(source, Path(target, f"{kind}.jsonl"), kind, Path(target, "status.json"))
+    if not source.exists():
+        raise UserError(f"{source} does not exist: expected a file to read")
+    from touche_rad.files.records import STANDARD_OUTPUT
 
-        if str(out) in STANDARD_OUTPUT or not out.name:
-            raise UserError(f"-o {out}: a run needs a file of its own to be able to continue")
-        return Places(source, out)
-    if not target:
-        raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
-    return Places(source, Path(target) / name, Path(target) / "status.json")
+    if str(out) in STANDARD_OUTPUT or not out.name:
+        raise UserError(f"-o {out}: a run needs a file of its own to be able to continue")
+    return Places(source, out, kind)
 
 
 def run_on_files(
@@ -122,58 +124,57 @@ def run_on_files(
 
     if options.dry_run:
         return _estimate(options, plugins, estimate or make, index)
-    services = open_services(options, *plugins, out=places.out, index=index)
-    work = make(services)
-    uses_index = index or any("index" in plugin.needs for plugin in plugins)
+    out, quiet, tira = places.out, options.quiet, is_tira(places.out)
+    services = open_services(options, *plugins, out=out, index=index)
+    model, work = services.model, make(services)
     begun = datetime.now().astimezone()
-    engine = _engine(options, places, work, services, make)
-    demo, warnings = check_demo(options, services.index if uses_index else None)
-    replace = options.replace or is_tira(places.out)
-    model = services.model
-    part = _part(options, places)
-    with (
-        _metadata(work.verb, places, options, describe(work.identity)),
-        progress(title, quiet=options.quiet, describe=count_calls(model)) as report,
-    ):
+    process = None
+    if options.engine == "ray":
+        from touche_rad.cli.engine import ray_engine
+
+        process = ray_engine(options, make, work, services, out).process
+    elif options.actors is not None:
+        raise OptionError("--actors is for --engine ray")
+    cites = index or any("index" in one.needs for one in plugins)
+    demo, warnings = check_demo(options, services.index if cites else None)
+    part = _part(options, places) if options.shard is not None else None
+    measured: AbstractContextManager[None] = nullcontext()
+    if options.metadata or (options.metadata is None and tira):
+        measured = _metadata(work.verb, out, options, describe(work.identity))
+    with measured, progress(title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
         run_options = RunOptions(
             parallel(options, model=model is not None),
             options.restart,
-            replace,
+            options.replace or tira,
             files.BadLines(skip=options.skip_bad),
             report,
-            places.status or status_beside(places.out),
+            places.status or status_beside(out),
             model,
             warnings,
             demo,
             strict=options.strict,
-            hand_in=is_tira(places.out),
-            errors=beside(places.out, ERRORS),
-            process=None if engine is None else engine.process,
+            hand_in=tira,
+            errors=beside(out, ERRORS),
+            process=process,
         )
-        status = run(work, places.out, run_options, part)
+        status = run(work, out, run_options, part)
     if part is not None and status.finished < begun:
-        say(
-            f"shard {part.shard} is finished already; --restart makes it again", quiet=options.quiet
-        )
+        say(f"shard {part.shard} is finished already; --restart makes it again", quiet=quiet)
     for line in status.lines():
-        say(line, quiet=options.quiet and not line.startswith(WARNING))
-    say(f"written: {places.out}", quiet=options.quiet)
+        say(line, quiet=quiet and not line.startswith(WARNING))
+    say(f"written: {out}", quiet=quiet)
     if part is not None:
-        missing = part.others_missing()
-        if missing:
-            names = ", ".join(map(str, [*missing[:_SHOWN], *(["..."] if missing[_SHOWN:] else [])]))
-            say(f"merge also needs: shard {names}", quiet=options.quiet)
-        next_step(["merge", part.folder.parent, "-o", part.run], quiet=options.quiet)
+        _say_what_merge_needs(part, quiet=quiet)
         return 0
-    code = end_of_run(status, places.out)
+    code = end_of_run(status, out)
     if places.status is None and not code:
-        steps = next_after(places.out, places.source, options.index, demo=demo)
+        steps = next_after(places.kind, out, places.source, options.index, demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
             say(
                 "note: answers from the demo's arguments, on 18 topics, are not fit to upload",
-                quiet=options.quiet,
+                quiet=quiet,
             )
-        next_step(*steps, quiet=options.quiet)
+        next_step(*steps, quiet=quiet)
     return code
 
 
@@ -189,9 +190,10 @@ def _estimate(
     from touche_rad.plugins import Services
     from touche_rad.runs.sample import sample
 
-    model, opens = None, needs_index(options, plugins) if index is None else index
-    opened = open_index_of(options) if opens else None
-    named = names_model(options)
+    if index is None:
+        index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
+    opened = open_index_of(options) if index else None
+    model, named = None, names_model(options)
     if any("model" in one.needs or (named and one.uses_model) for one in plugins):
         settings, _ = model_settings(options.plugin_options.of("model"), options.seed)
         model = Model(Examples(varied=True), settings=settings)
@@ -215,58 +217,48 @@ def _estimate(
     return 0
 
 
-def _engine(
-    options: FileOptions, places: Places, work: Work[Any], services: Services, make: Make
-) -> RayEngine | None:
-    """Return the engine of `--engine ray`; its modules are imported only for that."""
-    if options.engine == "local":
-        if options.actors is not None:
-            raise OptionError("--actors is for --engine ray")
-        return None
-    from touche_rad.cli.engine import ray_engine
-
-    return ray_engine(options, make, work, services, places.out)
-
-
-def _part(options: FileOptions, places: Places) -> Part | None:
+def _part(options: FileOptions, places: Places) -> Part:
     """Return the part of the run that `--shard` asks for."""
-    if options.shard is None or options.output is None:
-        return None
     from touche_rad.cli.program import WORDS
     from touche_rad.runs.parts import Part
 
+    assert options.shard is not None
+    assert options.output is not None
     context = click.get_current_context()
     words = (str(context.info_name), *context.meta[WORDS])
     return Part(options.shard, places.out.parent, options.output, places.source, words)
+
+
+def _say_what_merge_needs(part: Part, *, quiet: bool) -> None:
+    missing = part.others_missing()
+    if missing:
+        names = ", ".join(map(str, [*missing[:_SHOWN], *(["..."] if missing[_SHOWN:] else [])]))
+        say(f"merge also needs: shard {names}", quiet=quiet)
+    next_step(["merge", part.folder.parent, "-o", part.run], quiet=quiet)
 
 
 def end_of_run(status: Status, out: Path) -> int:
     """Return the exit code: 1 if everything is a fallback, unless the run must be handed in."""
     from touche_rad.files.outputs import all_replaced
 
-    kinds = all_replaced(status.fallbacks, status.counts)
+    kinds = all_replaced(status.fallbacks, status.counts) if status.fallbacks else []
     if not kinds or is_tira(out):
         return 0
     say(f"error: all {kinds[0]} in {out} are fallbacks: see the warnings above")
     return 1
 
 
-@contextmanager
 def _metadata(
-    verb: str, places: Places, options: FileOptions, method: Mapping[str, Any]
-) -> Iterator[None]:
-    """Measure the run, and write ir_metadata beside it if the user or TIRA wants it."""
+    verb: str, out: Path, options: FileOptions, method: Mapping[str, Any]
+) -> AbstractContextManager[None]:
+    """Measure the run, and write ir_metadata beside it."""
     from touche_rad.tira import metadata
 
-    under_tira = is_tira(places.out)
-    wanted = options.metadata
-    if not (under_tira and metadata.available() if wanted is None else wanted):
-        yield
-        return
-    path = places.out.with_name(METADATA if under_tira else f"{places.out.name}.{METADATA}")
+    if options.metadata is None and not metadata.available():
+        return nullcontext()
 
     def report(failure: str) -> None:
         say(f"note: no ir_metadata was written: {failure}", quiet=options.quiet)
 
-    with metadata.tracked(path, verb, method, report):
-        yield
+    path = out.with_name(METADATA if is_tira(out) else f"{out.name}.{METADATA}")
+    return metadata.tracked(path, verb, method, report)

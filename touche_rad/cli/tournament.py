@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -126,7 +127,7 @@ def _run(
     """Run one part of a tournament, unless it is done; return the exit code."""
     if folder.is_done(work, out, replace=options.replace):
         return 0
-    describe = prepare.count_calls(settings.model)
+    describe = partial(prepare.calls_so_far, settings.model)
     with progress(what, quiet=options.quiet, describe=describe) as report:
         settings = replace(
             settings,

@@ -78,13 +78,14 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
         except FieldError as miss:
             kind, expected = None, f"{miss.expected}; expected one complete record per line"
         else:
-            kind = kind_of(value) if is_json else _of_text(line)
-            kinds = ", ".join(kind.value for kind in Kind)
-            unknown = f"is of no known kind ({kinds}), got {short_repr(line)}"
-            expected = EMPTY_RECORD if value == {} else unknown
+            kind, expected = kind_of(value) if is_json else _of_text(line), ""
+            if value == {}:
+                expected = EMPTY_RECORD
         if kind is not None:
             return kind
-        problem = problem or InputError(path, expected, line=number)
+        kinds = ", ".join(kind.value for kind in Kind)
+        unknown = f"is of no known kind ({kinds}), got {short_repr(line)}"
+        problem = problem or InputError(path, expected or unknown, line=number)
     raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 
 

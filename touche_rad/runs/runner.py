@@ -35,6 +35,7 @@ from touche_rad.files.outputs import (
     status_beside,
     write_status,
 )
+from touche_rad.files.records import dump
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
@@ -45,7 +46,6 @@ from touche_rad.runs.work import (
     T,
     Tally,
     Work,
-    json_line,
     read_record,
     record_line,
 )
@@ -108,8 +108,8 @@ async def run_work(
             finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
-        unfinished = output.journal.exists() and not options.restart
-        if not unfinished and not is_output_of(out, output.identity):
+        is_begun = output.journal.exists() and not options.restart
+        if out.is_file() and not is_begun and not is_output_of(out, output.identity):
             files.check_output(out, replace=options.replace)
         total = sum(1 for _ in work.units(options.bad))
         if not total:
@@ -351,7 +351,8 @@ class Output:
         if self.options.restart or not header.endswith(b"\n"):
             file.seek(0)
             file.truncate()
-            self._write(json_line({"journal": f"{_NAME} {VERSION}", "identity": self.identity}))
+            first = {"journal": f"{_NAME} {VERSION}", "identity": self.identity}
+            self._write(f"{dump(first)}\n".encode())
             return
         self._compare(header)
         end = len(header)

@@ -13,6 +13,7 @@ from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.files.outputs import Status, total_of
+from touche_rad.files.records import dump
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, Fallback
@@ -42,21 +43,14 @@ def at_turn(note: str, debate: Debate, turn: int) -> str:
 
 def record_line(unit: int | str, done: Done) -> bytes:
     """Return the record of a finished unit: one line without secrets."""
-    return json_line(
-        {
-            "unit": unit,
-            "lines": [redact_line(line) for line in done.lines],
-            "counts": dict(done.counts),
-            "notes": redact_data(done.notes),
-            "fallbacks": redact_data([vars(one) for one in done.fallbacks]),
-        }
-    )
-
-
-def json_line(record: Mapping[str, Any]) -> bytes:
-    """Return a record as one line."""
-    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
-    return line.encode("utf-8", "backslashreplace") + b"\n"
+    record = {
+        "unit": unit,
+        "lines": [redact_line(line) for line in done.lines],
+        "counts": dict(done.counts),
+        "notes": redact_data(done.notes),
+        "fallbacks": redact_data([vars(one) for one in done.fallbacks]),
+    }
+    return f"{dump(record)}\n".encode()
 
 
 def read_record(line: bytes) -> tuple[Any, Done]:

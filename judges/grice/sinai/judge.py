@@ -79,7 +79,8 @@ def examples(path: Path | None = None) -> tuple[Example, ...]:
     place = path or Path(str(files(__package__).joinpath("examples.jsonl")))
     pool = []
     for line in records(place, BadLines()):
-        refuse_newer(place, line.value, EXAMPLES_FORMAT)
+        if path is not None:
+            refuse_newer(path, line.value, EXAMPLES_FORMAT)
         try:
             pool.append(Example.model_validate(line.value))
         except ValidationError as error:
