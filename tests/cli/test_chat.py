@@ -145,12 +145,3 @@ def test_the_index_and_the_judge_can_be_left_out_and_a_panel_is_refused() -> Non
     assert "no judge" in chat(args=("-i", "demo", "-j", "off")).out
     refused = chat(args=("-i", "demo", "-j", "grice"))
     assert (refused.code, "judges whole debates" in refused.err) == (2, True)
-
-
-def test_colour_is_used_where_it_is_forced_and_never_with_no_color(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[" in chat(ZOOS).out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[3" not in chat(ZOOS).out

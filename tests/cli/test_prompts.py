@@ -95,19 +95,10 @@ def test_own_prompts_are_sent_in_place_of_ours(server: Scripted, tmp_path: Path)
 
 
 OWN = """
-from dataclasses import dataclass
-from typing import Any
-
 from touche_rad.calls import Calls
 from touche_rad.debate import Response
 from touche_rad.models import Prompt
 from touche_rad.plugins import debater, find
-
-
-async def answer_of(model):
-    messages = Prompt.load(__package__, "words").messages()
-    likely = await model.ask_choice(messages, ["changed", "unchanged"])
-    return Response(content=f"The prompt is {max(likely, key=likely.get)}.")
 
 
 @debater("slotted", needs=("model",))
@@ -118,17 +109,9 @@ class Slotted:
         self.model = services.model
 
     async def answer(self, debate):
-        return await answer_of(self.model)
-
-
-@debater("frozen", needs=("model",))
-@dataclass(frozen=True)
-class Frozen:
-    options: Any
-    services: Any
-
-    async def answer(self, debate):
-        return await answer_of(self.services.model)
+        messages = Prompt.load(__package__, "words").messages()
+        likely = await self.model.ask_choice(messages, ["changed", "unchanged"])
+        return Response(content=f"The prompt is {max(likely, key=likely.get)}.")
 
 
 @debater("outer", needs=("model",))
@@ -141,9 +124,7 @@ class Outer:
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "word"), [("slotted", "changed"), ("frozen", "changed"), ("outer", "unchanged")]
-)
+@pytest.mark.parametrize(("name", "word"), [("slotted", "changed"), ("outer", "unchanged")])
 def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
     name: str, word: str, tmp_path: Path
 ) -> None:
@@ -158,16 +139,8 @@ def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
         '{"when": "Good day", "answer": "changed"}\n{"when": "Hello", "answer": "unchanged"}\n'
     )
     call = ("respond", "--say", "Zoos should be closed.", "-i", "demo", "-d", name)
-    answered = touche_rad_process(
-        "--plugin",
-        "own_prompts",
-        *call,
-        "-O",
-        f"prompts={mine}",
-        "-m",
-        f"scripted:{script}",
-        env={"PYTHONPATH": str(tmp_path)},
-    )
+    with_own = ("--plugin", "own_prompts", "-O", f"prompts={mine}", "-m", f"scripted:{script}")
+    answered = touche_rad_process(*call, *with_own, env={"PYTHONPATH": str(tmp_path)})
     assert answered.code == 0, answered.err
     assert f"The prompt is {word}." in answered.out
 

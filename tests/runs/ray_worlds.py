@@ -77,24 +77,10 @@ def by_ray(
     cluster: Any, *words: str | Path, cwd: Path, out: str = "ray.jsonl"
 ) -> subprocess.Popen[str]:
     """Start a run on the cluster."""
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "touche_rad",
-            *map(str, words),
-            "-o",
-            out,
-            "--engine",
-            "ray",
-            "--actors",
-            "2",
-        ],
-        cwd=cwd,
-        env={**os.environ, "RAY_ADDRESS": cluster.address},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    call = [sys.executable, "-m", "touche_rad", *map(str, words), "-o", out]
+    call += ["--engine", "ray", "--actors", "2"]
+    env = {**os.environ, "RAY_ADDRESS": cluster.address}
+    return subprocess.Popen(call, cwd=cwd, env=env, stderr=subprocess.PIPE, text=True)
 
 
 def ended(process: subprocess.Popen[str]) -> str:

@@ -12,7 +12,7 @@ from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
 from touche_rad import calls, plugins
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import WorkError
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
 from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_chain
@@ -64,14 +64,6 @@ def test_a_failing_debater_has_a_fallback_and_is_named(
     assert given.response.arguments == (ARGUMENTS[0],)
     assert [note.partition(":")[0] for note in given.notes] == ["fallback from bad"]
     assert "debater bad " in caplog.text
-
-
-def test_the_same_failure_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    answerer = Answerer([("bad", fakes.Raising(ValueError("no")))])
-    with caplog.at_level(logging.WARNING, "touche_rad"):
-        for _ in range(3):
-            anyio.run(answerer.answer, DEBATE)
-    assert len(caplog.records) == 1
 
 
 def test_a_fixed_sentence_answers_if_all_debaters_fail() -> None:
@@ -152,26 +144,6 @@ def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch)
     assert "AssertionError" in after[0]
 
 
-def test_many_answers_at_once() -> None:
-    answerer = Answerer([("slow", fakes.Slow(0.01))])
-
-    async def ask_all() -> list[str]:
-        given: list[str] = [""] * 100
-
-        async def ask(place: int) -> None:
-            debate = asked(f"Utterance {place}.")
-            given[place] = (await answerer.answer(debate)).response.content
-
-        async with anyio.create_task_group() as group:
-            for place in range(100):
-                group.start_soon(ask, place)
-        return given
-
-    expected = [f"Late, but here: Utterance {place}." for place in range(100)]
-    assert anyio.run(ask_all) == expected
-    assert anyio.run(ask_all) == expected
-
-
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that holds only what a test registers."""
@@ -224,17 +196,6 @@ def test_a_debater_that_cannot_be_made_is_an_error_only_if_it_is_selected() -> N
     assert answer.notes[0] == "fallback from grounded: ValueError: no weights"
     with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
         make_chain("grounded", {}, Services())
-
-
-@pytest.mark.usefixtures("registry")
-def test_a_wrong_choice_is_an_error() -> None:
-    a_fake("mine", needs=("index",))
-    with pytest.raises(OptionError, match="did you mean 'mine'"):
-        make_chain("mien", {}, Services())
-    with pytest.raises(UserError, match=r"debater mine needs an argument index \(-i DIR"):
-        make_chain("mine", {}, Services())
-    with pytest.raises(OptionError, match="has no option 'tune'"):
-        make_chain("mine", {"tune": "x"}, Services(index=SmallIndex()))
 
 
 def test_the_time_that_a_call_waits_is_taken_from_its_deadline() -> None:

@@ -25,12 +25,6 @@ def test_a_good_answer_passes_untouched() -> None:
     assert guard(good, INDEX, 60) == (good, ())
 
 
-@pytest.mark.parametrize("empty", ["", " \n\t", "\x00\x1b", "\u2028"])
-def test_an_empty_answer_is_refused(empty: str) -> None:
-    with pytest.raises(Refused, match="empty"):
-        guard(Response(content=empty), None, 60)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -78,15 +77,6 @@ def test_output_is_in_the_order_of_the_input_also_after_a_stop(out: Path) -> Non
     assert list(out.parent.iterdir()) == [out]
     run(out, seed=9)  # a finished run may be replaced
     assert out.exists()
-
-
-def test_the_later_record_of_a_unit_counts(out: Path) -> None:
-    with opened(out) as output:
-        output.append(0, Done(("earlier",)))
-        output.append(0, Done(("later",)))
-        assert len(output.finished) == 1
-    run(out, finish=True)
-    assert out.read_text() == "later\n"
 
 
 def test_a_truncated_journal_loses_only_the_last_unit(out: Path) -> None:
@@ -166,20 +156,6 @@ def test_places_that_cannot_be_an_output_are_refused(tmp_path: Path) -> None:
             run(place)
 
 
-def status(**fields: Any) -> Status:
-    now = datetime(2026, 1, 2, tzinfo=UTC)
-    return Status.model_validate(
-        {
-            "verb": "judge",
-            "state": "done",
-            "started": now,
-            "finished": now,
-            "seconds": 1.25,
-            **fields,
-        }
-    )
-
-
 def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     tally = Tally()
     for number in range(8):
@@ -202,19 +178,6 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     assert len(status.examples["cut"]) == MOST_EXAMPLES
     assert status.examples["last-resort"] == ("x",) * 4
     assert status.warnings == ("4 of 40 answers are from verbatim: failure 1",)
-
-
-def test_lines_of_a_status() -> None:
-    said = status(
-        units=4, done=3, resumed=2, counts={"verdicts": 12}, notes={"cut": 1}, warnings=("Look.",)
-    ).lines()
-    assert said == [
-        "judge: 3 of 4 done in 1.2 s (12 verdicts)",
-        "2 of them were taken over from an earlier run",
-        "cut: 1",
-        "warning: Look.",
-    ]
-    assert status(units=3, done=3).lines() == ["judge: 3 done in 1.2 s"]
 
 
 def test_a_plugin_may_change_the_folder(tmp_path: Path) -> None:

@@ -42,17 +42,7 @@ def test_what_cannot_have_workers(
     tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    ended = touche_rad(
-        "simulate",
-        DEMO / "claims.tsv",
-        "-i",
-        "demo",
-        "-d",
-        "verbatim",
-        "-o",
-        tmp_path / "out.jsonl",
-        *words,
-    )
+    ended = touche_rad("judge", DEMO / "debates.jsonl", "-o", tmp_path / "out.jsonl", *words)
     assert ended.code == 2
     assert message in ended.err
 
@@ -169,20 +159,8 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
 def test_debates_on_both_sides_and_their_panel_have_the_bytes_of_one_process(
     cluster: Any, tmp_path: Path
 ) -> None:
-    claims = str(DEMO / "claims.tsv")
-    play = (
-        "simulate",
-        claims,
-        "-i",
-        "demo",
-        "--both-sides",
-        "-d",
-        "verbatim",
-        "--against",
-        "grounded",
-        "--rounds",
-        "2",
-    )
+    sides = "-i demo --both-sides -d verbatim --against grounded --rounds 2"
+    play = ("simulate", str(DEMO / "claims.tsv"), *sides.split())
     whole = plain(tmp_path, *play)
     ended(by_ray(cluster, *play, "--workers", "1", cwd=tmp_path))
     assert (tmp_path / "ray.jsonl").read_bytes() == whole
@@ -204,15 +182,8 @@ def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
     (tmp_path / "killed").unlink()
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    own = touche_rad_process(
-        *RESPOND,
-        "-o",
-        "own.jsonl",
-        "--engine",
-        "ray",
-        cwd=tmp_path,
-        env={"TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"},
-    )
+    env = {"TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"}
+    own = touche_rad_process(*RESPOND, "-o", "own.jsonl", "--engine", "ray", cwd=tmp_path, env=env)
     assert own.code == 0, own.err
     assert "Ray: started on this machine" in own.err
     assert (tmp_path / "joined.jsonl").read_bytes() == whole
@@ -237,11 +208,8 @@ def test_costs_caches_and_the_budget_are_those_of_one_process(cluster: Any, tmp_
     for key in ("calls", "from_cache", "repairs", "failures", "prompt_tokens"):
         assert totals[0][key] == totals[1][key], key
     assert runs[0]["warnings"] == runs[1]["warnings"]
-    traced = [
-        (tmp_path / f"{name}.jsonl.trace.jsonl").read_text().count("\n")
-        for name in ("plain", "ray")
-    ]
-    assert traced[0] == traced[1] > 0
+    traces = [tmp_path / f"{name}.jsonl.trace.jsonl" for name in ("plain", "ray")]
+    assert traces[0].read_text().count("\n") == traces[1].read_text().count("\n") > 0
     again = touche_rad(*words, "--cache", "cache", "-o", "again.jsonl", cwd=tmp_path)
     other = touche_rad(*words, "--cache", "plain-cache", "-o", "other.jsonl", cwd=tmp_path)
     line = next(one for one in again.err.splitlines() if one.startswith("model: "))

@@ -203,15 +203,6 @@ def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     assert len(list(files.read_debates(out_of(source)))) == 2
 
 
-def test_a_simulation_repeats_itself_to_the_byte(tmp_path: Path) -> None:
-    source = write_claims(tmp_path, *(f"Zoos should be closed {n}" for n in range(5)))
-    written = set()
-    for seed in (1, 1, 2):
-        do(simulate, source, answerer(), RuleUser(INDEX, seed))
-        written.add(out_of(source).read_bytes())
-    assert len(written) == 2
-
-
 def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
     class Broken:
         def open(self, claim: Debate) -> str:
