@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from touche_rad.debate import Argument
-from touche_rad.debaters.rdebater._citing import cited
+from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._reading import predicates
 from touche_rad.debaters.rdebater._retrieval import (
     Record,

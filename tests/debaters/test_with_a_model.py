@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.debaters.world import AGAINST_PENNY, ARGUMENTS, BothSides, argument, debate
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
@@ -114,6 +114,43 @@ def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> 
     response = answer(server, "composed")
     assert response.content == said
     assert [one.text for one in response.arguments] == [CHARITY]
+    assert called(server) == ["Written"]
+
+
+@pytest.mark.parametrize(
+    ("begins", "calls"),
+    [
+        ("You assume that the penny is worthless, but charities", 1),
+        ("You want poor children to starve, but charities", 2),
+    ],
+)
+def test_a_clause_that_names_what_the_opponent_says_needs_no_argument(
+    server: Scripted, begins: str, calls: int
+) -> None:
+    said = f"{begins} collect the penny that nobody misses."
+    writing(server, said)
+    response = answer(server, "composed")
+    assert len(called(server)) == calls
+    assert (response.content == said) is (calls == 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("Pennies are not a waste but a help to charities.", "Pennies are a help to charities."),
+        (
+            "Pennies have a use: they help charities to buy blankets.",
+            "The penny coins help charities to buy blankets.",
+        ),
+        ("Bying a penny abollishes no charity.", "Bying a penny abolishes no charity."),
+    ],
+    ids=["without a contrast", "a noun for a pronoun", "a letter doubled in the source"],
+)
+def test_a_faithful_repetition_needs_no_repair(server: Scripted, source: str, said: str) -> None:
+    index = BothSides([argument(9, *AGAINST_PENNY, source), *ARGUMENTS])
+    asked = debate("Penny coins are worthless: abolish the penny.")
+    writing(server, said, cites=source)
+    assert answer(server, "composed", asked, index).content == said
     assert called(server) == ["Written"]
 
 

@@ -74,7 +74,7 @@ def played(server: Scripted, run: Path, asked: Debate) -> Response:
         trace = run.with_name(run.name + ".trace.jsonl")
         model = Model(Address(server.url, "tiny"), deadline=5, trace=trace)
         services = Services(BothSides(), model=model)
-        made = InspireDebate(InspireDebate.Options(unsupported="keep"), services)
+        made = InspireDebate(InspireDebate.Options(), services)
         try:
             with call_context(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
                 found: Response = await made.answer(asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +17,7 @@ from touche_rad.debate import Argument
 from touche_rad.evidence.findings import findings_in
 from touche_rad.evidence.support import SupportKind, unsupported_words
 from touche_rad.evidence.words import Token, read_passage
-from touche_rad.text import clean, count_words, sentences
+from touche_rad.text import clean, content_words, count_words, sentences, words
 
 log = logging.getLogger("touche_rad")
 
@@ -58,20 +59,24 @@ class Guard:
         self._entails = entails
         self._longest = longest
 
-    async def checked(self, content: str, arguments: Sequence[Argument]) -> GuardResult:
-        """Return the supported and the unsupported sentences of an answer."""
+    async def checked(
+        self, content: str, arguments: Sequence[Argument], said: str = ""
+    ) -> GuardResult:
+        """Return the supported and the unsupported sentences of an answer.
+
+        A first clause that only names what the opponent `said` needs no support.
+        """
         claims = sentences(clean(content))
         texts = [clean(one.text) for one in arguments if one.text.strip()]
         if not claims or not texts:
             return GuardResult(unsupported=tuple(claims))
-        checks = await anyio.to_thread.run_sync(self._read, claims, tuple(arguments))
-        doubtful = [
-            claim for claim, one in zip(claims, checks, strict=True) if one is WordCheck.OPEN
-        ]
+        own = [without_attribution(claim, said) for claim in claims]
+        checks = await anyio.to_thread.run_sync(self._read, own, tuple(arguments), said)
+        doubtful = [claim for claim, one in zip(own, checks, strict=True) if one is WordCheck.OPEN]
         entailed = await self._entailed(doubtful, texts)
         supported = [
             one is WordCheck.SUPPORTED or (one is WordCheck.OPEN and claim in entailed)
-            for claim, one in zip(claims, checks, strict=True)
+            for claim, one in zip(own, checks, strict=True)
         ]
         return GuardResult(
             tuple(compress(claims, supported)),
@@ -91,16 +96,73 @@ class Guard:
             log.info("no sentence counts as entailed because the check failed: %s", error)
             return set()
 
-    def _read(self, claims: Sequence[str], arguments: tuple[Argument, ...]) -> list[WordCheck]:
+    def _read(
+        self, claims: Sequence[str], arguments: tuple[Argument, ...], said: str
+    ) -> list[WordCheck]:
         return [
-            read(one, arguments) if count_words(one) <= self._longest else WordCheck.DISTORTED
+            read(one, arguments, said) if count_words(one) <= self._longest else WordCheck.DISTORTED
             for one in claims
         ]
 
 
-def read(sentence: str, arguments: tuple[Argument, ...]) -> WordCheck:
+def without_attribution(sentence: str, said: str) -> str:
+    """Return a sentence without a first clause that only names what the opponent said.
+
+    "You praise zoos, but cages harm animals." becomes "cages harm animals." if the opponent praised
+    zoos. The result is empty if there is no other clause.
+    """
+    match = _ATTRIBUTION.match(sentence) if said else None
+    if match is None:
+        return sentence
+    clause = read_passage(match["clause"]).tokens
+    new_words = unsupported_words(clause, read_passage(clean(said)).tokens)
+    new = {token.word for token in new_words}
+    return sentence if len(new) > _MAX_NEW else sentence[match.end() :]
+
+
+_ATTRIBUTION: Final = re.compile(
+    r"(?P<clause>(?:You|Your)\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
+)
+_MAX_NEW: Final = 1
+"""Words of such a clause that need not be in the message: its verb, such as "claim"."""
+
+
+def _readings(sentence: str, arguments: Sequence[Argument], said: str = "") -> list[str]:
+    """Return the texts of arguments, and each as a faithful sentence may repeat it.
+
+    A doubled letter is not doubled or the reverse, the part "not A but" of "not A but B" is left
+    out, or a pronoun is replaced by words of the opponent.
+    """
+    texts: list[str] = []
+    spelled = {_DOUBLED.sub(r"\1", word): word for word in words(sentence)}
+    theirs = set(content_words(said))
+    for text in (one.text for one in arguments):
+        texts.append(text)
+        same = {one: spelled.get(_DOUBLED.sub(r"\1", one), one) for one in words(text)}
+        for word, spelling in same.items():
+            if spelling != word:
+                text = re.sub(rf"\b{re.escape(word)}\b", spelling, text, flags=re.IGNORECASE)
+        for pronoun in _PRONOUN.finditer(text):
+            named = re.search(rf"((?:[\w-]+ ){{1,4}}){re.escape(pronoun[1])}\b", sentence)
+            if named and set(content_words(named[1])) <= theirs:
+                text = f"{text[: pronoun.start()]}{named[1]}{text[pronoun.start(1) :]}"
+                break
+        texts.append(_CONTRAST.sub("", text))
+    return list(dict.fromkeys(texts))
+
+
+_DOUBLED: Final = re.compile(r"(\w)\1")
+_PRONOUN: Final = re.compile(r"\b(?:they|it) (\w+)", re.IGNORECASE)
+_CONTRAST: Final = re.compile(
+    r"\bnot (?!only\b|just\b|merely\b|simply\b)[^,.;:!?]{1,60},? "
+    r"(?:but (?!also\b)|(?:they|it) (?:are|is) )",
+    re.IGNORECASE,
+)
+
+
+def read(sentence: str, arguments: tuple[Argument, ...], said: str = "") -> WordCheck:
     """Check one sentence by its words, as if it were the whole answer."""
-    texts = [argument.text for argument in arguments]
+    texts = _readings(sentence, arguments, said)
     if all(one.support.supported for one in findings_in(sentence, texts)):
         return WordCheck.SUPPORTED
     apart = [one.support for text in texts for one in findings_in(sentence, [text])]
@@ -110,9 +172,10 @@ def read(sentence: str, arguments: tuple[Argument, ...]) -> WordCheck:
     )
 
 
-def describe_unsupported(sentence: str, arguments: Sequence[Argument]) -> str:
+def describe_unsupported(sentence: str, arguments: Sequence[Argument], said: str = "") -> str:
     """Return what in a sentence the arguments do not say, as an instruction for a model."""
-    texts = [argument.text for argument in arguments]
+    sentence = without_attribution(sentence, said)
+    texts = _readings(sentence, arguments, said)
     tokens = read_passage(sentence).tokens
     new = [set(map(id, unsupported_words(tokens, read_passage(text).tokens))) for text in texts]
     absent = set.intersection(*new) if new else set(map(id, tokens))

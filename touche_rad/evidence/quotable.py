@@ -75,7 +75,7 @@ _OTHER_TEXT: Final = re.compile(
     r"|(?:this|the) (?:debate|discussion|thread)(?! (?:about|on|over|of|around|between|in))"
     rf"|the (?:{_TEXTS})(?= (?:is|was|does|did|has|fails?|assumes?|ignores?|makes?|says|states|"
     r"claims|only|above|here|itself|also|seems?|relies|implies|suggests|given|found|finds|shows?|"
-    r"showed|concludes?|concluded|cited)\b)"
+    r"showed|concludes?|concluded|cited|\w+n['’]t)\b)"
     r"|(?:mentioned|listed|stated|described|discussed|noted|linked|quoted) (?:above|earlier|before)"
     r"|(?:issue|point|question|problem|topic) here|the (?:aforementioned|listed|above)|as above"
     r"|see (?:above|here|below)|kialo)\b",
@@ -112,7 +112,8 @@ _START: Final = re.compile(
     r"|so(?! (?:long|far|many|much|called))"
     r"|and|but|or|nor|yet|however|also|additionally|furthermore|moreover|similarly|otherwise"
     r"|therefore|thus|hence|again|likewise|conversely|consequently|instead(?! of)|besides,"
-    r"|here|then,|not only|as a (?:direct )?(?:result|consequence)(?! of (?!this|these))"
+    r"|here|then,|alternatively|in (?:the|your|their) example|not only"
+    r"|as a (?:direct )?(?:result|consequence)(?! of (?!this|these))"
     r"|for (?:example|instance)|in (?:addition|contrast|other words|either case|both cases)(?! to)"
     r"|on the (?:contrary|other hand)|indeed|exactly|yes|no(?=,)|true(?=[,.])|agreed"
     r"|correct(?=[,.]))\b)",

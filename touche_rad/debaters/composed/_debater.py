@@ -13,6 +13,8 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.calls import Calls, current_context, report_without_model
 from touche_rad.debate import Argument, Debate, Response, with_path
+from touche_rad.debaters._asking import at_most, named, narrowed
+from touche_rad.debaters._citing import cited
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import MOST_READ, STANCE, StanceName
@@ -27,7 +29,7 @@ from touche_rad.evidence.guard import (
 )
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
-from touche_rad.models.output import Line, Paragraph
+from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Services
 from touche_rad.plugins import Options as PluginOptions
@@ -172,7 +174,7 @@ class Composed:
         except ModelError as error:
             report_without_model(error)
         content = cut_to_words(" ".join(draft.checked.supported), self.options.max_words)
-        used = _used(content, draft.cited)
+        used = list(cited(content, draft.cited, (), self.options.cited))
         if draft.checked.entailed:  # an entailed sentence may share no word with its argument
             used += [one for one in draft.cited if one not in used]
         if count_words(content) >= _MIN_WORDS and (used or not draft.cited):
@@ -190,7 +192,7 @@ class Composed:
         With `guard=model` the second call checks the sentences; otherwise it asks the model to
         remove the unsupported words.
         """
-        options, count = self.options, len(quotables)
+        options = self.options
         prompt = Prompt.load(__package__, "writing")
         values = {
             "words": options.max_words,
@@ -200,11 +202,7 @@ class Composed:
             "arguments": [clean(one.argument.text) for one in quotables],
         }
         messages = list(prompt.messages(**values))
-        numbers: Any = (
-            list[Annotated[int, Field(ge=1, le=count)]],
-            Field(max_length=options.cited),
-        )
-        schema = create_model("Written", __base__=Written, numbers=numbers)
+        schema = narrowed(Written, numbers=at_most(options.cited, numbers_to(len(quotables))))
         shorten = drop_oldest(prompt, "dialogue", values)
         written = await self.model.ask(messages, schema, step="composed.writing", shorten=shorten)
         draft = await self._check(written, quotables, debate)
@@ -212,11 +210,11 @@ class Composed:
             return draft
         again = Prompt.load(__package__, "repair").messages(
             unsupported=[
-                (one, describe_unsupported(one, draft.cited)) for one in draft.checked.unsupported
+                (one, describe_unsupported(one, draft.cited, clean(debate.last.utterance)))
+                for one in draft.checked.unsupported
             ],
             words=options.max_words,
             cited=options.cited,
-            count=count,
         )
         messages += [Message("assistant", written.model_dump_json()), *again]
         try:
@@ -231,12 +229,13 @@ class Composed:
     ) -> _Draft:
         """Check the sentences; an answer without arguments may argue, but add no facts."""
         most, arguments = self.options.cited, [one.argument for one in quotables]
-        numbers = dict.fromkeys(one for one in written.numbers if 1 <= one <= len(arguments))
-        cited = [arguments[number - 1] for number in numbers][:most]
-        if not cited:
+        uses = named(written.numbers, arguments)[:most]
+        if not uses:
             return _Draft(GuardResult(tuple(_without_facts(written.response, debate))))
-        draft = _Draft(await self._guard.checked(written.response, cited), tuple(cited))
-        others = [one for one in arguments if one not in cited]
+        said = clean(debate.last.utterance)
+        checked = await self._guard.checked(written.response, uses, said)
+        draft = _Draft(checked, tuple(uses))
+        others = [one for one in arguments if one not in uses]
         text = sentences(clean(written.response))
         return await anyio.to_thread.run_sync(_renumbered, draft, text, others, most)
 
@@ -257,14 +256,14 @@ def _renumbered(
     }
     if not saying:
         return draft
-    cited = (
-        list(draft.cited) if checked.entailed else _used(" ".join(checked.supported), draft.cited)
-    )
-    cited += [one for one in others if one in saying.values()][: most - len(cited)]
-    new = {sentence for sentence, argument in saying.items() if argument in cited}
+    uses = draft.cited
+    if not checked.entailed:
+        uses = cited(" ".join(checked.supported), uses, (), most)
+    uses += tuple(one for one in others if one in saying.values())[: most - len(uses)]
+    new = {sentence for sentence, argument in saying.items() if argument in uses}
     stands = tuple(one for one in text if one in new or one in checked.supported)
     goes = tuple(one for one in checked.unsupported if one not in new)
-    return _Draft(replace(checked, supported=stands, unsupported=goes), tuple(cited))
+    return _Draft(replace(checked, supported=stands, unsupported=goes), uses)
 
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:
@@ -276,9 +275,3 @@ def _without_facts(response: str, debate: Debate) -> Iterator[str]:
         numbers = [one for one in new if one.isdigit() or lexicon().counts(one)]
         if not numbers and lexicon().witnesses.isdisjoint(new):
             yield sentence
-
-
-def _used(content: str, cited: Sequence[Argument]) -> list[Argument]:
-    """Return the arguments that share a word with the answer."""
-    words = set(content_words(content))
-    return [one for one in cited if words & set(content_words(one.text))]

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
-from touche_rad.debaters._asking import ask_about
+from touche_rad.debaters._asking import ask_about, narrowed
 from touche_rad.debaters.grounded._polarity import CLEAR, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
@@ -227,12 +227,12 @@ class Grounded:
 
 async def _choose(model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Choice:
     """Ask a model which quotation answers the user best."""
-    number: Any = (int, Field(ge=0, le=len(quotables)))
+    number: Any = Annotated[int, Field(ge=0, le=len(quotables))]
     return await ask_about(
         debate,
         model,
         Prompt.load(__package__, "choosing"),
-        create_model("Choice", __base__=Choice, number=number),
+        narrowed(Choice, number=number),
         step="grounded.choice",
         dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
         quotables=[one.quoted for one in quotables],

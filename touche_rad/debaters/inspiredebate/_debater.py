@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
@@ -13,7 +14,8 @@ from pydantic import Field
 from retrieval.web import web_search
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters._asking import Wording, cited_before
+from touche_rad.debaters._asking import Wording, cited_before, named
+from touche_rad.debaters._citing import cited
 from touche_rad.debaters.inspiredebate import _evidence as search
 from touche_rad.debaters.inspiredebate._conversation import (
     conversation,
@@ -22,10 +24,7 @@ from touche_rad.debaters.inspiredebate._conversation import (
 )
 from touche_rad.debaters.inspiredebate._evidence import (
     Evidence,
-    cited,
-    of_argument,
     supports_side,
-    without_attribution,
 )
 from touche_rad.debaters.inspiredebate._speech import (
     Draft,
@@ -35,11 +34,11 @@ from touche_rad.debaters.inspiredebate._speech import (
     write_speech,
 )
 from touche_rad.errors import WorkError
-from touche_rad.evidence.guard import Guard, GuardResult
+from touche_rad.evidence.guard import Guard
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
-from touche_rad.text import clean, count_words, cut_to_words, sentences
+from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.contest_views import opens
 
 Shows = Literal["argument", "both"]
@@ -71,22 +70,14 @@ class InspireDebate:
         message: bool = setting(True, description="search for the message and the topic too")
         per_term: int = setting(3, ge=1, le=20, description="hits of each search")
         shown: int = setting(6, ge=1, le=30, description="pieces of evidence in the prompt")
-        min_similarity: float = setting(
-            0.5, ge=0, le=1, description="minimum similarity of a sentence and an argument it cites"
-        )
-        wording: Wording = setting("close", description="close to the evidence's words, or free")
-        check: Literal["none", "quotation"] = setting(
-            "quotation", description="remove sentences that the named evidence does not support"
+        wording: Wording = setting(
+            "close", description="close to the evidence's words, and checked; or free"
         )
         new_attempts: int = setting(
             1,
             ge=0,
             le=3,
             description="new requests after a refusal, a long argument or unsupported sentences",
-        )
-        unsupported: Literal["quote", "keep"] = setting(
-            "keep",
-            description="an argument without any support: keep it, or quote evidence of our side",
         )
 
     @staticmethod
@@ -127,28 +118,22 @@ class InspireDebate:
         except ModelError as error:
             report_without_model(error)
             return self._quote(debate, evidence)
-        return self._response(debate, draft, evidence)
+        return self._response(draft)
 
     async def _check(self, speech: Speech, evidence: list[Evidence], message: str) -> Draft:
         """Compare a speech with the evidence that it quotes or names."""
         options = self.options
         argument = clean(speech.argument)
-        numbers = dict.fromkeys(one for one in speech.evidence if 1 <= one <= len(evidence))
-        named = [evidence[number - 1].argument for number in numbers][: options.cited]
-        used = [*self._cited(argument, evidence), *filter(None, named)]
+        pieces = [one.argument for one in named(speech.evidence, evidence)][: options.cited]
+        shown = [one.argument for one in evidence if one.argument is not None]
+        used = [*self._cited(argument, shown), *filter(None, pieces)]
         arguments = tuple({one.id: one for one in used}.values())[: options.cited]
-        if options.check == "none" or not arguments or None in named:
+        if options.wording == "free" or not arguments or None in pieces:
             return Draft(speech, options.max_words, arguments)  # web pages are not checked
-        supported: list[str] = []
-        other: list[str] = []
-        for sentence in sentences(argument):
-            own_claim = without_attribution(sentence, message)
-            checked = await self._guard.checked(own_claim, arguments)
-            (other if checked.unsupported else supported).append(sentence)
-        checked = GuardResult(tuple(supported), tuple(other))
+        checked = await self._guard.checked(argument, arguments, message)
         return Draft(speech, options.max_words, arguments, checked, message)
 
-    def _response(self, debate: Debate, draft: Draft, evidence: list[Evidence]) -> Response:
+    def _response(self, draft: Draft) -> Response:
         """Return the supported sentences; if they are too few, the whole argument."""
         options = self.options
         content = draft.argument
@@ -156,19 +141,16 @@ class InspireDebate:
             supported = " ".join(draft.checked.supported)
             if count_words(supported) >= _MIN_WORDS:
                 content = supported
-            elif options.unsupported == "quote" and _on_our_side(debate, evidence):
-                return self._quote(debate, evidence)
         content = cut_to_words(content, options.max_words)
-        used = self._cited(content, [of_argument(one) for one in draft.cited])
+        used = self._cited(content, draft.cited)
         if not used and draft.speech.evidence:
             used = draft.cited  # a paraphrase of the evidence that the model named
         if options.shows == "both":
             content = join_blocks(clean(draft.speech.reasoning), content)
         return Response(content=content, arguments=used)
 
-    def _cited(self, content: str, evidence: list[Evidence]) -> tuple[Argument, ...]:
-        options = self.options
-        return cited(content, evidence, most=options.cited, min_similarity=options.min_similarity)
+    def _cited(self, content: str, arguments: Sequence[Argument]) -> tuple[Argument, ...]:
+        return cited(content, (), arguments, self.options.cited)
 
     async def _evidence(self, debate: Debate) -> list[Evidence]:
         """Return arguments of the index and web pages alternately, best first."""
@@ -212,16 +194,12 @@ class InspireDebate:
 
     def _quote(self, debate: Debate, evidence: list[Evidence]) -> Response:
         """Return a quotation of the best argument that is known to be on our side."""
-        argument = _on_our_side(debate, evidence)
+        topic = topic_of(debate)
+        arguments = (one.argument for one in evidence if one.argument is not None)
+        argument = next((one for one in arguments if supports_side(one, debate, topic)), None)
         if argument is None:
             raise WorkError(
                 "the model gave no argument, and no evidence is known to be on the debater's side"
             )
         content = cut_to_words(clean(argument.text), self.options.max_words)
         return Response(content=content, arguments=(argument,))
-
-
-def _on_our_side(debate: Debate, evidence: list[Evidence]) -> Argument | None:
-    topic = topic_of(debate)
-    arguments = (one.argument for one in evidence if one.argument is not None)
-    return next((one for one in arguments if supports_side(one, debate, topic)), None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import max_letters
+from touche_rad.debaters._asking import at_most, narrowed, text_of
 from touche_rad.debaters.inspiredebate._conversation import (
     topic_of,
     without_oldest,
@@ -40,8 +40,8 @@ async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
         side=debate.side,
         opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
     )
-    terms: Any = (list[Line], Field(json_schema_extra={"minItems": 1, "maxItems": most}))
-    schema = create_model("Terms", __base__=Terms, terms=terms)
+    limits: Any = Field(json_schema_extra={"minItems": 1, "maxItems": most})
+    schema = narrowed(Terms, terms=Annotated[list[Line], limits])
     answer = await model.ask(messages, schema, step="inspiredebate.keywords")
     return in_bounds(answer.terms, most)
 
@@ -69,12 +69,10 @@ class Speech(BaseModel):
 
 def speech_schema(words: int, most_cited: int | None, pieces: int) -> type[BaseModel]:
     """Return the schema of a speech, without `evidence` if `most_cited` is None."""
-    argument: Any = Field(min_length=1, json_schema_extra={"maxLength": max_letters(words)})
     fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
     if most_cited is not None:
-        numbers: Any = Field(default_factory=list, json_schema_extra={"maxItems": most_cited})
-        fields["evidence"] = (numbers_to(pieces), numbers)
-    return create_model("Speech", **fields, argument=(str, argument))
+        fields["evidence"] = (at_most(most_cited, numbers_to(pieces)), [])
+    return create_model("Speech", **fields, argument=(text_of(words), ...))
 
 
 class Refused(ModelError):
@@ -170,12 +168,13 @@ async def write_speech(
 
 
 def _ask_again(draft: Draft) -> Message:
-    sources = (*draft.cited, Argument(id="", text=draft.message))
     unsupported = draft.checked.unsupported if draft.checked else ()
     (message,) = Prompt.load(__package__, "again").messages(
         problem=draft.problem,
         count=count_words(draft.argument),
         words=draft.words,
-        unsupported=[(one, describe_unsupported(one, sources)) for one in unsupported],
+        unsupported=[
+            (one, describe_unsupported(one, draft.cited, draft.message)) for one in unsupported
+        ],
     )
     return message

@@ -11,7 +11,7 @@ import anyio
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.rdebater._citing import cited, distortions, supported
+from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._options import RdebaterOptions
 from touche_rad.debaters.rdebater._reading import (
     Logic,
@@ -32,6 +32,7 @@ from touche_rad.debaters.rdebater._revision import (
     Revised,
     revise,
 )
+from touche_rad.debaters.rdebater._support import distortions, supported
 from touche_rad.debaters.rdebater._turn import Allowance, opponent_texts
 from touche_rad.debaters.rdebater._writing import Brief, Candidate, draft, plain
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator

@@ -16,7 +16,7 @@ from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page, numbers_to
-from touche_rad.text import content_words, words
+from touche_rad.text import words
 
 T = TypeVar("T")
 PER_QUERY: Final = 3
@@ -217,11 +217,3 @@ async def select_at_once(
     if answer.selected and not selected:  # none of the numbers exists
         return select_by_rank(shortlists)[:most]
     return list(selected.values())[:most]
-
-
-def used(content: str, arguments: Sequence[Argument]) -> list[Argument]:
-    """Return the arguments that share words with a text, those with the most words first."""
-    own = set(content_words(content))
-    shared = {one.id: len(own & set(content_words(one.text))) for one in arguments}
-    sharing = [one for one in arguments if shared[one.id]]
-    return sorted(sharing, key=lambda one: -shared[one.id])

@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import Wording, at_most, named, narrowed
+from touche_rad.debaters._citing import cited
 from touche_rad.debaters.sinai._step1_plan import Plan
-from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by, used
+from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis, render_dialogue
@@ -46,7 +47,7 @@ async def write_response(
 
     Returns:
         The response, and the arguments that the model names; if it names none that it was given,
-        those that share words with the response.
+        those that the response uses.
     """
     prompt = Prompt.load(__package__, "response")
     values = {
@@ -86,7 +87,7 @@ async def write_response(
         uses = _uses(written.arguments, arguments)
         if uses or not written.arguments:  # an empty list says that it used none
             return content, uses
-    return content, used(content, arguments)
+    return content, list(cited(content, arguments, (), len(arguments)))
 
 
 def _uses(names: Sequence[int | str], arguments: Sequence[Argument]) -> list[Argument]:

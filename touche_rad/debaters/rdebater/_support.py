@@ -1,4 +1,4 @@
-"""Which arguments a response uses, and which of its sentences they support."""
+"""Which sentences of a response its arguments support."""
 
 from __future__ import annotations
 
@@ -6,63 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import findings_in, read_sentences
+from touche_rad.evidence.findings import findings_in
 from touche_rad.evidence.guard import Guard, WordCheck, read
-from touche_rad.evidence.support import SupportKind, support
-from touche_rad.evidence.words import read_passage
 from touche_rad.text import clean, content_words, sentences, words
-
-NAMED: Final = 0.3
-"""Minimum share of a sentence's content words that an argument has, if the model named it."""
-UNNAMED: Final = 0.6
-"""The same for an argument that the model did not name."""
-_FEWEST: Final = 2
-
-
-def cited(
-    content: str, named: Sequence[Argument], candidates: Sequence[Argument], most: int
-) -> tuple[Argument, ...]:
-    """Return at most `most` arguments that a response uses, in the order of their use.
-
-    If it uses none of those that the model named, all candidates are tried with a higher threshold.
-    """
-    used = [one for one in named if _share(content, one) >= NAMED]
-    if not used:
-        shares = {one.id: _share(content, one) for one in candidates}
-        used = [one for one in candidates if shares[one.id] >= UNNAMED]
-        used = sorted(used, key=lambda one: -shares[one.id])[:most]
-    words = content_words(content)
-    return tuple(sorted(used, key=lambda one: _first(words, one, used))[:most])
-
-
-def _share(content: str, argument: Argument) -> float:
-    """Return the largest share of a sentence's content words that an argument has.
-
-    A sentence that says the contrary of the argument does not count.
-    """
-    source, own = read_passage(clean(argument.text)), set(content_words(argument.text))
-    shares = [0.0]
-    for sentence in read_sentences(clean(content)):
-        if len(own & set(content_words(sentence.text))) < _FEWEST:
-            continue
-        result = support(sentence.passage, source)
-        if result.kind in (SupportKind.QUOTED, SupportKind.NEAR):
-            shares.append(1.0)
-        elif not result.contrary:
-            shares.append(result.covered)
-    return max(shares)
-
-
-def _first(content: Sequence[str], one: Argument, among: Sequence[Argument]) -> int:
-    """Return the position of the first word of an argument, preferably one only it has."""
-    own = set(content_words(one.text))
-    others = {word for other in among if other.id != one.id for word in content_words(other.text)}
-    for telling in (own - others, own):
-        for place, word in enumerate(content):
-            if word in telling:
-                return place
-    return len(content)
-
 
 _CRITICISM: Final = frozenset(
     "admit answer ask asked assume assumption call claim contradict contradiction doubt evidence "
