@@ -35,6 +35,7 @@ LABEL org.opencontainers.image.title="touche-rad" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=made /opt/touche-rad /opt/touche-rad
 COPY --from=made /opt/index /opt/index
+COPY docker/plugins /opt/plugins
 COPY docker/start.sh docker/evaluation.json /app/
 RUN echo "rad:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd && echo "rad:x:10001:" >> /etc/group
 ENV PATH=/opt/touche-rad/bin:$PATH \
@@ -73,6 +74,7 @@ ARG EXTRAS=""
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
 RUN python3 -m pip install --quiet --no-cache-dir --constraint /src/docker/constraints.txt "/src${EXTRAS:+[$EXTRAS]}" \
     && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
+COPY docker/plugins /opt/plugins
 COPY docker/start.sh /app/start.sh
 COPY docker/evaluation.json /app/evaluation.json
 WORKDIR /app
@@ -97,6 +99,7 @@ RUN python3 -m pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
 # A model is mounted (/root/.cache/huggingface, or any folder), or baked in: --build-arg MODEL=folder
 ARG MODEL=docker/no-model
 COPY ${MODEL} /models/baked
+COPY docker/plugins /opt/plugins
 COPY docker/start.sh /app/start.sh
 WORKDIR /app
 # Without HF_HOME the models would be looked for below XDG_CACHE_HOME, and not where they are mounted.

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.container.building import ROOT, Image, environment, size
+from tests.container.building import ROOT, Image, build, buildah, environment, size
 from tests.container.declared import lent
-from tests.terminal import check_kinds
+from tests.terminal import check_kinds, touche_rad
 from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.images
@@ -87,3 +87,21 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
         path = tmp_path / name
         assert len(path.read_text().splitlines()) == DEBATES
         assert check_kinds("--no-status", path) <= {"nothing is cited"}
+
+
+def test_a_new_package_is_built_on_it(image: Image, tmp_path: Path) -> None:
+    """`touche-rad new` writes a Dockerfile; the task's collection replaces the demo's index."""
+    project = tmp_path / "my-debater"
+    assert touche_rad("new", "debater", "my-debater", "-o", project).code == 0
+    collection = project / "docker" / "collection" / "arguments.jsonl"
+    collection.write_text("".join(demo_file("arguments.jsonl").open().readlines()[:60]))
+    tag, where = f"{image.name}-mine", f"docker/collection/{collection.name}"
+    build(tag, context=project, BASE=image.name, COLLECTION=where)
+    try:
+        mine = Image(tag, image.base)
+        answer = mine.run("touche-rad", "respond", "--say", "Zoos cost money.", "-d", "my-debater")
+        doctor = mine.run("touche-rad", "doctor", "-i", "/opt/index")
+    finally:
+        buildah("rmi", tag)
+    assert answer.code == 0, answer.err
+    assert "/opt/index: 60 arguments, search works" in doctor.out

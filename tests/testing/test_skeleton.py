@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,13 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     }[kind]
     _cli(*command, "my-plugin", "-i", "demo", "-o", out, "--quiet", cwd=tmp_path, env=env)
     assert out.read_text("utf-8").count("\n") >= 20
+    if kind == "retriever":
+        return
+    shutil.copy(demo_file("arguments.jsonl"), folder / "arguments.jsonl")
+    flag = {"debater": "-d", "judge": "-j"}[kind]
+    trial = ("submit", "--collection", "arguments.jsonl", flag, "my-plugin")
+    assert "code-submission --path ." in _cli(*trial, cwd=folder, env=env)
+    assert "--command" in _cli("submit", "my-plugin", cwd=folder, env=env)
 
 
 def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:

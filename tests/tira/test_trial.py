@@ -113,13 +113,44 @@ def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None
 def test_a_model_is_asked_and_its_address_is_forwarded(place: Path) -> None:
     with serving() as server:
         server.always = content('{"number": 1, "frame": "not so"}')
-        ended = tried(place, "-d", "grounded", "-m", f"{server.url}#tiny", "--save", "mine")
+        url = server.url.replace("127.0.0.1", "127.1")  # the same, but the check cannot know it
+        ended = tried(place, "-d", "grounded", "-m", f"{url}#tiny", "--save", "mine")
+        local = tried(place, "-d", "grounded", "-m", f"{server.url}#tiny", "--save", "local")
+    assert local.code == 1
+    assert "in the container it is the container itself" in " ".join(local.out.split())
+    assert "local" not in load(place / "tira.yml").software
     assert ended.code == 0, ended.out
     assert "tiny answers at" in " ".join(ended.out.split())
-    assert f"export OPENAI_BASE_URL={server.url} OPENAI_API_KEY=KEY OPENAI_MODEL=tiny" in ended.out
+    assert f"export OPENAI_BASE_URL={url} OPENAI_API_KEY=KEY OPENAI_MODEL=tiny" in ended.out
     entry = load(place / "tira.yml").find("mine")
     assert (entry.user, entry.cache) == ("own", "CACHE_DIR")
     assert entry.has_collection
+
+
+PLUGIN = """
+from touche_rad.debate import Response
+from touche_rad.plugins import Options, debater
+
+@debater("brief")
+class Brief:
+    "Denies."
+    Options = Options
+
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        return Response(content="There is no reason for that.")
+"""
+
+
+def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
+    (place / "brief.py").write_text(PLUGIN)
+    ended = tried(place, "--plugin", "brief.py", "-d", "brief", "--save", "mine")
+    assert ended.code == 0, ended.out
+    one = load(place / "tira.yml").find("mine")
+    assert one.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
+    assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
+    assert "git add docker/plugins/brief.py tira.yml" in ended.out
 
 
 def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None:
@@ -163,8 +194,9 @@ def test_the_image_is_built_with_an_installed_engine(
     bin_folder = place / "bin"
     bin_folder.mkdir()
     monkeypatch.setenv("PATH", str(bin_folder))
-    missing = tried(place, "-d", "verbatim", "--build")
+    missing = tried(place, "-d", "verbatim", "--build", "--save", "kept")
     assert missing.code == 1
+    assert "kept" in load(place / "tira.yml").software
     assert "there is none of docker, podman, buildah" in " ".join(missing.out.split())
     for code in (0, 3):
         log = place / f"{code}.log"

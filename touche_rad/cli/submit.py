@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import shlex
 import shutil
 import subprocess
@@ -24,15 +25,17 @@ from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.models.checks import checks
-from touche_rad.plugins import Kind, build_index, find, open_index
+from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
 from touche_rad.text import clean, printable
 from touche_rad.tira.submission import (
     COLLECTIONS,
+    PLUGINS,
     Software,
     Submission,
     SubTask,
     describe,
     load,
+    refuse_loopback,
     save,
 )
 
@@ -180,13 +183,15 @@ class _Trial:
         self.demo = False
         self.uses_model = False
         self.entries: dict[str, Software] = {}
+        self.plugin_files: list[Path] = []
+        """Files of plugins in the repository, which the images copy."""
 
     def steps(self) -> Iterator[tuple[str, Callable[[], str], str]]:
         """Yield the name of each step, what it does, and how to mend it."""
         fix = "give a file of arguments: JSON Lines with `id` and `text`"
         yield "collection", self._read_collection, fix
         for kind, spec in self.specs.items():
-            fix = f"touche-rad list {spec.name} shows what it needs and its options"
+            fix = "touche-rad list NAME shows what a plugin needs and its options"
             yield kind, partial(self._find_plugin, kind, spec), fix
         fix = "start the server, or name another one with -m URL#MODEL"
         yield "model", self._ask_model, fix
@@ -200,13 +205,12 @@ class _Trial:
             yield "judge", self._judge, play
             fix = f"touche-rad check {self.evaluations} --all"
             yield "verdicts", partial(self._check, self.evaluations, self.simulations), fix
-        fix = "upload with -m URL#MODEL, -m vllm:MODEL, or without a model"
-        yield "entry", self._describe, fix
+        yield "entry", self._describe, "docs/submit.md says what an image can have"
+        if self.options.save:
+            yield "saved", self._save, "choose another name with --save NAME"
         if self.options.build:
             fix = "start docker, or install podman or buildah; see build.log"
             yield "image", self._build_image, fix
-        if self.options.save:
-            yield "saved", self._save, "choose another name with --save NAME"
 
     def _read_collection(self) -> str:
         kind = files.detect_kind(self.collection)
@@ -296,7 +300,9 @@ class _Trial:
                 first = [f"; {kind}: {few[0]}" for kind, few in examples if few][:1]
                 raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first]))
         warnings = "; ".join(
-            f"{group[0].kind}: {len(group)}" for group in groups if group not in faults
+            group[0].message if len(group) == 1 else f"{group[0].kind}: {len(group)}"
+            for group in groups
+            if group not in faults
         )
         return f"{run}: valid{warnings and f' ({warnings})'}"
 
@@ -305,11 +311,14 @@ class _Trial:
         options, model = self.options, self.options.model or ""
         if model.startswith("scripted:"):
             raise UserError(f"-m {model}: this model exists on this machine only")
+        if self.uses_model:
+            refuse_loopback(model or os.environ.get("OPENAI_BASE_URL", ""))
         model = model or ("environment" if self.uses_model else "")
         name = options.save or ""
         for kind, spec in self.specs.items():
             sub_task: SubTask = 1 if kind == "debater" else 2
-            one = describe(sub_task, str(spec), model=model, official=options.official)
+            file = self._copy_plugin(find(kind, spec.name))
+            one = describe(sub_task, str(spec), model=model, official=options.official, file=file)
             if not self.demo and (sub_task == 1 or "index" in find(kind, spec.name).needs):
                 one = one.with_collection(self.collection.name)
             if sub_task == 1:
@@ -319,6 +328,24 @@ class _Trial:
                 self.entries[own if name else f"judge-{spec.name}"] = one
         whose = ", ".join(f"{one.user} user" for one in self.entries.values() if one.user)
         return "; ".join(self.entries) + (f" ({whose})" if whose else "")
+
+    def _copy_plugin(self, plugin: Plugin) -> str:
+        """Copy the file of a plugin to where the image takes it from, and return its name."""
+        if plugin.file is None:
+            # The repository of touche-rad has its folder; a project of `touche-rad new` has not.
+            if plugin.source != "touche-rad" and (self.repository / "touche_rad").is_dir():
+                raise UserError(
+                    f"{plugin.name} is from the package {plugin.source}, which this image does not "
+                    "have: run submit in the package's folder, whose Dockerfile installs it"
+                )
+            return ""
+        copy = self.repository / PLUGINS / plugin.file.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not (copy.exists() and copy.samefile(plugin.file)):
+            shutil.copy(plugin.file, copy)
+        if copy not in self.plugin_files:
+            self.plugin_files.append(copy)
+        return copy.name
 
     def _save(self) -> str:
         for name, one in self.entries.items():
@@ -354,8 +381,10 @@ class _Trial:
         """Yield the commands to run before TIRA's client."""
         if copy := self._copy():
             yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
-        if self.options.save:
-            yield shlex.join(["git", "commit", "-m", "Submission", str(self.options.file)])
+        changed = [*self.plugin_files, *([self.options.file] if self.options.save else [])]
+        if changed:
+            yield shlex.join(["git", "add", *map(str, changed)])
+            yield shlex.join(["git", "commit", "-m", "Submission"])
         url, _, model = (self.options.model or "").partition("#")
         if model and any(one.forward for one in self.entries.values()):
             values = f"OPENAI_BASE_URL={url}", "OPENAI_API_KEY=KEY", f"OPENAI_MODEL={model}"

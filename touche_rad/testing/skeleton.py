@@ -29,13 +29,20 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
         "package": package,
         "cls": "".join(part.capitalize() for part in name.split("-")),
     }
-    paths = []
-    for template, path in {
+    templates = {
         "pyproject.toml": "pyproject.toml",
         "README.md": "README.md",
         f"{kind}.py": f"{package}/__init__.py",
         "test_contract.py": "tests/test_contract.py",
-    }.items():
+    }
+    if kind != "retriever":  # what can be submitted
+        templates |= {
+            "Dockerfile": "Dockerfile",
+            "tira.yml": "tira.yml",
+            "collection.md": "docker/collection/README.md",
+        }
+    paths = []
+    for template, path in templates.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         source = files(__package__).joinpath("templates", f"{template}.jinja").read_text("utf-8")

@@ -6,9 +6,11 @@ import re
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from textwrap import indent
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -21,6 +23,8 @@ SubTask = Literal[1, 2]
 User = Literal["own", "official"]
 COLLECTIONS: Final = Path("docker", "collection")
 """The folder in the repository from which an image takes a collection; git ignores its content."""
+PLUGINS: Final = Path("docker", "plugins")
+"""The folder in the repository with files of plugins, which an image has in `/opt/plugins`."""
 MODEL_VARIABLES: Final = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")
 _AS_TIRA_MOUNTS: Final = "--target slim --build-arg RUN_AS=0"
 
@@ -128,6 +132,20 @@ class Submission(_Strict):
         return words if upload else [*words, "--dry-run"]
 
 
+def refuse_loopback(addresses: str) -> None:
+    """Refuse a model's address that is another machine inside the container."""
+    for address in addresses.split(","):
+        host = urlsplit(address.partition("#")[0]).hostname or ""
+        with suppress(ValueError):
+            host = "localhost" if ip_address(host).is_loopback else host
+        if host == "localhost" or host.endswith(".localhost"):
+            raise UserError(
+                f"{address} is this machine, but in the container it is the container itself: name "
+                "an address that the container reaches, such as http://HOST:PORT/v1#MODEL, or run "
+                "the model in the image with -m vllm:MODEL"
+            )
+
+
 def load(path: Path) -> Submission:
     """Read tira.yml."""
     try:
@@ -145,10 +163,11 @@ def load(path: Path) -> Submission:
 
 
 def describe(
-    sub_task: SubTask, plugin: str, *, model: str = "", official: bool = False
+    sub_task: SubTask, plugin: str, *, model: str = "", official: bool = False, file: str = ""
 ) -> Software:
     """Return the software that hands in a debater (sub-task 1) or a judge.
 
+    `file` is the name of the plugin's file in PLUGINS, if it is not in an installed package.
     A model `vllm:NAME` runs in the container; any other one is forwarded by the environment.
     `official` runs the organisers' client, with their simulated user, instead of our commands.
     """
@@ -161,6 +180,8 @@ def describe(
         fields |= {"build": "--target gpu", "hf_models": (model.removeprefix("vllm:"),)}
     elif model:
         fields |= {"forward": MODEL_VARIABLES, "cache": "CACHE_DIR"}
+    if file:
+        words += ["--plugin", f"/opt/plugins/{file}"]
     command = shlex.join(["touche-rad", "simulate" if sub_task == 1 else "judge", *words])
     if official:
         fields |= {"build": "--target official", "network": True}
