@@ -247,6 +247,12 @@ class Matcher:
             return self._by_words(self.reference)
         for position, row in enumerate(self.run.rows[len(self.labels) :], len(self.labels) + 1):
             self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position)
+        first: dict[tuple[str, ...], int] = {}
+        for row in self.run.rows:
+            words = tuple(row.conversation)
+            if words and first.setdefault(words, row.line) != row.line:
+                message = f"has the words of line {first[words]}, scored in its place"
+                self._note(ProblemKind.TWICE, message, line=row.line)
         return dict(enumerate(self.run.rows[: len(self.labels)]))
 
     def _by_words(self, reference: Reference) -> dict[int, Row]:
