@@ -282,6 +282,34 @@ def test_typed_text_survives_a_stop_and_a_dead_server(open_page: OpenPage, app: 
         assert page.get_by_role("button", name="Try again").is_visible()
 
 
+@pytest.mark.services
+@pytest.mark.parametrize("phone", [False, True], ids=["laptop", "phone"])
+def test_verdicts_are_in_view_and_a_debate_can_be_changed(
+    open_page: OpenPage, url: str, phone: bool
+) -> None:
+    page = open_page(url, phone=phone)
+    for turn in (0, 1):
+        _type(page)
+        page.locator(f"#t{turn} .verdict-list").wait_for()
+        page.locator("#send").wait_for()
+        for chip in page.locator(f"#t{turn} .answer .chip").all():
+            box = chip.bounding_box()
+            composer = page.locator("#composer").bounding_box()
+            assert box is not None
+            assert composer is not None
+            assert 0 < box["y"] < box["y"] + box["height"] <= composer["y"]
+    page.locator("#t1").get_by_role("button", name="Answer again").click()
+    page.locator("#t2 .verdict-list").wait_for()
+    assert "branch 2 of 2" in page.locator("#t2").inner_text()
+    page.locator("#send").wait_for()
+    page.locator("#t2").get_by_role("button", name="Edit").click()
+    assert page.locator("#say").input_value() == ZOOS
+    page.locator("#new").click()
+    assert page.locator(".turn").count() == 0
+    page.get_by_role("button", name="Bring the last debate back").click()
+    assert page.locator(".turn").count() > 0
+
+
 @contextmanager
 def _with_a_model(answer: scripted.Answer, deadline: float = 4) -> Iterator[str]:
     """Serve `composed` with a scripted model that answers so, and a deadline a turn."""
@@ -307,7 +335,7 @@ def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
         spent = page.locator("#t0 .answer .head").first.inner_text()
         assert re.search(r" s, \d+ tokens", spent)
         page.get_by_text("How it was found").click()
-        page.get_by_text("model: composed.writing").first.wait_for()
+        page.get_by_text("model: writing").first.wait_for()
         again = open_page(page.url)
         again.locator("#t0 .verdict-list").wait_for()
         assert again.locator("#t0 .answer .head").first.inner_text() == spent
@@ -338,7 +366,7 @@ def test_a_page_says_what_it_waits_for_while_the_user_types_on(open_page: OpenPa
     with _with_a_model(held, deadline=60) as address:
         page = open_page(address)
         _type(page)
-        page.get_by_text("waiting for the model: composed.writing").wait_for()
+        page.get_by_text("waiting for the model: writing").wait_for()
         page.locator("#say").fill("I type on meanwhile.")
         assert page.locator("#stop").is_visible()
         seen.set()

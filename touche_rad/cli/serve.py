@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import threading
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
@@ -203,6 +204,7 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
             {debater.tag: lambda: answerer, **answerers},
             {judge.tag: lambda: made, **further_judges},
             services,
+            options.index,
         ),
     )
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=options.quiet)
@@ -243,6 +245,7 @@ def _offer(
     debaters: Mapping[str, Callable[[], Answerer]],
     judges: Mapping[str, Callable[[], Judge]],
     services: Services,
+    place: str | None,
 ) -> Offer:
     """Return what the page offers, with notices about the index and the model."""
     from touche_rad.serve.debate_page import Offer
@@ -253,8 +256,14 @@ def _offer(
         claims = files.read_claims(demo_file("claims.tsv"))
         examples = [one.claim for one in islice(claims, 3)]
     if services.model is None:
-        notices.append(f"Note: {prepare.SIDE_UNKNOWN}.")
-    return Offer(debaters, judges, notices, examples)
+        notices.append(f"{prepare.SIDE_UNKNOWN[0].upper()}{prepare.SIDE_UNKNOWN[1:]}.")
+    collection = ""
+    if services.index is not None and not examples:
+        collection = f"The collection {place} has {len(services.index):,} arguments."
+        attacked = (one.attacks for one in islice(services.index.arguments(), 2_000))
+        counts = Counter(claim for claim in attacked if 3 <= len(claim.split()) <= 14)
+        examples = [claim for claim, _ in counts.most_common(3)]
+    return Offer(debaters, judges, notices, examples, collection)
 
 
 _COMMAND: Final = "TOUCHE_RAD_SERVE_WORKER"

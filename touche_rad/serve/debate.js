@@ -5,7 +5,7 @@
   const { h } = rad;
   const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
-  const LONGEST = 8_000_000;
+  const LONGEST = 8_000_000, STOPPED = "Stopped.";
   let state = { turns: [], at: -1 };
   let running = null;
   let written = "";
@@ -63,8 +63,7 @@
   };
   const save = async () => {
     for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; }
-    const saved = { turns: state.turns, at: state.at };
-    try { written = state.turns.length ? await encode(saved) : ""; } catch { return; }
+    try { written = state.turns.length ? await encode({ turns: state.turns, at: state.at }) : ""; } catch { return; }
     rad.address.write(written ? { debate: written } : {});
   };
   const load = async () => {
@@ -72,25 +71,23 @@
     if (debate === written || (!debate && !state.turns.length)) { return; }
     if (!debate) { rad.address.write({ debate: written }); return; } // a link inside the page
     stop();
-    try {
-      state = await decode(debate);
-      show();
-      written = debate;
-      problem("");
-      return;
-    } catch (error) {
+    let unreadable = "";
+    try { state = await decode(debate); show(); written = debate; }
+    catch (error) {
       state = { turns: [], at: -1 };
-      problem(`The debate in this address cannot be read (${error.message}). Copy the whole address, or start a new debate.`);
+      unreadable = `The debate in this address cannot be read (${error.message}). Copy the whole address, or start a new debate.`;
+      show();
     }
-    show();
+    problem(unreadable);
   };
 
   /* --- what is shown ------------------------------------------------------------------------- */
   const seconds = (value) => `${value.toFixed(1)} s`;
   const spent = (one) => [seconds(one.seconds), one.tokens ? `${one.tokens.toLocaleString("en")} tokens` : one.calls ? "the model did not answer" : "no model"].join(", ");
+  const plain = (name) => name.split(".").pop().replaceAll("_", " ");
   const step = (event) => {
     if (event.event === "search") { return `searched ${event.field} for “${event.query.length > 90 ? `${event.query.slice(0, 88)}…` : event.query}”: ${event.found} found`; }
-    if (event.event === "model") { return event.calls ? `model: ${event.step}, ${event.seconds.toFixed(1)} s, ${event.prompt_tokens + event.completion_tokens} tokens${event.failures ? ", failed" : ""}` : `model: ${event.step}, from the cache`; }
+    if (event.event === "model") { const what = plain(event.step); return event.calls ? `model: ${what}, ${event.seconds.toFixed(1)} s, ${event.prompt_tokens + event.completion_tokens} tokens${event.failures ? ", failed" : ""}` : `model: ${what}, from the cache`; }
     return "";
   };
   const answerView = (turn, index, which) => {
@@ -101,6 +98,7 @@
     view.append(h("div", { class: "head" }, h("b", null, one.debater),
       one.shown && h("span", { class: "words num soft" }, h("meter", { min: "0", max: "60", high: "60", value: String(one.shown.words), "aria-label": "Words" }), `${one.shown.words} of 60 words`),
       one.system && h("span", { class: "soft num" }, spent(one)),
+      one.judged.length > 0 && h("span", { class: "row verdicts" }, one.judged[0].list.map((it) => h("span", { class: "chip" }, `${it.maxim} `, rad.ui.answer(it.score === null ? null : it.yes)))),
       both && one.system && h("button", { type: "button", "aria-pressed": String(which === turn.pick), onclick: () => pick(index, which) }, which === turn.pick ? "✓ Selected" : "Select this answer", h("span", { class: "visually-hidden" }, ` of ${one.debater}`))));
     for (const notice of one.notices) { view.append(rad.ui.notice(notice, "warning")); }
     if (one.shown) {
@@ -109,10 +107,9 @@
     }
     if (one.working) {
       const shown = one.steps.slice(-6);
-      const live = h("ul", { class: "steps" }, shown.map((it) => h("li", null, h("span", null, it))), h("li", { class: "running" }, h("span", null, one.working, " ", h("span", { class: "clock num", dataset: { begun: String(one.begun) } }))));
-      view.append(live);
+      view.append(h("ul", { class: "steps" }, shown.map((it) => h("li", null, h("span", null, it))), h("li", { class: "running" }, h("span", null, one.working, " ", h("span", { class: "clock num", dataset: { begun: String(one.begun) } })))));
     }
-    if (one.problem) { view.append(rad.ui.notice(one.problem, "error")); }
+    if (one.problem) { view.append(rad.ui.notice(one.problem, one.problem === STOPPED ? "" : "error")); }
     for (const it of one.judged) {
       view.append(h("h4", null, `Judge ${it.judge}`, " ", h("span", { class: "soft num" }, spent(it))));
       for (const notice of it.notices) { view.append(rad.ui.notice(notice, "warning")); }
@@ -134,7 +131,8 @@
     return h("section", { class: "turn", id: `t${index}`, tabindex: "-1", dataset: { scope: `t${index}` }, "aria-label": `Turn ${place}` },
       h("div", { class: "head" }, h("div", { class: "bubble user" }, h("span", { class: "who" }, `You, turn ${place}`), h("span", { class: "text", dir: "auto" }, turn.say)),
         siblings.length > 1 && h("span", { class: "row" }, h("button", { type: "button", class: "plain", disabled: here === 0, "aria-label": "Previous branch", onclick: branch(here - 1) }, "◂"), h("span", { class: "soft" }, `branch ${here + 1} of ${siblings.length}`), h("button", { type: "button", class: "plain", disabled: here === siblings.length - 1, "aria-label": "Next branch", onclick: branch(here + 1) }, "▸")),
-        answerOf(turn) && index !== state.at && h("button", { type: "button", class: "plain", onclick: () => goOn(index) }, "Continue from here")),
+        answerOf(turn) && h("span", { class: "row" }, index !== state.at && h("button", { type: "button", class: "plain", onclick: () => goOn(index) }, "Continue from here"),
+          h("button", { type: "button", class: "plain", onclick: () => { goOn(turn.parent); write(turn.say); } }, "Edit"), h("button", { type: "button", class: "plain", onclick: () => { goOn(turn.parent); send(turn.say); } }, "Answer again"))),
       h("div", { class: `columns${turn.answers.length > 1 ? "" : " one"}` }, turn.answers.map((_, which) => answerView(turn, index, which))));
   };
   const show = () => {
@@ -143,16 +141,18 @@
     where();
   };
   const renew = (index, which) => {
-    const columns = $(`t${index}`) && $(`t${index}`).querySelector(".columns");
-    if (columns && columns.children[which] && !columns.children[which].contains(document.activeElement)) { columns.children[which].replaceWith(answerView(state.turns[index], index, which)); }
-    else if (columns && columns.children[which]) { columns.children[which].replaceWith(answerView(state.turns[index], index, which)); focusTurn(index); }
+    const old = $(`t${index}`)?.querySelector(".columns").children[which];
+    const focused = old?.contains(document.activeElement);
+    old?.replaceWith(answerView(state.turns[index], index, which));
+    if (focused) { focusTurn(index); }
     tick();
   };
   const where = () => {
     const place = path(state.at).length;
-    $("where").textContent = running ? "" : !place ? "" : children(state.at).length ? `Your next message continues from turn ${place}, in a new branch.` : `Your next message is turn ${place + 1}.`;
+    const said = place && answerOf(state.turns[state.at]);
+    $("where").textContent = running || !place ? "" : children(state.at).length ? `Your next message continues from turn ${place}, in a new branch.` : `${said ? `${said.debater} answered with ${said.shown.words} words. ` : ""}Your next message is turn ${place + 1}.`;
   };
-  const problem = (what, again) => rad.replace($("problem"), what && rad.ui.notice(what, "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
+  const problem = (what, again) => rad.replace($("problem"), what && rad.ui.notice(what, what === STOPPED ? "" : "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
   const tick = () => { for (const clock of document.querySelectorAll(".clock")) { clock.textContent = seconds((Date.now() - Number(clock.dataset.begun)) / 1000); } };
   setInterval(tick, 250);
   const focusTurn = (index) => { const one = $(`t${index}`); if (one) { one.focus({ preventScroll: true }); one.scrollIntoView({ block: "start" }); } };
@@ -160,7 +160,7 @@
   /* --- answers ------------------------------------------------------------------------------- */
   /* Say for which model calls an answer or a judge waits, and since when. */
   const waitFor = (one, sent) => {
-    const steps = [...new Set(one.waiting)].join(", "), before = one.working;
+    const steps = [...new Set(one.waiting.map(plain))].join(", "), before = one.working;
     if (steps) { one.working = `waiting for the model: ${steps}${sent > 1 ? `, request ${sent}` : ""}`; }
     else if (one.working) { one.working = one.doing; }
     if (one.working !== before) { one.begun = Date.now(); }
@@ -199,7 +199,7 @@
       }
       if (!one.ended && !one.problem) { throw new Error("the connection to the server broke off"); }
     } catch (error) {
-      one.problem = error.name === "AbortError" ? "Stopped." : error instanceof TypeError ? "The server cannot be reached. Is touche-rad serve still running?" : `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
+      one.problem = error.name === "AbortError" ? STOPPED : error instanceof TypeError ? "The server cannot be reached. Is touche-rad serve still running?" : `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
     } finally {
       one.working = "";
       renew(index, which);
@@ -216,13 +216,13 @@
     state.at = index;
     running = new AbortController();
     problem("");
+    write("");
     busy(true);
     show();
     $(`t${index}`).scrollIntoView({ block: "start" });
     await Promise.all(debaters.map((debater, which) => ask(turn, index, which, { debater, judges, debate: body }, running.signal)));
     if (turn.answers.some((one) => one.system)) {
       if (!answerOf(turn)) { turn.pick = turn.answers.findIndex((one) => one.system); }
-      if ($("say").value === say) { write(""); }
       for (const one of turn.answers) { delete one.working; delete one.doing; delete one.waiting; delete one.begun; delete one.ended; }
     } else { // no answer: the message goes back, nothing of it is lost
       state.turns.pop();
@@ -234,6 +234,7 @@
     running = null;
     busy(false);
     show();
+    $(`t${state.at}`)?.scrollIntoView({ block: "start" });
     $("say").focus({ preventScroll: true });
   };
   const stop = () => { if (running) { running.abort(); } };
@@ -250,12 +251,8 @@
   /* --- export, keys, start ------------------------------------------------------------------- */
   const download = () => {
     if (!state.turns.length) { return; }
-    const url = URL.createObjectURL(new Blob([`${JSON.stringify(simulation(state.at))}\n`], { type: "application/jsonl" }));
-    const link = h("a", { href: url, download: "debate.jsonl" });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    const file = new Blob([`${JSON.stringify(simulation(state.at))}\n`], { type: "application/jsonl" });
+    h("a", { href: URL.createObjectURL(file), download: "debate.jsonl" }).click();
   };
   const copy = async () => {
     await save();
@@ -275,12 +272,17 @@
   $("stop").addEventListener("click", stop);
   $("export").addEventListener("click", download);
   $("link").addEventListener("click", copy);
-  $("new").addEventListener("click", () => { state = { turns: [], at: -1 }; written = ""; problem(""); show(); save(); $("say").focus(); });
+  $("new").addEventListener("click", () => {
+    const before = state, change = (to) => { state = to; written = ""; problem(""); show(); save(); $("say").focus(); };
+    change({ turns: [], at: -1 });
+    if (before.turns.length) { rad.replace($("problem"), h("button", { type: "button", onclick: () => change(before) }, "Bring the last debate back")); }
+  });
   addEventListener("hashchange", load);
 
   rad.add($("first"), setup.debaters.map((name) => h("option", { value: name }, name)));
   rad.add($("second"), [h("option", { value: "" }, "nobody"), setup.debaters.map((name) => h("option", { value: name }, name))]);
   rad.replace($("examples"), setup.examples.map((say) => h("button", { type: "button", onclick: () => { write(say); $("say").focus(); } }, say)));
+  $("collection").textContent = setup.collection;
   rad.add($("notices"), setup.notices.map((one) => rad.ui.notice(one, "warning")));
   if (setup.judges.length > 1) {
     rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name, at) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: at === 0 }), name)))]);

@@ -60,6 +60,8 @@ class Offer:
     """Lines above every debate, such as that the index is the demo collection."""
     examples: Sequence[str] = ()
     """Messages that the page proposes for the first turn."""
+    collection: str = ""
+    """What the debaters search, in a sentence."""
 
 
 class PageRequest(Body):
@@ -87,6 +89,7 @@ def add_debate_page(
             "judges": list(offer.judges),
             "notices": list(offer.notices),
             "examples": list(offer.examples),
+            "collection": offer.collection,
         }
         return page_response(
             "serve/debate.html.jinja",
