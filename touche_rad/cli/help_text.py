@@ -20,9 +20,17 @@ SECTIONS: Final = {
         "epochs rate batch accumulate group layers warmup rank alpha dropout targets longest "
         "precision checkpointing save_every held_out"
     ).split(),
-    "Global": "as_json quiet config_file plugins show_config version help".split(),
+    "Global": "as_json quiet config_file plugins show_config version help help_all".split(),
 }
 """The section of an option, by its name in the code; other options come first."""
+_RARE: Final = frozenset(
+    (
+        "cache max_calls max_tokens run_deadline trace wait skip_bad restart metadata "
+        "fallback_index shard engine actors config_file show_config"
+    ).split()
+)
+"""Options that only `--help-all` shows."""
+HELP_ALL: Final = "touche_rad.help_all"
 _RANGE: Final = re.compile(r" \[[-\d.]*[<=]*x[<>=]+[-\d.]+\]|; [-\d.]*[<=]*x[<>=]+[-\d.]+(?=\])")
 """The range of a number, which click adds: the help texts say what matters about it."""
 MIN_IN_SECTION: Final = 3
@@ -57,6 +65,8 @@ class Formatter(click.HelpFormatter):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
                 name = "help" if "--help" in parameter.opts else str(parameter.name)
+                if name in _RARE and HELP_ALL not in ctx.meta:
+                    continue
                 records[name] = (record[0], _RANGE.sub("", " ".join(record[1].split())))
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         for title, names in SECTIONS.items():

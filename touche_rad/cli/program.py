@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem
 
 from touche_rad import __version__
 from touche_rad.cli import complete, help_text
-from touche_rad.cli.commands import COMMANDS, GROUPS
+from touche_rad.cli.commands import COMMANDS, GROUPS, MOVED
 from touche_rad.cli.console import say
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import colour_setting, redact
@@ -134,8 +134,16 @@ class Command(click.Command):
             expose_value=False,
             help="Print each setting with its source, and exit.",
         )
+        every = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_show_all,
+            help="Show this message with all options, and exit.",
+        )
         shared = shared_options(expose_value=False, is_eager=True, callback=_use)
-        params = [*by_field.values(), *shared, shows]
+        params = [*by_field.values(), *shared, shows, every]
         super().__init__(name, params=params, help=inspect.getdoc(function))
         self.function, self.options_class, self.by_field = function, options_class, by_field
         self.examples = examples
@@ -174,6 +182,13 @@ class Command(click.Command):
             for parameter in self.params:
                 parameter.required = False
         return super().parse_args(ctx, args)
+
+
+def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[help_text.HELP_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
 
 
 def _stop_message(ctx: click.Context) -> str:
@@ -287,7 +302,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing or cmd_name.startswith("-"):
                 return None
-            raise OptionError(f"there is no command {cmd_name!r}{nearest(cmd_name, COMMANDS)}")
+            use = f" (use {MOVED[cmd_name]})" if cmd_name in MOVED else nearest(cmd_name, COMMANDS)
+            raise OptionError(f"there is no command {cmd_name!r}{use}")
         module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
