@@ -206,6 +206,20 @@ def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
     assert "nDCG@10" in (tmp_path / "r.html").read_text()
 
 
+def test_a_bad_run_is_listed_and_the_others_are_shown(tmp_path: Path) -> None:
+    good = evaluations(tmp_path / "good.jsonl", [debate(("U", "S.", "t"))])
+    broken, out = tmp_path / "broken.jsonl", tmp_path / "r.html"
+    broken.write_text(good.read_text("utf-8") + "{")
+    ended = touche_rad("report", broken, good, tmp_path / "none.jsonl", "-o", out)
+    assert ended.code == 1
+    assert f"error: {broken}:2: " in ended.err
+    index = islands(out.read_text("utf-8"))["data-debates"]
+    assert [run["name"] for run in index["runs"]] == ["good"]
+    text = " ".join(_page(out).text)
+    assert f"broken: {broken}:2: " in text
+    assert "none: " in text
+
+
 def test_a_file_of_no_kind_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello\n")
     with pytest.raises(InputError, match="of no known kind"):

@@ -18,7 +18,6 @@ from touche_rad.report.boards import (
     Board,
     BoardTable,
     Link,
-    Standing,
     by_pair,
     dot_plot,
     interval,
@@ -92,7 +91,6 @@ def _with_links(table: BoardTable) -> BoardTable:
 def _debaters(figures: Figures, baselines: set[str]) -> Board:
     """Show the debaters with their share of yes, by maxim, judge and user."""
     debaters = figures.debaters
-    standings = [Standing(one.name, one.yes) for one in debaters]
     unranked = frozenset(one.name for one in debaters if one.name in baselines)
     ignored = [name for name in debaters[0].judges if name in baselines]
     heads = ["debater", "rank", "yes", "95 % interval", *map(str, Maxim), "words", "fallbacks"]
@@ -112,13 +110,11 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     without = f" The judges {', '.join(ignored)} are baselines and do not count." if ignored else ""
     return Board(
         "Debaters",
-        list(
-            ranking_in_words(
-                [one for one in standings if one.name not in unranked],
-                [one for one in standings if one.name in unranked],
-                "share of yes",
-                difference,
-            )
+        ranking_in_words(
+            {one.name: one.yes for one in debaters if one.name not in unranked},
+            {one.name: one.yes for one in debaters if one.name in unranked},
+            "share of yes",
+            difference,
         ),
         f"Share of yes on {figures.claims} claims, mean of the judges and the maxims.{without} "
         f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “significantly” means "

@@ -24,8 +24,9 @@ from touche_rad.errors import WorkError
 from touche_rad.files.outputs import read_status
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.score import JudgementReport, Policy, score_judgements
+from touche_rad.score.rates import count_yes, measure_yes, shares
 from touche_rad.score.result import MEAN, Comparison
-from touche_rad.score.significance import Measured, comparisons, pairs, ranks, resampled_sums
+from touche_rad.score.significance import comparisons, pairs, ranks
 from touche_rad.score.tables import INTERVAL, NONE, Item, Part, Printed, Table, cell
 from touche_rad.text import count_words
 
@@ -190,7 +191,10 @@ class _Counts:
             at for at, name in enumerate(self.judges) if name not in self.plan.pages.baselines
         ]
         self.measured = {
-            name: self._measure(self.counts[:, at]) for at, name in enumerate(self.names)
+            name: measure_yes(
+                self.counts[:, at].sum(axis=(1, 2))[:, self.ranking], self.plan.samples, 0
+            )
+            for at, name in enumerate(self.names)
         }
 
     def _add_debates(self, path: Path, debater: str) -> int:
@@ -207,7 +211,7 @@ class _Counts:
 
     def _add_verdicts(self, path: Path, verdicts: VerdictCell, debates: DebateCell) -> int:
         """Count the verdicts, and return the number of debates."""
-        counts = [_count(one.turns) for one in files.read_evaluations(path)]
+        counts = [count_yes(one.turns) for one in files.read_evaluations(path)]
         at = (
             self.names.index(debates.entry.name),
             self.users.index(debates.user.name),
@@ -217,20 +221,6 @@ class _Counts:
         if len(counts) == self.claims:
             self.counts[(slice(None), *at)] = counts
         return len(counts)
-
-    def _measure(self, counts: Any) -> dict[str, Measured]:
-        """Return the share of yes of a debater: the mean, and each maxim."""
-        sums = counts.sum(axis=(1, 2))[:, self.ranking]
-        values = _shares(sums.sum(axis=0)).mean(axis=0)
-        draws = mean = None
-        if self.claims > 1:
-            draws = _shares(resampled_sums(sums, self.plan.samples, 0)).mean(axis=1)
-            mean = draws.mean(axis=1)
-        maxims = {
-            str(maxim): Measured(float(values[at]), draws[:, at] if draws is not None else None)
-            for at, maxim in enumerate(Maxim)
-        }
-        return {MEAN: Measured(float(values.mean()), mean), **maxims}
 
     def debaters(self) -> Iterator[DebaterFigures]:
         """Yield the debaters, best first."""
@@ -261,28 +251,9 @@ class _Counts:
         return comparisons(self.measured, pairs("top", self.names, best, self.baselines), [MEAN])
 
 
-def _count(turns: Sequence[Mapping[Maxim, Any]]) -> Any:
-    """Count the verdicts and those that are yes, by maxim."""
-    counts = np.zeros((len(Maxim), 2))
-    for verdicts in turns:
-        for at, maxim in enumerate(Maxim):
-            verdict = verdicts.get(maxim)
-            if verdict is not None and verdict.score is not None:
-                counts[at] += bool(verdict.yes), 1
-    return counts
-
-
-def _shares(sums: Any) -> Any:
-    """Return the share of yes; 0 where there is no verdict."""
-    return np.divide(
-        sums[..., 0], sums[..., 1], out=np.zeros(sums.shape[:-1]), where=sums[..., 1] > 0
-    )
-
-
 def _by(names: Sequence[str], counts: Any, axis: int) -> dict[str, float]:
     """Return the mean share of yes for each entry of an axis, such as each user."""
-    shares: dict[str, float] = {}
-    for at, name in enumerate(names):
-        of_one = np.take(counts, [at], axis=axis)
-        shares[name] = float(_shares(of_one.sum(axis=(0, 1, 2))).mean())
-    return shares
+    return {
+        name: float(shares(np.take(counts, [at], axis=axis).sum(axis=(0, 1, 2))).mean())
+        for at, name in enumerate(names)
+    }

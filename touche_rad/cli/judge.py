@@ -208,7 +208,7 @@ class ReportOptions:
     "report tournament -o tournament.html",
     "report runs/*.jsonl --labels labels.jsonl -o report/",
 )
-def report_command(options: ReportOptions) -> None:
+def report_command(options: ReportOptions) -> int:
     """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
 
     A RUN is an official file (evaluations, simulations, responses, outcomes or a TREC run), or a
@@ -226,6 +226,8 @@ def report_command(options: ReportOptions) -> None:
     summary = write_report(
         runs, out, bad=bad, labels=options.labels, title=options.title, seed=options.seed
     )
+    for error in summary.refused.values():
+        say(f"error: {error}")
     say(f"written: {summary.page}", quiet=quiet)
     if graphs is not None:
         count = len(write_exports(runs, graphs, bad=bad))
@@ -234,3 +236,4 @@ def report_command(options: ReportOptions) -> None:
         else:
             say("graphs: none written: no RUN has outcomes of a panel that exports graphs")
     next_page(summary.page, quiet=quiet)
+    return 1 if summary.refused else 0

@@ -176,11 +176,14 @@ class ContestReport(Printed):
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
         yield table(SAME_COLUMNS, self.same)
-        yield (
-            f"{run}: {len(lost)} of {self.debates} debates have no verdict, the first is {lost[0]}"
-            for run, lost in self.missing.items()
-        )
+        yield self.missing_lines()
         yield refused_lines(self.refused)
+
+    def missing_lines(self) -> Iterator[str]:
+        """Yield a line for each run that lacks verdicts."""
+        for run, lost in self.missing.items():
+            count = f"{len(lost)} of {self.debates} debates have no verdict"
+            yield f"{run}: {count}, the first is {lost[0]}"
 
 
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")

@@ -16,7 +16,6 @@ from typing import Any, Final
 from touche_rad.debate import Maxim, Verdicts
 from touche_rad.pages.marks import marked_answer
 from touche_rad.report._conversations import Conversation, Topic
-from touche_rad.report.calls import Call
 
 LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
@@ -34,11 +33,6 @@ class Browser:
     parts: tuple[str, ...]
     debates: int
     turns: int
-
-    @property
-    def letters(self) -> int:
-        """The length of all of it."""
-        return len(self.index) + sum(map(len, self.parts))
 
 
 def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> Browser:
@@ -100,7 +94,7 @@ def _record(one: Conversation) -> tuple[str, list[int]]:
         ]
         if judgements:
             record["judged"] = judgements
-        calls = [[run, [*map(_call, calls)]] for run, at, calls in one.calls if at == place]
+        calls = [[run, calls] for run, at, calls in one.calls if at == place]
         if calls:
             record["calls"] = calls
         turns.append(record)
@@ -137,15 +131,3 @@ def _verdicts(verdicts: Verdicts) -> tuple[list[float | None], list[str]]:
     return [one.score if one else None for one in of_turn], [
         one.rationale if one else "" for one in of_turn
     ]
-
-
-def _call(call: Call) -> dict[str, Any]:
-    return {
-        "step": call.step,
-        "cached": call.cached,
-        "seconds": call.seconds,
-        "tokens": call.tokens,
-        "fault": call.fault,
-        "messages": call.messages,
-        "answer": call.answer,
-    }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 from touche_rad import files
@@ -16,7 +17,7 @@ from touche_rad.contests.two_sides import FALLBACK
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plugins import registered
 from touche_rad.report._sources import Source
-from touche_rad.score.naming import names
+from touche_rad.score.naming import each_run, names
 
 log = logging.getLogger("touche_rad")
 
@@ -29,55 +30,49 @@ def write_exports(runs: Sequence[Path], folder: Path, *, bad: BadLines | None = 
     File names consist of the run, the line number and the debate's id, without path characters.
     """
     written: list[Path] = []
-    for name, path in zip(names(runs), runs, strict=True):
+
+    def write(name: str, path: Path) -> None:
         if path.is_dir() or files.detect_kind(path) is not Kind.OUTCOMES:
-            continue
+            return
         for number, one in enumerate(files.read_outcomes(path, bad or BadLines()), 1):
             stem = f"{_plain(name)}-{number:03d}-{_plain(one.id)}"
             for also, outcome in (("", one.outcome), ("-swapped", one.swapped)):
-                for ending, text in _of(one.judge, outcome):
-                    written.append(_write(folder / f"{stem}{also}.{ending}", text))
+                for ending, text in _exports(one.judge, outcome).items():
+                    written.append(folder / f"{stem}{also}.{ending}")
+                    with files.atomic_write(written[-1]) as file:
+                        file.write(text)
+
+    each_run(dict(zip(names(runs), runs, strict=True)), write, {})
     return written
 
 
-def _of(judge: str, outcome: Outcome | None) -> Iterator[tuple[str, str]]:
+def _exports(judge: str, outcome: Outcome | None) -> Mapping[str, str]:
     plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
     try:
         panel: Any = plugin.factory if plugin else None
         if outcome is not None and hasattr(panel, "exports"):
             made: Mapping[str, str] = panel.exports(outcome)
-            yield from made.items()
+            return made
     except Exception as error:
         log.warning("an outcome of %s could not be exported: %s", judge, error)
-
-
-def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with files.atomic_write(path) as file:
-        file.write(text)
-    return path
+    return {}
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:_LONGEST] or "debate"
 
 
-_SCALE = 10
-
-
 @dataclass(frozen=True)
 class SpeechScore:
-    """A score of a speech in a dimension."""
+    """A score of a speech in a dimension; of a long speech, the mean of its pieces."""
 
     score: float | None
     comment: str
-    pieces: int = 1
-    """Number of pieces of a long speech; the score is their mean."""
 
     @property
     def shade(self) -> int:
         """Colour strength of the cell, from 0 to 10."""
-        return round(min(max(self.score or 0, 0.0), _SCALE))
+        return round(min(max(self.score or 0, 0.0), 10))
 
 
 @dataclass(frozen=True)
@@ -142,23 +137,21 @@ class ContestSection:
 
 
 def contest_sections(
-    sources: Sequence[Source],
-    labels: Path | None,
-    bad: BadLines,
+    sources: Sequence[Source], labels: Path | None, bad: BadLines
 ) -> Iterator[ContestSection]:
     """Yield each judged debate with the verdicts of all runs."""
-    contests: dict[str, Contest] = {}
-    truths = [source.path for source in sources if source.kind is Kind.CONTESTS]
+    lists = [source.contests for source in sources]
     if labels is not None and files.detect_kind(labels) is Kind.CONTESTS:
-        truths.append(labels)
-    for path in truths:
-        for number, contest in enumerate(files.read_contests(path, bad), 1):
-            contests[contest.id or str(number)] = contest
+        lists.append(list(files.read_contests(labels, bad)))
+    contests = {
+        contest.id or str(number): contest
+        for of_file in lists
+        for number, contest in enumerate(of_file, 1)
+    }
     judgements: dict[str, list[tuple[str, Judgement]]] = {}
     for source in sources:
-        if source.kind is Kind.OUTCOMES:
-            for one in files.read_outcomes(source.path, bad):
-                judgements.setdefault(one.id, []).append((source.name, one))
+        for one in source.judgements:
+            judgements.setdefault(one.id, []).append((source.name, one))
     for key in judgements or contests:
         named, debaters = None, dict[str, str]()
         if key in contests:
@@ -276,41 +269,33 @@ def _cell(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def _with(before: SpeechScore | None, mark: SpeechScore) -> SpeechScore:
-    """Add the mark of a further piece of a long speech: mean score, joined comments."""
-    if before is None:
-        return mark
-    comment = " ".join(filter(None, (before.comment, mark.comment)))
-    if before.score is None or mark.score is None:
-        score = mark.score if before.score is None else before.score
-        return SpeechScore(score, comment, before.pieces)
-    pieces = before.pieces + 1
-    return SpeechScore((before.score * before.pieces + mark.score) / pieces, comment, pieces)
-
-
 def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
     """Return the scores by speech, if the panel reports a `timeline`."""
     timeline = outcome.details.get("timeline")
-    entries = timeline if isinstance(timeline, list) else []
-    rows = [entry for entry in entries if isinstance(entry, Mapping)]
     sides: Mapping[str, Side] = contest.sides if contest else {}
-    marks: dict[str, dict[int, SpeechScore]] = {}
+    pieces: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
     speakers: dict[int, str] = {}
-    for row in rows:
-        number, speaker = row.get("speech"), row.get("speaker")
-        score, name = row.get("score"), row.get("dimension")
+    for row in timeline if isinstance(timeline, list) else ():
+        if not isinstance(row, Mapping):
+            continue
+        number, speaker, name = row.get("speech"), row.get("speaker"), row.get("dimension")
         if not isinstance(number, int) or not isinstance(speaker, str) or not isinstance(name, str):
             return None
-        number_or_none = score if isinstance(score, int | float) else None
-        comment = str(row.get("comment") or "")
         speakers[number] = speaker
-        of = marks.setdefault(name, {})
-        of[number] = _with(of.get(number), SpeechScore(number_or_none, comment))
-    if not marks:
+        pieces.setdefault(name, {}).setdefault(number, []).append(row)
+    if not pieces:
         return None
     numbers = sorted(speakers)
-    none = SpeechScore(None, "")
     return Timeline(
         [(number, speakers[number], sides.get(speakers[number], "pro")) for number in numbers],
-        [(name, [of.get(number, none) for number in numbers]) for name, of in marks.items()],
+        [
+            (name, [_speech_score(of_speech.get(number, ())) for number in numbers])
+            for name, of_speech in pieces.items()
+        ],
     )
+
+
+def _speech_score(pieces: Sequence[Mapping[str, Any]]) -> SpeechScore:
+    scores = [one["score"] for one in pieces if isinstance(one.get("score"), int | float)]
+    comments = [str(one.get("comment") or "") for one in pieces]
+    return SpeechScore(fmean(scores) if scores else None, " ".join(filter(None, comments)))

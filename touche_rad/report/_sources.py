@@ -4,57 +4,71 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from touche_rad import files
+from touche_rad.contest import Contest
 from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
-from touche_rad.files import BadLines, Kind, Labels
+from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import read_json
 from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
 from touche_rad.score.evaluations import digests
-from touche_rad.score.naming import names
+from touche_rad.score.naming import each_run, names
 
 _PLACE: Final = re.compile(r"(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
 class Source:
-    """An input file of the report."""
+    """An input file of the report with its content; TREC runs are only scored."""
 
     name: str
     path: Path
     kind: Kind
     sha256: str
+    debates: Sequence[tuple[Debate, tuple[Verdicts, ...]]] = ()
+    contests: Sequence[Contest] = ()
+    judgements: Sequence[Judgement] = ()
 
 
-def sources_of(runs: Sequence[Path]) -> list[Source]:
-    """Name the input files, and detect their kinds."""
-    return [
-        Source(name, path, files.detect_kind(path), sha256_of(path))
-        for name, path in zip(names(runs), runs, strict=True)
-    ]
+def read_sources(runs: Sequence[Path], bad: BadLines, refused: dict[str, str]) -> list[Source]:
+    """Read the input files; those that cannot be read are added to `refused`."""
+
+    def read(name: str, path: Path) -> Source:
+        kind = files.detect_kind(path)
+        source = Source(name, path, kind, sha256_of(path))
+        if kind is Kind.EVALUATIONS:
+            evaluations = files.read_evaluations(path, bad)
+            return replace(source, debates=[(one.debate, one.turns) for one in evaluations])
+        if kind in files.DEBATES:
+            return replace(source, debates=[(one, ()) for one in files.read_debates(path, bad)])
+        if kind is Kind.CONTESTS:
+            return replace(source, contests=list(files.read_contests(path, bad)))
+        if kind is Kind.OUTCOMES:
+            return replace(source, judgements=list(files.read_outcomes(path, bad)))
+        return source
+
+    return list(each_run(dict(zip(names(runs), runs, strict=True)), read, refused).values())
 
 
-def debates_of(
-    sources: Sequence[Source], labels: Path | None, bad: BadLines
-) -> Iterator[DebateOfRun]:
+def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[DebateOfRun]:
     """Yield the debates of all runs."""
-    labels_by_words = _labels_by_words(sources, labels, bad)
+    labels_by_words = _labels_by_words(sources, labels)
     by_run = _fallback_turns(sources)
     for run, source in enumerate(sources):
         run_calls, places = calls(source.path), by_run[run]
-        for number, (debate, verdicts) in enumerate(_read(source.kind, source.path, bad)):
+        for number, (debate, verdicts) in enumerate(source.debates):
             fallbacks = places.get(number, set()) | _nothing_found(debate)
             labelled = labels_by_words.get(digests(debate), ())
             yield DebateOfRun(run, debate, verdicts, labelled, run_calls, frozenset(fallbacks))
 
 
 def _labels_by_words(
-    sources: Sequence[Source], labels: Path | None, bad: BadLines
+    sources: Sequence[Source], labels: Path | None
 ) -> dict[tuple[str, ...], tuple[Labels, ...]]:
     """Return the labels of each debate by the digests of its turns.
 
@@ -65,19 +79,10 @@ def _labels_by_words(
         return {}
     truth = list(files.read_labels(labels))
     for source in sources:
-        debates = [digests(debate) for debate, _ in _read(source.kind, source.path, bad)]
-        if len(debates) == len(truth):
+        if len(source.debates) == len(truth):
+            debates = [digests(debate) for debate, _ in source.debates]
             return dict(zip(debates, truth, strict=True))
     return {}
-
-
-def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
-    if kind is Kind.EVALUATIONS:
-        for evaluation in files.read_evaluations(path, bad):
-            yield evaluation.debate, evaluation.turns
-    elif kind in files.DEBATES:
-        for debate in files.read_debates(path, bad):
-            yield debate, ()
 
 
 def _nothing_found(debate: Debate) -> set[int]:

@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
 from touche_rad.contests.tournament.result import (
+    COLUMNS,
+    COST_COLUMNS,
     FORMAT_NAME,
     VERSION,
     Standing,
@@ -20,8 +22,8 @@ from touche_rad.contests.tournament.result import (
 from touche_rad.errors import InputError, UserError, refuse_newer, why
 from touche_rad.files.records import read_json
 from touche_rad.plots.svg import Dot
-from touche_rad.report.boards import Board, BoardTable, are, dot_plot, names_of
-from touche_rad.score.tables import Columns, cells, heads
+from touche_rad.report.boards import Board, BoardTable, are, board_table, dot_plot, names_of
+from touche_rad.score.tables import table
 
 _LOOKED_AT: Final = 200
 
@@ -75,12 +77,14 @@ def read_tournament(path: Path) -> Tournament:
 def tournament_board(result: Tournament) -> Board:
     """Show the result of a tournament like other leaderboards."""
     standings = result.standings
+    costs = COST_COLUMNS if any(one.asked for one in standings) else ()
+    columns = (*COLUMNS, ("fallbacks", "{fallbacks}"), *costs)
     rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
     return Board(
         f"Tournament: {result.debates} debates on {_count(result.claims, 'claim')}",
         list(_in_words(standings)),
         _note(result),
-        [_standings(result), _matrix(result)],
+        [board_table("Ratings", table(columns, standings)), _matrix(result)],
         [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0)],
         warnings=[
             f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"
@@ -142,38 +146,6 @@ def _note(result: Tournament) -> str:
 
 def _count(number: int, one: str, several: str = "") -> str:
     return f"{number} {one if number == 1 else several or f'{one}s'}"
-
-
-def _standings(result: Tournament) -> BoardTable:
-    costs = _COSTS if any(one.asked for one in result.standings) else {}
-    rows = [
-        [
-            *cells(_RATINGS, one),
-            format_share(one.share),
-            *cells(_SPEECHES, one),
-            *(str((one.asked or {}).get(name, 0)) for name in costs.values()),
-        ]
-        for one in result.standings
-    ]
-    return BoardTable("Ratings", [*heads(_RATINGS), "share", *heads(_SPEECHES), *costs], rows)
-
-
-_RATINGS: Columns = (
-    ("debater", "{name}"),
-    ("rating", "{rating:.0f}"),
-    ("95 % interval", "{low:.0f} to {high:.0f}"),
-    ("won", "{wins}"),
-    ("tied", "{ties}"),
-    ("lost", "{losses}"),
-)
-_SPEECHES: Columns = (("words per speech", "{words:.1f}"), ("fallbacks", "{fallbacks}"))
-_COSTS: Final = {
-    "calls": "calls",
-    "from cache": "from_cache",
-    "tokens in": "prompt_tokens",
-    "tokens out": "completion_tokens",
-    "failed calls": "failures",
-}
 
 
 def _matrix(result: Tournament) -> BoardTable:

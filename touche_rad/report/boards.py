@@ -5,7 +5,7 @@ Runs of every kind (judges, debaters, TREC runs, panels, tournaments) are shown 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -104,62 +104,53 @@ def names_of(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-@dataclass(frozen=True)
-class Standing:
-    """A run in a ranking: its value, and its paired difference from any other."""
-
-    name: str
-    value: float
-
-
 Difference = Callable[[str, str], Comparison | None]
 
 
 def ranking_in_words(
-    standings: Sequence[Standing],
-    baselines: Sequence[Standing],
+    runs: Mapping[str, float],
+    baselines: Mapping[str, float],
     measure: str,
     difference: Difference,
-) -> Iterator[str]:
-    """Say who leads, who does not differ significantly, and who beats each baseline."""
-    if not standings:
-        return
-    leader = standings[0]
-    if len(standings) > 1:
-        second = standings[1]
-        tested = difference(second.name, leader.name)
-        yield _lead(leader, second, measure, tested)
-        equal = [one.name for one in standings[2:] if not _clear(difference(one.name, leader.name))]
+) -> list[str]:
+    """Say who leads, who does not differ significantly, and who beats each baseline.
+
+    Args:
+        runs: The value of each run, best first.
+        baselines: The value of each baseline.
+        measure: What the values are.
+        difference: Returns the paired difference of two runs.
+    """
+    sentences: list[str] = []
+    leader, second, *others = [*runs, None, None]
+    if leader is not None and second is not None:
+        tested = difference(second, leader)
+        sentences.append(_lead(leader, second, runs[leader] - runs[second], measure, tested))
+        equal = [one for one in others if one and not _clear(difference(one, leader))]
         if equal:
-            yield f"{are(equal)} not significantly different from {leader.name} either."
-    for baseline in baselines:
-        yield from _against(standings, baseline, difference)
+            sentences.append(f"{are(equal)} not significantly different from {leader} either.")
+    for baseline, value in baselines.items():
+        groups: dict[str, list[str]] = {}
+        for run, of_run in runs.items():
+            better = "better than" if of_run > value else "worse than"
+            clear = _clear(difference(run, baseline))
+            how = f"significantly {better}" if clear else "not significantly different from"
+            groups.setdefault(how, []).append(run)
+        for how, names in groups.items():
+            sentences.append(f"{are(names)} {how} the baseline {baseline} ({_short(value)}).")
+    return sentences
 
 
-def _lead(leader: Standing, second: Standing, measure: str, tested: Comparison | None) -> str:
-    gain = leader.value - second.value
-    head = f"{leader.name} leads {second.name} by {_short(gain)} {measure}"
+def _lead(leader: str, second: str, gain: float, measure: str, tested: Comparison | None) -> str:
+    head = f"{leader} leads {second} by {_short(gain)} {measure}"
     if tested is None or tested.low is None or tested.high is None:
         return f"{head}; there are too few debates for an interval."
     between = f"95 % interval of the difference {_short(-tested.high)} to {_short(-tested.low)}"
     if _clear(tested):
         return f"{head}, significantly ({between})."
     if abs(gain) < 5e-4:
-        return f"{leader.name} and {second.name} have the same {measure} ({between})."
+        return f"{leader} and {second} have the same {measure} ({between})."
     return f"{head}, not significantly ({between} contains 0)."
-
-
-def _against(
-    standings: Sequence[Standing], baseline: Standing, difference: Difference
-) -> Iterator[str]:
-    groups: dict[str, list[str]] = {}
-    for one in standings:
-        better = "better than" if one.value > baseline.value else "worse than"
-        clear = _clear(difference(one.name, baseline.name))
-        how = f"significantly {better}" if clear else "not significantly different from"
-        groups.setdefault(how, []).append(one.name)
-    for how, names in groups.items():
-        yield f"{are(names)} {how} the baseline {baseline.name} ({_short(baseline.value)})."
 
 
 def are(names: Sequence[str]) -> str:

@@ -12,7 +12,6 @@ from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.report.boards import Board, BoardTable, number
 
-STATUS: Final = ".status.json"
 _LONGEST: Final = 6_000
 """Maximum characters of a prompt or an answer in the report."""
 _MOST: Final = 5_000
@@ -22,18 +21,8 @@ Place = tuple[str, int]
 """A debate's key, and the turn."""
 
 
-@dataclass(frozen=True)
-class Call:
-    """A model call as the report shows it."""
-
-    plugin: str
-    step: str
-    cached: bool
-    seconds: float | None
-    tokens: str
-    messages: tuple[tuple[str, str], ...]
-    answer: str
-    fault: str
+Call = Mapping[str, Any]
+"""A model call as the page shows it."""
 
 
 @dataclass(frozen=True)
@@ -115,26 +104,24 @@ def calls(run: Path) -> dict[Place, list[Call]]:
 
 def _call(row: Mapping[str, Any]) -> Call:
     request, answer = row.get("asked") or {}, row.get("answer") or {}
-    messages = tuple(
-        (str(one.get("role")), _short(str(one.get("content"))))
-        for one in request.get("messages", ())
-        if isinstance(one, dict)
-    )
     usage = answer.get("usage") if isinstance(answer, dict) else None
     tokens = ""
     if isinstance(usage, dict):
         tokens = f"{usage.get('prompt_tokens')} + {usage.get('completion_tokens')} tokens"
     seconds = row.get("seconds")
-    return Call(
-        plugin=str(row.get("plugin", "")),
-        step=str(row.get("step", "")),
-        cached=bool(row.get("cached")),
-        seconds=float(seconds) if isinstance(seconds, int | float) else None,
-        tokens=tokens,
-        messages=messages,
-        answer=_short(answer_text(answer)),
-        fault=str(row.get("fault", "")),
-    )
+    return {
+        "step": str(row.get("step", "")),
+        "cached": bool(row.get("cached")),
+        "seconds": float(seconds) if isinstance(seconds, int | float) else None,
+        "tokens": tokens,
+        "fault": str(row.get("fault", "")),
+        "messages": [
+            (str(one.get("role")), _short(str(one.get("content"))))
+            for one in request.get("messages", ())
+            if isinstance(one, dict)
+        ],
+        "answer": _short(answer_text(answer)),
+    }
 
 
 def _short(text: str) -> str:

@@ -20,7 +20,6 @@ from touche_rad.report.boards import (
     Board,
     BoardTable,
     Link,
-    Standing,
     are,
     board_table,
     by_pair,
@@ -28,7 +27,7 @@ from touche_rad.report.boards import (
     interval,
     ranking_in_words,
 )
-from touche_rad.score.reports import JudgementReport, RetrievalReport
+from touche_rad.score.reports import JudgementReport, RetrievalReport, refused_lines
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.tables import Columns, Item, table
 
@@ -45,13 +44,13 @@ def judgement_board(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     rows = {(row.run, row.maxim): row for row in report.rows}
     baselines = {BASELINE, *report.baselines}
-    ranked = [Standing(one.run, rows[one.run, MEAN].f1) for one in report.ranking]
-    runs = [one for one in ranked if one.name not in baselines]
-    marked = [one for one in ranked if one.name in baselines]
+    ranked = {one.run: rows[one.run, MEAN].f1 for one in report.ranking}
+    runs = {name: value for name, value in ranked.items() if name not in baselines}
+    marked = {name: value for name, value in ranked.items() if name in baselines}
     measured = [maxim for maxim in Maxim if rows[BASELINE, maxim].labelled]
     return Board(
         "Leaderboard",
-        list(ranking_in_words(runs, marked, "mean F1", by_pair(report.comparisons, MEAN)))
+        ranking_in_words(runs, marked, "mean F1", by_pair(report.comparisons, MEAN))
         if measured
         else ["The labels say nothing about these turns, so no run has a score."],
         f"F1 of yes as the task scores it, mean of the maxims, on {_scored_turns(report, rows)} "
@@ -64,10 +63,9 @@ def judgement_board(report: JudgementReport) -> Board:
                 caption,
                 [
                     Dot(row.run, row.f1, row.low, row.high)
-                    for one in runs
-                    for row in [rows[one.name, maxim]]
+                    for row in (rows[name, maxim] for name in runs)
                 ],
-                [(one.name, rows[one.name, maxim].f1) for one in marked],
+                [(name, rows[name, maxim].f1) for name in marked],
             )
             for maxim, caption in [(MEAN, "Mean F1"), *((str(m), f"F1 on {m}") for m in measured)]
         ],
@@ -81,8 +79,12 @@ def judgement_board(report: JudgementReport) -> Board:
             )
         ],
         [
-            f"{one.run}: {one.kind.value}{f' of {one.maxim}' if one.maxim else ''}: {one.message}"
-            for one in report.problems
+            *refused_lines(report.refused),
+            *(
+                f"{one.run}: {one.kind.value}{f' of {one.maxim}' if one.maxim else ''}: "
+                f"{one.message}"
+                for one in report.problems
+            ),
         ],
     )
 
@@ -110,12 +112,12 @@ def retrieval_board(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
     rows = {(row.run, row.measure): row for row in report.rows}
     first = report.measures[0]
-    ranked = [Standing(one.run, rows[one.run, first].value) for one in report.ranking]
-    runs = [one for one in ranked if one.name not in report.baselines]
-    marked = [one for one in ranked if one.name in report.baselines]
+    ranked = {one.run: rows[one.run, first].value for one in report.ranking}
+    runs = {name: value for name, value in ranked.items() if name not in report.baselines}
+    marked = {name: value for name, value in ranked.items() if name in report.baselines}
     return Board(
         "Leaderboard of retrieval",
-        list(ranking_in_words(runs, marked, first, by_pair(report.comparisons, first))),
+        ranking_in_words(runs, marked, first, by_pair(report.comparisons, first)),
         f"{report.queries} queries; a query without results counts as 0. Intervals: "
         f"{report.samples} bootstrap samples of queries, seed {report.seed}. * baseline, without a "
         "rank.",
@@ -125,14 +127,16 @@ def retrieval_board(report: RetrievalReport) -> Board:
                 measure,
                 [
                     Dot(row.run, row.value, row.low, row.high)
-                    for one in runs
-                    for row in [rows[one.name, measure]]
+                    for row in (rows[name, measure] for name in runs)
                 ],
-                [(one.name, rows[one.name, measure].value) for one in marked],
+                [(name, rows[name, measure].value) for name in marked],
             )
             for measure in report.measures
         ],
-        warnings=[f"{one.run}: {one.message}" for one in report.problems[:20]],
+        warnings=[
+            *refused_lines(report.refused),
+            *(f"{one.run}: {one.message}" for one in report.problems[:20]),
+        ],
     )
 
 
@@ -176,10 +180,7 @@ def contest_board(report: ContestReport) -> Board:
         for caption, columns, rows in further
         if rows
     ]
-    board.warnings = [
-        f"{run}: {len(lost)} of {report.debates} debates have no verdict, the first is {lost[0]}"
-        for run, lost in report.missing.items()
-    ]
+    board.warnings = [*report.missing_lines(), *refused_lines(report.refused)]
     return board
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from touche_rad.report._browse import PART_LETTERS, browser, to_json
 from touche_rad.report._contests import contest_sections
 from touche_rad.report._conversations import Topic, topics
 from touche_rad.report._rates import rate_board
-from touche_rad.report._sources import Source, debates_of, sources_of
+from touche_rad.report._sources import Source, debates_of, read_sources
 from touche_rad.report._tournament import (
     read_tournament,
     split_runs_and_ratings,
@@ -32,7 +32,7 @@ from touche_rad.report.boards import Board, Plot, dot_plot
 from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import score
-from touche_rad.score.reports import JudgementReport, Report
+from touche_rad.score.reports import JudgementReport, RetrievalReport
 from touche_rad.text import count_words
 
 SCRIPT: Final = "report/report.js"
@@ -52,6 +52,8 @@ class ReportSummary:
     turns: int
     page: Path
     """The HTML file to open."""
+    refused: Mapping[str, str]
+    """Runs that could not be read or scored, and why."""
 
 
 def default_output(runs: Sequence[Path]) -> Path:
@@ -89,58 +91,53 @@ def write_report(
         debates: Whether to show the debates.
     """
     bad = bad or BadLines()
+    refused: dict[str, str] = {}
     paths, ratings = split_runs_and_ratings(runs)
-    content = _Content(sources_of(paths), labels, seed, bad, boards)
-    content.add_scores(ratings)
+    sources = read_sources(paths, bad, refused)
+    scored = None if boards else _score(sources, labels, seed, bad)
+    content = _Content(sources, refused, labels, seed, bad)
+    content.boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
+    if isinstance(scored, JudgementReport):
+        content.boards.append(judgement_board(scored))
+    elif isinstance(scored, ContestReport):
+        content.boards.append(contest_board(scored))
+    elif scored is not None:
+        content.boards.append(retrieval_board(scored))
     if debates:
-        content.add_debates()
+        content.add_debates(with_boards=not boards, with_rates=scored is None)
     content.add_contests()
     content.add_files(ratings)
+    content.refused.update(scored.refused if scored else {})
     return content.write(out, title or "touche-rad report")
 
 
+@dataclass
 class _Content:
     """Collects the boards and the data of a report."""
 
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        labels: Path | None,
-        seed: int,
-        bad: BadLines,
-        boards: Sequence[Board],
-    ) -> None:
-        self.sources, self.labels, self.seed, self.bad = sources, labels, seed, bad
-        self.boards_given = bool(boards)
-        self.scored = None if boards else _score(sources, labels, seed, bad)
-        self.boards = list(boards)
-        self.browsers: list[tuple[str, str, str]] = []
-        self.indexes: list[tuple[str, str]] = []
-        """Id and JSON of the data that the page reads at once."""
-        self.parts: list[tuple[str, str]] = []
-        """Name and JSON of the data that is read when it is needed."""
-        self.summary: list[str] = []
-        self.files: list[tuple[str, str, str, str]] = []
-        self.debates = self.turns = 0
+    sources: Sequence[Source]
+    refused: dict[str, str]
+    labels: Path | None
+    seed: int
+    bad: BadLines
+    boards: list[Board] = field(default_factory=list)
+    browsers: list[tuple[str, str, str]] = field(default_factory=list)
+    indexes: list[tuple[str, str]] = field(default_factory=list)
+    """Id and JSON of the data that the page reads at once."""
+    parts: list[tuple[str, str]] = field(default_factory=list)
+    """Name and JSON of the data that is read when it is needed."""
+    summary: list[str] = field(default_factory=list)
+    files: list[tuple[str, str, str, str]] = field(default_factory=list)
+    debates: int = 0
+    turns: int = 0
 
-    def add_scores(self, ratings: Sequence[Path]) -> None:
-        """Add a board for each tournament, and for scored runs."""
-        self.boards += [tournament_board(read_tournament(path)) for path in ratings]
-        if isinstance(self.scored, JudgementReport):
-            self.boards.append(judgement_board(self.scored))
-        elif isinstance(self.scored, ContestReport):
-            self.boards.append(contest_board(self.scored))
-        elif self.scored is not None:
-            self.boards.append(retrieval_board(self.scored))  # type: ignore[arg-type]
-
-    def add_debates(self) -> None:
+    def add_debates(self, *, with_boards: bool, with_rates: bool) -> None:
         """Add the debates of the shared task, and boards of their verdicts and words."""
-        all_topics = topics(debates_of(self.sources, self.labels, self.bad))
+        all_topics = topics(debates_of(self.sources, self.labels))
         if not all_topics:
             return
-        names = [source.name for source in self.sources]
-        if not self.boards_given:
-            self._add_boards(all_topics, names)
+        if with_boards:
+            self._add_boards(all_topics, with_rates=with_rates)
         flagged = warning(
             (one.id or "?", one.turns) for topic in all_topics for one in topic.conversations
         )
@@ -156,16 +153,15 @@ class _Content:
         self.parts += [(f"d{number}", part) for number, part in enumerate(data.parts)]
         self.summary.append(f"{data.debates} debates, {data.turns} turns")
 
-    def _add_boards(self, all_topics: Sequence[Topic], names: Sequence[str]) -> None:
-        rated = None if self.scored else rate_board(all_topics, names, _SAMPLES, self.seed)
+    def _add_boards(self, all_topics: Sequence[Topic], *, with_rates: bool) -> None:
+        run_names = [source.name for source in self.sources]
+        rated = rate_board(all_topics, run_names, _SAMPLES, self.seed) if with_rates else None
         if rated is not None:
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
-        self.boards[-1].plots += _length_plots(all_topics, names)
-        table = cost_board(
-            [cost for source in self.sources for cost in costs(source.name, source.path)]
-        )
+        self.boards[-1].plots.append(_length_plot(all_topics, run_names))
+        table = cost_board([one for run in self.sources for one in costs(run.name, run.path)])
         if table:
             self.boards.append(table)
 
@@ -208,7 +204,7 @@ class _Content:
         if is_page(out):
             with files.atomic_write(out) as stream:
                 stream.write(self._page(title, self.parts))
-            return ReportSummary(self.debates, self.turns, out)
+            return ReportSummary(self.debates, self.turns, out, self.refused)
         out.mkdir(parents=True, exist_ok=True)
         with files.atomic_write(out / INDEX) as stream:  # first, because it may be refused
             stream.write(self._page(title, ()))
@@ -221,7 +217,7 @@ class _Content:
         for path in data.iterdir():  # of an earlier, larger report
             if _PART.fullmatch(path.name) and path.name not in current:
                 path.unlink()
-        return ReportSummary(self.debates, self.turns, out / INDEX)
+        return ReportSummary(self.debates, self.turns, out / INDEX, self.refused)
 
     def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
         links = [
@@ -239,6 +235,7 @@ class _Content:
             boards=self.boards,
             browsers=self.browsers,
             sources=self.files,
+            refused=self.refused,
             seed=self.seed,
             islands=[*indexes, *data],
             scripts=[read_asset(SCRIPT)],
@@ -260,7 +257,7 @@ _TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 
 def _score(
     sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines
-) -> Report | ContestReport | None:
+) -> JudgementReport | RetrievalReport | ContestReport | None:
     if labels is None:
         return None
     kind = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
@@ -272,7 +269,7 @@ def _score(
     return score(fitting, labels, seed=seed, bad=bad)
 
 
-def _length_plots(all_topics: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot]:
+def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Plot:
     """Plot the words per response: the median and the middle 90 % of each run."""
     lengths: dict[str, list[int]] = {}
     for topic in all_topics:
@@ -287,4 +284,4 @@ def _length_plots(all_topics: Sequence[Topic], names: Sequence[str]) -> Iterator
         for name, counts in filled.items()
     ]
     caption = "Words per response: median, and the middle 90 %"
-    yield dot_plot(caption, rows, [("limit", 60.0)], digits=0)
+    return dot_plot(caption, rows, [("limit", 60.0)], digits=0)

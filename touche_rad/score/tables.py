@@ -226,8 +226,8 @@ _CELLS: Final = _Cells()
 
 
 def cell(form: str, record: Item) -> str:
-    """Format fields of a record; if one of them is None, return a dash."""
-    names = [name for _, name, _, _ in _CELLS.parse(form) if name]
+    """Format fields of a record, such as `{f1:.4f}` or `{costs[calls]}`; a dash for None."""
+    names = [name.partition("[")[0] for _, name, _, _ in _CELLS.parse(form) if name]
     values = {name: getattr(record, name) for name in names}
     return NONE if None in values.values() else _CELLS.vformat(form, (), values)
 

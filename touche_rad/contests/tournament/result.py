@@ -46,17 +46,6 @@ class Standing(Item):
         """The share of wins in words."""
         return format_share(self.share)
 
-    @property
-    def calls(self) -> int | None:
-        """Its model calls, with those from the cache."""
-        return self.asked["calls"] + self.asked["from_cache"] if self.asked else None
-
-    @property
-    def tokens(self) -> int | None:
-        """The tokens of its calls."""
-        asked = self.asked
-        return asked["prompt_tokens"] + asked["completion_tokens"] if asked else None
-
 
 class Tournament(Printed):
     """The result of a tournament, best debater first."""
@@ -86,12 +75,12 @@ class Tournament(Printed):
     def parts(self) -> Iterator[Part]:
         """Yield the ratings, the matrix of win shares and the notes."""
         has_costs = any(one.asked for one in self.standings)
-        yield table((*_COLUMNS, *(_COST_COLUMNS if has_costs else ())), self.standings)
+        yield table((*COLUMNS, *(COST_COLUMNS if has_costs else ())), self.standings)
         yield _matrix(self)
         yield _notes(self)
 
 
-_COLUMNS: Columns = (
+COLUMNS: Columns = (
     ("debater", "{name}"),
     ("rating", "{rating:.0f}"),
     ("95 %", "{low:.0f} to {high:.0f}"),
@@ -101,7 +90,16 @@ _COLUMNS: Columns = (
     ("share", "{share_text}"),
     ("words a speech", "{words:.1f}"),
 )
-_COST_COLUMNS: Columns = (("calls", "{calls}"), ("tokens", "{tokens}"))
+COST_COLUMNS: Columns = tuple(
+    (name, f"{{asked[{key}]}}")
+    for name, key in (
+        ("calls", "calls"),
+        ("from cache", "from_cache"),
+        ("tokens in", "prompt_tokens"),
+        ("tokens out", "completion_tokens"),
+        ("failed calls", "failures"),
+    )
+)
 JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 

@@ -1,0 +1,50 @@
+"""The share of yes among verdicts: of each maxim, and the mean of the maxims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from touche_rad.debate import Maxim, Verdicts
+from touche_rad.score.result import MEAN
+from touche_rad.score.significance import Floats, Measured, resampled_sums
+
+
+def count_yes(turns: Iterable[Verdicts]) -> Floats:
+    """Count the verdicts that are yes, and all verdicts, by maxim."""
+    counts = np.zeros((len(Maxim), 2))
+    for verdicts in turns:
+        for at, maxim in enumerate(Maxim):
+            verdict = verdicts.get(maxim)
+            if verdict is not None and verdict.score is not None:
+                counts[at] += bool(verdict.yes), 1
+    return counts
+
+
+def shares(counts: Any) -> Floats:
+    """Return the share of yes in counts of `count_yes`; 0 where there is no verdict."""
+    yes, total = counts[..., 0], counts[..., 1]
+    result: Floats = np.divide(yes, total, out=np.zeros(total.shape), where=total > 0)
+    return result
+
+
+def measure_yes(counts: Any, samples: int, seed: int) -> dict[str, Measured]:
+    """Return the share of yes as the mean of the judges: of each maxim, and of all.
+
+    Args:
+        counts: Counts of `count_yes` by claim and judge.
+        samples: Number of bootstrap samples of claims.
+        seed: Random seed of the bootstrap.
+    """
+    values = shares(counts.sum(axis=0)).mean(axis=0)
+    draws = None
+    if len(counts) > 1:
+        draws = shares(resampled_sums(counts, samples, seed)).mean(axis=1)
+    maxims = {
+        maxim.value: Measured(float(values[at]), None if draws is None else draws[:, at])
+        for at, maxim in enumerate(Maxim)
+    }
+    mean = Measured(float(values.mean()), None if draws is None else draws.mean(axis=1))
+    return {MEAN: mean, **maxims}
