@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -11,16 +11,15 @@ from touche_rad.bench._cells import VerdictCell, cells_of, labelled_runs
 from touche_rad.bench.figures import Figures, Summary
 from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import PAGE
-from touche_rad.debate import Maxim
 from touche_rad.plots.svg import Dot
 from touche_rad.report import write_report
 from touche_rad.report.boards import (
     Board,
     BoardTable,
     Link,
+    board_table,
     by_pair,
     dot_plot,
-    interval,
     number,
     ranking_in_words,
 )
@@ -28,7 +27,6 @@ from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.leaderboards import judgement_board
 from touche_rad.report.page import INDEX
 from touche_rad.score.result import MEAN
-from touche_rad.score.tables import NONE
 
 JUDGES: Final = "judges"
 """The folder of the judges' page."""
@@ -93,19 +91,6 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     debaters = figures.debaters
     unranked = frozenset(one.name for one in debaters if one.name in baselines)
     ignored = [name for name in debaters[0].judges if name in baselines]
-    heads = ["debater", "rank", "yes", "95 % interval", *map(str, Maxim), "words", "fallbacks"]
-    rows = [
-        [
-            one.name,
-            NONE if one.rank is None else str(one.rank),
-            number(one.yes, 4),
-            interval(one.low, one.high),
-            *(number(one.maxims[str(m)]) for m in Maxim),
-            number(one.words, 1),
-            str(one.fallbacks),
-        ]
-        for one in debaters
-    ]
     difference = by_pair(figures.comparisons, MEAN)
     without = f" The judges {', '.join(ignored)} are baselines and do not count." if ignored else ""
     return Board(
@@ -120,7 +105,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
         f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “significantly” means "
         "that the interval of the paired difference excludes 0. Judges may be wrong: their scores "
         "on labelled debates show how often.",
-        [BoardTable("Share of yes", heads, rows, unranked)],
+        [board_table("Share of yes", figures.board(), unranked)],
         [
             dot_plot(
                 "Share of yes", [Dot(one.name, one.yes, one.low, one.high) for one in debaters]
@@ -133,15 +118,10 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
             ),
         ],
         [
-            (
-                f"Share of yes by {kind}",
-                [
-                    _table(
-                        kind, [(one.name, getattr(one, f"{kind}s")) for one in debaters], unranked
-                    )
-                ],
-            )
+            (caption, [_table(caption, values, unranked)])
             for kind in ("judge", "user", "seed")
+            for caption in [f"Share of yes by {kind}"]
+            for values in [{one.name: getattr(one, f"{kind}s") for one in debaters}]
             if kind == "judge" or len(getattr(debaters[0], f"{kind}s")) > 1
         ],
         [
@@ -153,15 +133,11 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
 
 
 def _table(
-    kind: str, rows: Sequence[tuple[str, dict[str, float]]], unranked: frozenset[str]
+    caption: str, values: Mapping[str, Mapping[str, float]], unranked: frozenset[str]
 ) -> BoardTable:
-    names = list(rows[0][1])
-    return BoardTable(
-        f"Share of yes by {kind}",
-        ["debater", *names],
-        [[name, *(number(values[one]) for one in names)] for name, values in rows],
-        unranked,
-    )
+    names = list(next(iter(values.values())))
+    rows = [[name, *(number(of_one[key]) for key in names)] for name, of_one in values.items()]
+    return BoardTable(caption, ["debater", *names], rows, unranked)
 
 
 def page_files(results: Path) -> list[Path]:

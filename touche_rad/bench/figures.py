@@ -76,25 +76,26 @@ class Figures(Printed):
             f"{self.name}: {self.claims} claims; share of yes, mean of judges and maxims",
             f"95 % intervals from {self.samples} bootstrap samples of claims",
         )
+        yield self.board()
+
+    def board(self) -> Table:
+        """Return the ranked table of the debaters."""
         judges = list(self.debaters[0].judges)
-        heads = ["rank", "debater", "yes", INTERVAL, *judges, "words", "fallbacks"]
-        yield Table(
-            heads,
+        rows = [
             [
-                [
-                    NONE if one.rank is None else str(one.rank),
-                    one.name,
-                    f"{one.yes:.4f}",
-                    cell("{low:.3f}–{high:.3f}", one),
-                    *(f"{one.judges[judge]:.3f}" for judge in judges),
-                    f"{one.words:.1f}",
-                    str(one.fallbacks),
-                ]
-                for one in self.debaters
-            ],
-            name=1,
-            optional=len(judges) + 2,
-        )
+                NONE if one.rank is None else str(one.rank),
+                one.name,
+                f"{one.yes:.4f}",
+                cell("{low:.3f}–{high:.3f}", one),
+                *(f"{one.judges[judge]:.3f}" for judge in judges),
+                *(f"{one.maxims[maxim]:.3f}" for maxim in Maxim),
+                f"{one.words:.1f}",
+                str(one.fallbacks),
+            ]
+            for one in self.debaters
+        ]
+        heads = ["rank", "debater", "yes", INTERVAL, *judges, *Maxim, "words", "fallbacks"]
+        return Table(heads, rows, name=1, optional=len(heads) - 4)
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,8 @@ def _score_judges(plan_file: PlanFile, results: Path) -> JudgementReport | None:
         policy=Policy(debates=plan_file.file("debates")),
         samples=plan.samples,
     )
+    for error in report.refused.values():
+        raise WorkError(error)
     return _without_folders(report, plan_file.folder, results)
 
 

@@ -122,6 +122,9 @@ def _score(name: str, work: Reproduction) -> Comparison:
                 exclude=work.file(part.exclude),
                 quiet=True,
             )
-            records += records_of(score_runs(options))
+            report = score_runs(options)
+            for error in report.refused.values():
+                raise WorkError(error)
+            records += records_of(report)
         scores.append(records)
     return compare(name, work, scores)

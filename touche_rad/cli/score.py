@@ -42,9 +42,8 @@ class ScoreOptions:
         "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
     )
     details: bool = opt.flag("With several runs: print all measures and problems of each run.")
-    missing: Literal["no", "skip", "error"] | None = opt.option(
-        "A missing verdict counts as no, its turn is left out for all runs, or it is an "
-        "error. [default: no]"
+    missing: Literal["no", "skip"] | None = opt.option(
+        "A missing verdict counts as no, or its turn is left out for all runs. [default: no]"
     )
     strict: bool = opt.flag("Like the official scorer: no score if anything is missing.")
     debates: Path | None = opt.option(

@@ -13,15 +13,20 @@ import numpy as np
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests import _verdicts as v
-from touche_rad.contests._mean_scores import PEOPLE, mean_rows, people, win_rows
-from touche_rad.contests._side_scores import SCORES, people_scores, side_rows
+from touche_rad.contests._people import (
+    PEOPLE,
+    SCORES,
+    mean_rows,
+    people_scores,
+    side_rows,
+    win_rows,
+)
 from touche_rad.contests.score_report import (
     Against,
     Basis,
     BiasRow,
     ContestReport,
     ContestRow,
-    MeanRow,
     SameRow,
     means,
 )
@@ -160,7 +165,16 @@ def score_contests(
         raise InputError(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
         )
-    means_of = tuple(_means(contests, judgements, samples, seed))
+    scores = {
+        name: {key: one.outcome.scores for key, one in of_run.items()}
+        for name, of_run in judgements.items()
+    }
+    scores[PEOPLE] = {key: people_scores(one) for key, one in contests.items()}
+    means_of = tuple(
+        row
+        for name, of_run in scores.items()
+        for row in mean_rows(name, contests, of_run, samples, seed)
+    )
     if not (rows or means_of):
         raise InputError(
             truth, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
@@ -188,15 +202,6 @@ def score_contests(
         missing={name: keys for name, keys in missing.items() if keys},
         refused=refused,
     )
-
-
-def _means(
-    contests: Contests, judged: Mapping[str, Judgements], samples: int, seed: int
-) -> Iterator[MeanRow]:
-    for name, of_run in judged.items():
-        scores = {key: one.outcome.scores for key, one in of_run.items()}
-        yield from mean_rows(name, contests, scores, samples, seed)
-    yield from mean_rows(PEOPLE, contests, people(contests), samples, seed)
 
 
 def _dimensions(contests: Contests) -> list[str]:

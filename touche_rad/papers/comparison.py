@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from touche_rad.papers.tables import Column, Part, Reproduction, Row
-from touche_rad.score.tables import Item, Printed, table
+from touche_rad.score.tables import INTERVAL, NONE, Item, Printed, Table
 from touche_rad.score.tables import Part as Lines
 
 Records = Sequence[Mapping[str, Any]]
@@ -28,26 +28,6 @@ class Cell(Item):
         """Ours less the paper's."""
         return None if self.paper is None or self.ours is None else self.ours - self.paper
 
-    @property
-    def paper_text(self) -> str | None:
-        """The paper's value for the terminal."""
-        return _text(self.paper)
-
-    @property
-    def ours_text(self) -> str | None:
-        """Ours for the terminal."""
-        return _text(self.ours)
-
-    @property
-    def interval_text(self) -> str | None:
-        """The interval for the terminal."""
-        return None if self.low is None else f"{_text(self.low)} to {_text(self.high)}"
-
-    @property
-    def difference_text(self) -> str | None:
-        """The difference for the terminal."""
-        return _text(self.difference, "+")
-
 
 class Comparison(Printed):
     """A table of a paper beside ours."""
@@ -67,24 +47,25 @@ class Comparison(Printed):
     def parts(self) -> Iterator[Lines]:
         """Yield the lines of the terminal output."""
         yield (f"{self.paper}: {self.title}", *([self.note] if self.note else []))
-        yield table(_COLUMNS, self.cells)
+        rows = [
+            [
+                one.row,
+                one.column,
+                _text(one.paper),
+                _text(one.ours),
+                NONE if one.low is None else f"{_text(one.low)} to {_text(one.high)}",
+                _text(one.difference, "+"),
+            ]
+            for one in self.cells
+        ]
+        yield Table(["row", "", "paper", "ours", INTERVAL, "difference"], rows)
         yield ("The paper's values are on its data with its models.",)
 
 
-_COLUMNS = (
-    ("row", "{row}"),
-    ("", "{column}"),
-    ("paper", "{paper_text}"),
-    ("ours", "{ours_text}"),
-    ("95 %", "{interval_text}"),
-    ("difference", "{difference_text}"),
-)
-
-
-def _text(value: float | None, sign: str = "") -> str | None:
+def _text(value: float | None, sign: str = "") -> str:
     """Return a number with three decimals up to 1, else with two where it has some."""
     if value is None:
-        return None
+        return NONE
     if abs(value) <= 1 and value % 1:
         return f"{value:{sign}.3f}"
     return f"{value:{sign}.2f}".removesuffix(".00")
@@ -134,11 +115,8 @@ def _cell(
         return cell
     low, high = found[0][1:] if len(found) == 1 and found[0] else (None, None)
     update = {"ours": fmean(values), "low": low, "high": high}
-    return cell.model_copy(update={key: _times(one, column) for key, one in update.items()})
-
-
-def _times(value: float | None, column: Column) -> float | None:
-    return None if value is None else value * column.times
+    scaled = {key: None if one is None else one * column.times for key, one in update.items()}
+    return cell.model_copy(update=scaled)
 
 
 def _value(

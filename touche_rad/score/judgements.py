@@ -22,7 +22,6 @@ from touche_rad.score.matching import (
     exclude_examples,
     find_reference,
     match_strictly,
-    refuse_missing,
     without_missing,
 )
 from touche_rad.score.naming import baseline_names, each_run, names
@@ -40,7 +39,7 @@ class Policy:
     """How runs are matched to labels, and what a missing verdict is."""
 
     missing: Missing = "no"
-    """Count it as no, skip its turn in all runs, or refuse the run."""
+    """Count it as no, or skip its turn in all runs."""
     strict: bool = False
     """Refuse a run that the official scorer refuses."""
     debates: Path | None = None
@@ -95,10 +94,7 @@ def score_judgements(
         def align(_: str, run: Run) -> Alignment:
             if not policy.by_place and (reference is None or not run.has_words):
                 check_places(run, truth, labels)
-            alignment = Matcher(run, labels, reference, skip=policy.missing == "skip").match()
-            if policy.missing == "error":
-                refuse_missing(run.path, alignment)
-            return alignment
+            return Matcher(run, labels, reference, skip=policy.missing == "skip").match()
 
         aligned = each_run(whole, align, refused)
         source = reference.source if reference else None

@@ -124,7 +124,13 @@ def find_reference(
     """Return the labelled debates: the given ones, those beside the labels, or those of a run."""
     if debates is not None:
         own = list(files.read_debates(debates))
-        _check_shape(debates, truth, [len(debate.turns) for debate in own], labelled)
+        pairs = zip_longest((len(debate.turns) for debate in own), labelled, fillvalue=0)
+        for number, (turns, expected) in enumerate(pairs, 1):
+            if turns != expected:
+                raise UserError(
+                    f"--debates {debates}: debate {number} has {turns} turns, and {truth} has "
+                    f"labels for {expected}: give the labelled debates in the labels' order"
+                )
         return Reference.of_debates(debates, own)
     if not any(run.has_words for run in runs):
         return None
@@ -148,17 +154,6 @@ def find_reference(
                     line=row.line,
                 )
     return reference
-
-
-def _check_shape(debates: Path, truth: Path, turns: Sequence[int], labelled: Sequence[int]) -> None:
-    """Refuse debates of another shape than the labels; name the first that differs."""
-    pairs = enumerate(zip_longest(turns, labelled, fillvalue=0), 1)
-    for number, (own, expected) in pairs:
-        if own != expected:
-            raise UserError(
-                f"--debates {debates}: debate {number} has {own} turns, and {truth} has labels for "
-                f"{expected}: give the labelled debates in the labels' order"
-            )
 
 
 def _beside(truth: Path, labelled: Sequence[int]) -> Reference | None:
@@ -221,7 +216,7 @@ class Matcher:
     def __init__(
         self, run: Run, labels: Labelled, reference: Reference | None = None, *, skip: bool = False
     ) -> None:
-        """Prepare."""
+        """Prepare; with `skip`, missing verdicts are left out instead of counted as no."""
         self.run, self.labels, self.reference, self.skip = run, labels, reference, skip
         self.problems: list[Problem] = []
 
@@ -229,10 +224,11 @@ class Matcher:
         """Find the labels of each line, and return the scores in the labels' shape."""
         for line in self.run.blank:
             self._note(ProblemKind.BLANK, "left out", line=line)
-        places = self._places()
+        rows = self.run.rows
+        by_words = self.reference if self.run.has_words else None
+        places = self._by_place() if by_words is None else self._by_words(by_words)
         scores = [self._debate(number, places.get(number)) for number in range(len(self.labels))]
         present = sum(row.trouble is None and bool(row.turns) for row in places.values())
-        rows = self.run.rows
         official = (
             not self.run.blank
             and [len(row.turns) for row in rows] == [len(turns) for turns in self.labels]
@@ -241,21 +237,21 @@ class Matcher:
         )
         return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
 
-    def _places(self) -> dict[int, Row]:
-        """Return the line of each labelled debate."""
-        if self.reference is not None and self.run.has_words:
-            return self._by_words(self.reference)
-        for position, row in enumerate(self.run.rows[len(self.labels) :], len(self.labels) + 1):
+    def _by_place(self) -> dict[int, Row]:
+        """Return the line of each labelled debate, by its position."""
+        rows, count = self.run.rows, len(self.labels)
+        for position, row in enumerate(rows[count:], count + 1):
             self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position)
         first: dict[tuple[str, ...], int] = {}
-        for row in self.run.rows:
+        for row in rows:
             words = tuple(row.conversation)
             if words and first.setdefault(words, row.line) != row.line:
                 message = f"has the words of line {first[words]}, scored in its place"
                 self._note(ProblemKind.TWICE, message, line=row.line)
-        return dict(enumerate(self.run.rows[: len(self.labels)]))
+        return dict(enumerate(rows[:count]))
 
     def _by_words(self, reference: Reference) -> dict[int, Row]:
+        """Return the line of each labelled debate, by its id or its words."""
         places: dict[int, Row] = {}
         unknown: list[tuple[int, Row]] = []
         for position, row in enumerate(self.run.rows):
@@ -267,9 +263,9 @@ class Matcher:
                 unknown.append((position, row))
                 continue
             reference.check(self.run.path, row, place)
-            where = {"line": row.line, "debate": place + 1}
             if place in places:
-                self._note(ProblemKind.TWICE, "the first one counts", **where)
+                message = "the first one counts"
+                self._note(ProblemKind.TWICE, message, line=row.line, debate=place + 1)
             else:
                 places[place] = row
         for place, ordered in zip(places, sorted(places), strict=True):
@@ -284,16 +280,12 @@ class Matcher:
             if row.conversation and len(missing) > lost:
                 place = position if position in missing else missing[0]
                 reference.check(self.run.path, row, place)
-            self._without_words(row, position, places)
+            debate, message = None, "left out"
+            if position < len(self.labels) and position not in places and not row.conversation:
+                places[position] = row
+                debate, message = position + 1, "holds no words to match by, kept in its place"
+            self._note(ProblemKind.UNMATCHED, message, line=row.line, debate=debate)
         return places
-
-    def _without_words(self, row: Row, position: int, places: dict[int, Row]) -> None:
-        free = position < len(self.labels) and position not in places and not row.conversation
-        if free:
-            places[position] = row
-        message = "holds no words to match by, kept in its place" if free else "left out"
-        debate = position + 1 if free else None
-        self._note(ProblemKind.UNMATCHED, message, line=row.line, debate=debate)
 
     def _debate(self, position: int, row: Row | None) -> list[Mapping[Maxim, float | None]]:
         labels = self.labels[position]
@@ -376,26 +368,6 @@ def without_missing(labels: Labelled, runs: Sequence[Scored]) -> Labelled:
     ]
 
 
-def refuse_missing(path: Path, aligned: Alignment) -> None:
-    """Refuse a run with missing verdicts.
-
-    Raises:
-        InputError: It names the first one.
-    """
-    missing = [one for one in aligned.problems if one.counted_as_no]
-    if missing:
-        first = missing[0]
-        places = (("debate", first.debate), ("turn", first.turn), ("maxim", first.maxim))
-        where = ", ".join(f"{name} {value}" for name, value in places if value)
-        raise InputError(
-            path,
-            f"{first.kind} ({where}): expected a verdict for each label, "
-            f"{sum(one.counted_as_no for one in missing)} are missing; --missing no counts them "
-            "as no",
-            line=first.line,
-        )
-
-
 class _Example(BaseModel):
     """The fields of an example that name its turn; other fields are ignored."""
 
@@ -423,7 +395,12 @@ def exclude_examples(
     result = [list(turns) for turns in labels]
     count = 0
     for at, turns in enumerate(result):
-        name, conversation = _identity(at, runs, reference)
+        if reference is not None:
+            name, conversation = reference.ids[at], reference.turns[at]
+        else:
+            rows = [run.rows[at] for run in runs if at < len(run.rows)]
+            own = ((row.id, row.conversation) for row in rows if row.conversation)
+            name, conversation = next(own, ("", ()))
         for turn, of_turn in enumerate(turns):
             if (name, turn + 1) in places or words & {*conversation[turn : turn + 1]}:
                 turns[turn] = dict.fromkeys(of_turn)
@@ -433,13 +410,3 @@ def exclude_examples(
             f"--exclude {path}: none of its {len(examples)} examples is among the labelled turns"
         )
     return result, count
-
-
-def _identity(
-    place: int, runs: Sequence[Run], reference: Reference | None
-) -> tuple[str, Sequence[str]]:
-    """Return the id of a labelled debate and the digests of its turns."""
-    if reference is not None:
-        return reference.ids[place], reference.turns[place]
-    rows = [run.rows[place] for run in runs if place < len(run.rows)]
-    return next(((row.id, row.conversation) for row in rows if row.conversation), ("", ()))

@@ -67,7 +67,6 @@ _POLICIES: Final = {
     "strict": "policy: strict, as in the official scorer",
     "no": "missing verdicts count as no",
     "skip": "a turn on which any run has no verdict is left out for all runs",
-    "error": "no verdict is missing",
 }
 _EXTRA_COLUMNS: Columns = (
     ("macro F1", "{macro_f1:.3f}"),

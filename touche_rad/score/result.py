@@ -13,8 +13,8 @@ BASELINE: Final = "always-yes"
 MEAN = "mean"
 """The name of the row with the mean of the maxims that have labels."""
 
-Missing = Literal["no", "skip", "error"]
-"""What a missing verdict is: a no, a turn to leave out in all runs, or an error."""
+Missing = Literal["no", "skip"]
+"""What a missing verdict is: a no, or a turn to leave out in all runs."""
 
 
 class ProblemKind(StrEnum):
