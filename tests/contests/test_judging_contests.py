@@ -37,33 +37,3 @@ def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> No
     assert status["notes"]["judged in part"] == 1
     assert status["examples"]["judged in part"] == [f"facts are not checked ({SEEN[1]})"]
     assert status["notes"]["unjudged"] == 1
-
-
-@panel("odd-details")
-class OddDetails:
-    """Gives outcomes that JSON cannot hold on three of four debates."""
-
-    def __init__(self, options: Options, services: Services) -> None:
-        self.seen = 0
-
-    def judge(self, contest: Contest) -> Outcome:
-        """Judge a debate."""
-        self.seen += 1
-        deep: list[object] = []
-        for _ in range(500):
-            deep = [deep]
-        if self.seen % 4 == 1:
-            return Outcome(winner=TIE, scores={contest.speakers[0]: {"odd": float("nan")}})
-        odd = {0: object(), 2: deep}.get(self.seen % 4)
-        return Outcome(winner=TIE, details={"odd": odd})
-
-
-def test_an_outcome_that_json_cannot_hold_costs_only_its_debate(tmp_path: Path) -> None:
-    out = tmp_path / "judged.jsonl"
-    ended = touche_rad("judge", demo_file("debates.jsonl"), "-j", "odd-details", "-o", out, "-q")
-    assert ended.code == 0, ended.err
-    status = json.loads((tmp_path / "judged.jsonl.status.json").read_text("utf-8"))
-    assert status["notes"] == {"unjudged": 15}
-    assert all("cannot be written" in one for one in status["examples"]["unjudged"])
-    lines = [json.loads(line)["outcome"] for line in out.read_text("utf-8").splitlines()]
-    assert [one["winner"] for one in lines].count(TIE) == 5

@@ -79,11 +79,6 @@ def test_a_side_without_a_score_is_left_out(tmp_path: Path) -> None:
     assert row.sides == 5
 
 
-def test_winners_and_scores_may_stand_side_by_side(tmp_path: Path) -> None:
-    golds = [{"general": "ann", "scores": one} for one in of_sides("general", PEOPLE)]
-    assert scored(tmp_path, golds, of_sides("total", OURS))
-
-
 @pytest.mark.parametrize(
     ("scores", "problem"),
     [
@@ -109,11 +104,6 @@ def test_without_winners_and_peoples_scores_the_mean_scores_of_debaters_remain(
         who: pytest.approx(sum(marks) / 3)
         for who, marks in zip(SIDES, zip(*OURS, strict=True), strict=True)
     }
-
-
-def test_neither_winners_nor_scores_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no contest has a winner in `gold`"):
-        scored(tmp_path, [{}], [{}])
 
 
 def test_the_example_of_the_fidelity_sheet_prints_what_the_sheet_says(tmp_path: Path) -> None:

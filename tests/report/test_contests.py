@@ -139,47 +139,6 @@ def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments(tmp_path:
     assert "FIRST. SECOND. THIRD." in text
 
 
-def checked(text: str) -> dict[str, Any]:
-    conclusion = {
-        "formula": f"P(x) ∧ {text}",
-        "meaning": text,
-        "model": "true",
-        "solver": "unknown",
-    }
-    response = {
-        "speaker": text,
-        "round": 1,
-        "facts": [{"fact": f"FACT {text}", "verdict": "false"}],
-        "premises": [{"formula": text}],
-        "conclusions": [conclusion],
-    }
-    logic = {"model": {text: 1.0}, "solver": {text: None}, "agree": 0, "conclusions": 1}
-    return {"responses": [response], "logic": logic}
-
-
-def test_facts_and_conclusions_are_on_the_page(tmp_path: Path) -> None:
-    def told(details: Any) -> str:
-        run = outcomes(tmp_path / "o.jsonl", details=details)
-        line = {**json.loads(run.read_text("utf-8")), "judge": "inspirescore(total=six_mean)"}
-        run.write_text(json.dumps(line) + "\n", "utf-8")
-        return page(tmp_path, run)
-
-    good = told(checked("Mara"))
-    for element in (
-        "<td>FACT Mara</td><td>false</td>",
-        "P(x) ∧ Mara",
-        "<td>true</td><td>unknown</td>",
-    ):
-        assert element in good
-    assert EVIL not in told(checked(EVIL))
-    for wrong in (
-        {"responses": 3},
-        {"responses": [3, {"facts": 3, "conclusions": [EVIL]}]},
-        {**checked("x"), "logic": EVIL},
-    ):
-        assert EVIL not in told(wrong)
-
-
 def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
     tmp_path: Path,
 ) -> None:

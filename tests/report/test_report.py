@@ -15,7 +15,7 @@ import pytest
 from tests.report.makers import NASTY, debate, evaluations, islands
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.debate import MOST_STEPS, Argument, Debate, Maxim, Response, Turn
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 from touche_rad.plots.svg import Dot, dots, scale
@@ -85,18 +85,6 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     assert sorted(told) == sorted(turn.utterance for one in debates for turn in one.turns)
 
 
-def test_scores_of_a_few_labelled_turns_say_how_many_these_are(tmp_path: Path) -> None:
-    debates = list(files.read_debates(demo_file("debates.jsonl")))
-    yes = evaluations(tmp_path / "yes.jsonl", debates, 0.9)
-    lines = demo_file("labels.jsonl").read_text("utf-8").splitlines()
-    nothing = [dict.fromkeys(map(str, Maxim)) for _ in range(3)]
-    few = tmp_path / "few.jsonl"
-    few.write_text("\n".join([*lines[:2], *[json.dumps(nothing)] * 18]) + "\n", "utf-8")
-    write_report([yes], tmp_path / "report.html", labels=few)
-    text = " ".join(_page(tmp_path / "report.html").text)
-    assert "mean of the maxims, on 6 labelled turns (of 60) of 20 debates." in text
-
-
 def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: Path) -> None:
     debates = list(files.read_debates(demo_file("debates.jsonl")))
     whole = evaluations(tmp_path / "whole.jsonl", debates, 0.9)
@@ -134,16 +122,6 @@ def test_a_folder_has_the_same_data_in_files(tmp_path: Path) -> None:
     assert "'self'" not in one
 
 
-def test_a_second_report_replaces_the_data_of_the_first(tmp_path: Path) -> None:
-    run = evaluations(tmp_path / "run.jsonl", [debate(("U", "S.", "t"))])
-    for _ in range(2):
-        ended = touche_rad("report", run, "-o", tmp_path / "out", "--replace")
-        assert ended.code == 0, ended.err
-    refused = touche_rad("report", run, "-o", tmp_path / "out", "--title", "Mine")
-    assert refused.code == 2
-    assert "--replace" in refused.err
-
-
 def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path: Path) -> None:
     plugin, source = tmp_path / "buggy_plugin.py", tmp_path / "debates.jsonl"
     plugin.write_text(BUGGY)
@@ -162,15 +140,6 @@ def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path:
         write_report([made], tmp_path / "r.html")
         index = islands((tmp_path / "r.html").read_text("utf-8"))["data-debates"]
         assert [int(one[4], 16) & 4 for one in index["debates"]] == [0, 4]
-
-
-def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
-    run = evaluations(tmp_path / "run.jsonl", list(files.read_debates(demo_file("debates.jsonl"))))
-    pages = []
-    for name in ("one.html", "two.html"):
-        write_report([run], tmp_path / name, labels=demo_file("labels.jsonl"))
-        pages.append((tmp_path / name).read_bytes())
-    assert pages[0] == pages[1]
 
 
 def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
@@ -290,18 +259,6 @@ def test_an_invalid_search_path_is_not_shown(tmp_path: Path, told: object) -> No
     debates = [Debate(id="d", claim="c", turns=(turn,))]
     write_report([evaluations(tmp_path / "run.jsonl", debates)], tmp_path / "page.html")
     assert [one["path"] for one in _arguments(tmp_path / "page.html")] == [[]]
-
-
-def test_a_hostile_path_is_data_and_not_whole(tmp_path: Path) -> None:
-    argument = Argument.model_validate({"id": "1", "text": "T.", "path": [*NASTY, *NASTY]})
-    turn = Turn(utterance="u", response=Response(content="T.", arguments=(argument,)))
-    run = evaluations(tmp_path / "run.jsonl", [Debate(id="d", claim="c", turns=(turn,))])
-    write_report([run], tmp_path / "page.html")
-    (shown,) = _arguments(tmp_path / "page.html")
-    assert len(shown["path"]) == min(2 * len(NASTY), MOST_STEPS)
-    assert shown["path"][1] == NASTY[1]
-    assert max(map(len, shown["path"])) < 1000
-    assert NASTY[1] not in (tmp_path / "page.html").read_text("utf-8")
 
 
 def _arguments(page: Path) -> list[dict[str, Any]]:

@@ -103,19 +103,6 @@ def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     assert row(found, "empty", Maxim.RELATION).fails == 0
 
 
-def test_a_judge_that_depends_on_argument_order_is_detected(run: Path) -> None:
-    def first(response: Response, _: Maxim) -> float:
-        return float(bool(response.arguments) and response.arguments[0].id == "a")
-
-    assert row(audited([run], Judge(first)), "order", Maxim.MANNER).fails == 1
-
-
-def test_no_verdict_is_no_flip(run: Path) -> None:
-    found = audited([run], Judge(lambda response, _: 1.0 if response.content else None))
-    assert row(found, "empty", Maxim.QUALITY).tried == 0
-    assert row(found, "empty", Maxim.QUALITY).fails is None
-
-
 def test_the_agreement_of_judges_is_counted(run: Path) -> None:
     def strict(response: Response, maxim: Maxim) -> float:
         return 0.1 if "Answer 1" in response.content and maxim is Maxim.QUALITY else 0.8

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.score.makers import debates_file, evaluation, labels_file, run_file, user_turn
-from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.score import Policy, score, score_judgements
 
@@ -84,16 +83,3 @@ def test_the_official_policy_leaves_nothing_out_and_a_bad_line_has_its_place(
         score([run], truth, policy=Policy(strict=True), exclude=shown)
     with pytest.raises(InputError, match=r"examples.jsonl:2: system: Field required"):
         score([run], truth, exclude=shown)
-
-
-def test_the_labels_are_counted_as_in_the_papers_first_table(
-    run: Path, truth: Path, tmp_path: Path
-) -> None:
-    report = score_judgements([run], truth, samples=100)
-    counts = {row.maxim: (row.yes, row.no, row.unknown) for row in report.label_rows}
-    assert counts[Maxim.QUANTITY] == (4, 1, 0)
-    assert counts[Maxim.QUALITY] == (3, 2, 0)
-    assert counts[Maxim.RELATION] == (3, 1, 1)
-    examples = examples_file(tmp_path / "examples.jsonl", [example("bees", 1)])
-    row = score_judgements([run], truth, samples=100, exclude=examples).label_rows[2]
-    assert (row.maxim, row.yes, row.no, row.unknown) == (Maxim.RELATION, 3, 0, 1)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.score.makers import Four, evaluation, ir_measures, labels_file, run_file
-from touche_rad.errors import UserError
 from touche_rad.score import export, score_judgements
 
 MEASURES = "SetP SetR SetF"
@@ -92,13 +91,3 @@ def test_files_hold_labelled_turns_only(tmp_path: Path) -> None:
         "quality Q0 1.2 1 0.8 a_b",
         "quality Q0 2.1 2 0.7 a_b",
     ]
-
-
-def test_retrieval_runs_need_no_export(tmp_path: Path) -> None:
-    from touche_rad.score import RetrievalReport
-
-    report = RetrievalReport(
-        truth="q", runs=("a",), samples=1, seed=0, measures=(), queries=0, rows=()
-    )
-    with pytest.raises(UserError, match="already"):
-        export(report, tmp_path)

@@ -36,19 +36,6 @@ def truth(tmp_path: Path) -> Path:
     return labels_file(tmp_path / "labels.jsonl", [[YES, NO], [YES, YES]])
 
 
-def test_always_yes_stands_beside_each_maxim_and_the_mean(truth: Path, tmp_path: Path) -> None:
-    lines = [evaluation([YES, NO]), evaluation([YES, NO])]
-    run = run_file(tmp_path / "judge.jsonl", lines)
-    rows = [line.split() for line in score_judgements([run], truth, samples=100).lines(200)]
-    for head in ("quantity", "quality", "relation", "manner", "mean"):
-        at = rows.index([head])
-        count = "16" if head == "mean" else "4"
-        assert rows[at + 1][:6] == ["judge", count, "0.5000", "1.0000", "0.6667", "0.8000"]
-        assert rows[at + 2][:1] == ["always-yes"]
-        assert rows[at + 2][2:6] == ["1.0000", "0.7500", "1.0000", "0.8571"]
-        assert rows[at + 2][-2:] == ["0.0000", "0.0000"]
-
-
 def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
     truth: Path, tmp_path: Path
 ) -> None:

@@ -133,7 +133,7 @@ def _run(
             settings,
             workers=prepare.parallel(options, model=settings.model is not None),
             progress=report,
-            replace=options.replace or bool(folder.settings_of(out)),
+            replace=options.replace or folder.may_replace(out),
             restart=True,  # what is finished is in the folder's record
             status_path=status_beside(out),
             bad=files.BadLines(skip=options.skip_bad),

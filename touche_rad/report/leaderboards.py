@@ -27,7 +27,7 @@ from touche_rad.report.boards import (
     interval,
     ranking_in_words,
 )
-from touche_rad.score.reports import JudgementReport, RetrievalReport, refused_lines
+from touche_rad.score.reports import JudgementReport, Report, RetrievalReport, refused_lines
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.tables import Columns, Item, table
 
@@ -44,48 +44,78 @@ def judgement_board(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     rows = {(row.run, row.maxim): row for row in report.rows}
     baselines = {BASELINE, *report.baselines}
-    ranked = {one.run: rows[one.run, MEAN].f1 for one in report.ranking}
-    runs = {name: value for name, value in ranked.items() if name not in baselines}
-    marked = {name: value for name, value in ranked.items() if name in baselines}
     measured = [maxim for maxim in Maxim if rows[BASELINE, maxim].labelled]
-    return Board(
-        "Leaderboard",
-        ranking_in_words(runs, marked, "mean F1", by_pair(report.comparisons, MEAN))
-        if measured
-        else ["The labels say nothing about these turns, so no run has a score."],
+    names = [one.run for one in report.ranking]
+    captions = {"Mean F1": MEAN, **{f"F1 on {maxim}": str(maxim) for maxim in measured}}
+    dots = {
+        caption: [
+            Dot(name, row.f1, row.low, row.high)
+            for name, row in ((name, rows[name, maxim]) for name in names)
+        ]
+        for caption, maxim in captions.items()
+    }
+    board = _ranked_board(report, "Leaderboard", dots, "mean F1", MEAN)
+    if not measured:
+        board.sentences = ["The labels say nothing about these turns, so no run has a score."]
+    board.note = (
         f"F1 of yes as the task scores it, mean of the maxims, on {_scored_turns(report, rows)} "
         f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
         f"seed {report.seed}; “significantly” means that the interval of the paired difference "
-        "excludes 0. * baseline, without a rank.",
-        [board_table("Scores of the runs", report.board(), baselines)],
-        [
+        "excludes 0. * baseline, without a rank."
+    )
+    confusions = [
+        _confusion(maxim, [rows[name, maxim] for name in names], baselines) for maxim in measured
+    ]
+    board.details = [("Confusion of verdicts and labels", confusions)]
+    board.warnings += [
+        f"{one.run}: {one.kind.value}{f' of {one.maxim}' if one.maxim else ''}: {one.message}"
+        for one in report.problems
+    ]
+    return board
+
+
+def retrieval_board(report: RetrievalReport) -> Board:
+    """Show TREC runs that are scored against qrels."""
+    rows = {(row.run, row.measure): row for row in report.rows}
+    first = report.measures[0]
+    dots = {
+        measure: [
+            Dot(row.run, row.value, row.low, row.high)
+            for row in (rows[one.run, measure] for one in report.ranking)
+        ]
+        for measure in report.measures
+    }
+    board = _ranked_board(report, "Leaderboard of retrieval", dots, first, first)
+    board.note = (
+        f"{report.queries} queries; a query without results counts as 0. Intervals: "
+        f"{report.samples} bootstrap samples of queries, seed {report.seed}. * baseline, without a "
+        "rank."
+    )
+    board.warnings += [f"{one.run}: {one.message}" for one in report.problems[:20]]
+    return board
+
+
+def _ranked_board(
+    report: Report, title: str, dots: Mapping[str, Sequence[Dot]], what: str, measure: str
+) -> Board:
+    """Return the board of a ranking; `dots` has the plots by caption, the ranking one first."""
+    baselines = {BASELINE, *report.baselines}
+    ranked = {dot.label: dot.value for dot in next(iter(dots.values()))}
+    runs = {name: value for name, value in ranked.items() if name not in baselines}
+    marked = {name: value for name, value in ranked.items() if name in baselines}
+    return Board(
+        title,
+        ranking_in_words(runs, marked, what, by_pair(report.comparisons, measure)),
+        tables=[board_table("Scores of the runs", report.board(), baselines)],
+        plots=[
             dot_plot(
                 caption,
-                [
-                    Dot(row.run, row.f1, row.low, row.high)
-                    for row in (rows[name, maxim] for name in runs)
-                ],
-                [(name, rows[name, maxim].f1) for name in marked],
+                [dot for dot in of_measure if dot.label not in baselines],
+                [(dot.label, dot.value) for dot in of_measure if dot.label in baselines],
             )
-            for maxim, caption in [(MEAN, "Mean F1"), *((str(m), f"F1 on {m}") for m in measured)]
+            for caption, of_measure in dots.items()
         ],
-        [
-            (
-                "Confusion of verdicts and labels",
-                [
-                    _confusion(maxim, [rows[one.run, maxim] for one in report.ranking], baselines)
-                    for maxim in measured
-                ],
-            )
-        ],
-        [
-            *refused_lines(report.refused),
-            *(
-                f"{one.run}: {one.kind.value}{f' of {one.maxim}' if one.maxim else ''}: "
-                f"{one.message}"
-                for one in report.problems
-            ),
-        ],
+        warnings=list(refused_lines(report.refused)),
     )
 
 
@@ -106,38 +136,6 @@ def _confusion(maxim: Maxim, rows: Sequence[JudgementRow], baselines: set[str]) 
 
 def _address(values: Mapping[str, str]) -> str:
     return "#debates&" + "&".join(f"{key}={quote(value, safe='')}" for key, value in values.items())
-
-
-def retrieval_board(report: RetrievalReport) -> Board:
-    """Show TREC runs that are scored against qrels."""
-    rows = {(row.run, row.measure): row for row in report.rows}
-    first = report.measures[0]
-    ranked = {one.run: rows[one.run, first].value for one in report.ranking}
-    runs = {name: value for name, value in ranked.items() if name not in report.baselines}
-    marked = {name: value for name, value in ranked.items() if name in report.baselines}
-    return Board(
-        "Leaderboard of retrieval",
-        ranking_in_words(runs, marked, first, by_pair(report.comparisons, first)),
-        f"{report.queries} queries; a query without results counts as 0. Intervals: "
-        f"{report.samples} bootstrap samples of queries, seed {report.seed}. * baseline, without a "
-        "rank.",
-        [board_table("Scores of the runs", report.board(), report.baselines)],
-        [
-            dot_plot(
-                measure,
-                [
-                    Dot(row.run, row.value, row.low, row.high)
-                    for row in (rows[name, measure] for name in runs)
-                ],
-                [(name, rows[name, measure].value) for name in marked],
-            )
-            for measure in report.measures
-        ],
-        warnings=[
-            *refused_lines(report.refused),
-            *(f"{one.run}: {one.message}" for one in report.problems[:20]),
-        ],
-    )
 
 
 def contest_board(report: ContestReport) -> Board:

@@ -12,7 +12,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.outputs import alone_in, is_output_of, read_status
-from touche_rad.runs.parts import short_json
+from touche_rad.runs.parts import SUFFIX, short_json
 from touche_rad.runs.recorded import Recorded
 from touche_rad.runs.runner import whole_identity
 from touche_rad.runs.work import Work
@@ -80,6 +80,10 @@ class Folder:
     def settings_of(self, out: Path) -> Mapping[str, Any]:
         """Return the settings of the run that wrote an output; empty if no run did."""
         return (read_status(out).get("identity") or {}) if out.is_file() else {}
+
+    def may_replace(self, out: Path) -> bool:
+        """Whether an output is of a run in this folder, also of one killed before its status."""
+        return bool(self.settings_of(out)) or out.with_name(f"{out.name}{SUFFIX}").exists()
 
     def results(self, names: Sequence[str]) -> Iterator[tuple[Contest, Outcome]]:
         """Yield each debate of these debaters with its verdict."""
