@@ -90,13 +90,3 @@ def test_new_claims_are_played_and_the_old_ones_kept(tmp_path: Path, demo_index_
     assert cup(tmp_path, demo_index_path, "12", claims=4).code == 0
     assert PLAYED == {"1": 2, "2": 2}
     assert len(lines(tmp_path)) == 8
-
-
-def test_what_a_debate_depends_on_is_not_reused(tmp_path: Path, demo_index_path: Path) -> None:
-    cup(tmp_path, demo_index_path, "12")
-    changed = cup(tmp_path, demo_index_path, "123", "--seed", "7")
-    assert changed.code == 2
-    assert "seed was 0 and is now 7" in changed.err
-    PLAYED.clear()
-    assert cup(tmp_path, demo_index_path, "12", "--seed", "7", "--replace").code == 0
-    assert PLAYED == {"1": 6, "2": 6}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -206,31 +205,6 @@ def test_plots_put_values_where_they_belong() -> None:
     assert "a&lt;b" in svg
     assert "always 0.500" in svg
     assert dots("none", []).count("<circle") == 0
-
-
-@pytest.mark.services
-def test_the_page_can_be_printed(chromium: str, tmp_path: Path) -> None:
-    debates = [*files.read_debates(demo_file("debates.jsonl"))]
-    run = evaluations(tmp_path / "run.jsonl", debates)
-    write_report([run], tmp_path / "report.html", labels=demo_file("labels.jsonl"))
-    pdf = tmp_path / "report.pdf"
-    subprocess.run(
-        [
-            chromium,
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--virtual-time-budget=3000",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            f"--print-to-pdf={pdf}",
-            f"file://{tmp_path / 'report.html'}",
-        ],
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
-    assert pdf.read_bytes().startswith(b"%PDF")
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) >= 2
 
 
 @pytest.mark.long

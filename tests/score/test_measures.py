@@ -69,25 +69,3 @@ def test_a_report_is_exported_for_each_of_its_runs(tmp_path: Path) -> None:
         "a_b_/evaluation.prototext",
     ]
     assert ir_measures(written[0], written[3], MEASURES)["quantity", "SetR"] == 1.0
-
-
-def test_files_hold_labelled_turns_only(tmp_path: Path) -> None:
-    truth = labels_file(tmp_path / "labels.jsonl", LABELS)
-    run = run_file(tmp_path / "a b.jsonl", [evaluation(turns) for turns in SCORES["mixed"]])
-    qrels, trec, _ = export(score_judgements([run], truth, samples=100), tmp_path)
-    assert qrels.read_text().splitlines()[:6] == [
-        "quantity 0 1.1 1",
-        "quantity 0 1.2 0",
-        "quantity 0 2.1 1",
-        "quantity 0 2.2 1",
-        "quantity 0 2.3 0",
-        "quality 0 1.1 0",
-    ]
-    assert "quality 0 2.2" not in qrels.read_text()
-    assert trec.read_text().splitlines()[:5] == [
-        "quantity Q0 2.2 1 1.0 a_b",
-        "quantity Q0 1.1 2 0.9 a_b",
-        "quantity Q0 1.2 3 0.6 a_b",
-        "quality Q0 1.2 1 0.8 a_b",
-        "quality Q0 2.1 2 0.7 a_b",
-    ]

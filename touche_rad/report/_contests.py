@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -85,20 +85,43 @@ class Timeline:
 
 @dataclass(frozen=True)
 class PanelVerdict:
-    """A panel's verdict as the report shows it."""
+    """A panel's verdict on a debate, and what the report shows of it."""
 
     run: str
     judge: str
-    winner: str
-    reason: str
-    comment: str
-    speakers: list[str]
-    table: list[tuple[str, list[float | None], str | None]]
-    timeline: Timeline | None
-    swapped: str
-    flipped: bool
-    details: list[tuple[str, list[str], list[list[str]]]]
-    """Tables of the panel's details: name, heads and rows."""
+    outcome: Outcome
+    swapped: Outcome | None
+    contest: Contest | None
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the winner changes when the sides are swapped."""
+        return self.swapped is not None and self.swapped.winner != self.outcome.winner
+
+    @property
+    def speakers(self) -> list[str]:
+        """The columns of the table."""
+        return list(self.contest.sides if self.contest else self.outcome.scores)
+
+    @property
+    def table(self) -> list[tuple[str, list[float | None], str | None]]:
+        """The scores of the speakers and the winner of each dimension."""
+        scores, winners = self.outcome.scores, self.outcome.winners
+        names = dict.fromkeys([*(name for marks in scores.values() for name in marks), *winners])
+        return [
+            (name, [scores.get(who, {}).get(name) for who in self.speakers], winners.get(name))
+            for name in names
+        ]
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The scores by speech, if the panel reports them."""
+        return _timeline(self.outcome, self.contest)
+
+    @property
+    def details(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Tables of the panel's details: name, heads and rows."""
+        return list(_tables(self.outcome.details))
 
 
 @dataclass(frozen=True)
@@ -106,33 +129,37 @@ class ContestSection:
     """A debate with the verdicts of all runs."""
 
     id: str
-    motion: str
-    sides: list[tuple[str, Side]]
-    gold: list[tuple[str, str]]
-    speeches: list[tuple[str, Side, str, str]]
-    """Speaker, side, text, and the fallback debater that gave the speech."""
-    verdicts: list[PanelVerdict] = field(default_factory=list)
+    contest: Contest | None
+    verdicts: list[PanelVerdict]
+
+    @property
+    def gold(self) -> list[tuple[str, str]]:
+        """The human winners by dimension."""
+        return [
+            (str(name), " and ".join([won] if isinstance(won, str) else map(str, won)))
+            for name, won in (self.contest.gold if self.contest else {}).items()
+            if isinstance(won, str | list | tuple)
+        ]
 
     @property
     def entry(self) -> dict[str, Any]:
         """What the page needs to list and filter the debate."""
-        sides = dict(self.sides)
+        sides: Mapping[str, str] = self.contest.sides if self.contest else {}
+        speeches = self.contest.speeches if self.contest else ()
         gold = dict(self.gold).get("general", "")
+        verdicts = []
+        for one in self.verdicts:
+            winner = one.outcome.winner or ""
+            wrong = bool(gold) and winner not in gold.split(" and ")
+            verdicts.append(
+                [one.run, winner, sides.get(winner, winner or "none"), one.flipped, wrong]
+            )
         return {
             "id": self.id,
-            "motion": self.motion,
-            "sides": [name for name, _ in self.sides],
-            "fallback": any(by for *_, by in self.speeches),
-            "verdicts": [
-                [
-                    one.run,
-                    one.winner,
-                    sides.get(one.winner, one.winner or "none"),
-                    one.flipped,
-                    bool(gold) and one.winner not in gold.split(" and "),
-                ]
-                for one in self.verdicts
-            ],
+            "motion": self.contest.motion if self.contest else self.id,
+            "sides": list(sides),
+            "fallback": any((one.model_extra or {}).get(FALLBACK) for one in speeches),
+            "verdicts": verdicts,
         }
 
 
@@ -157,10 +184,11 @@ def contest_sections(
         if key in contests:
             debaters = _display_names(contests[key])
             named = Contest.model_validate(_renamed(contests[key].model_dump(), debaters))
-        whole = _whole(key, named)
-        for run, one in judgements.get(key, ()):
-            whole.verdicts.append(_verdict(run, _with_names(one, debaters), named))
-        yield whole
+        verdicts = [
+            PanelVerdict(run, one.judge, *_with_names(one, debaters), named)
+            for run, one in judgements.get(key, ())
+        ]
+        yield ContestSection(key, named, verdicts)
 
 
 def _display_names(contest: Contest) -> dict[str, str]:
@@ -171,13 +199,12 @@ def _display_names(contest: Contest) -> dict[str, str]:
     return {who: f"{name} ({contest.sides[who]})" if twice else name for who, name in names.items()}
 
 
-def _with_names(one: Judgement, names: Mapping[str, str]) -> Judgement:
-    """Return a judgement with the debaters' names for the speakers'."""
-    outcome, swapped = (
-        Outcome.model_validate(_renamed(outcome.model_dump(), names)) if outcome else None
-        for outcome in (one.outcome, one.swapped)
-    )
-    return one._replace(outcome=outcome or one.outcome, swapped=swapped)
+def _with_names(one: Judgement, names: Mapping[str, str]) -> tuple[Outcome, Outcome | None]:
+    """Return the outcomes of a judgement with the debaters' names for the speakers'."""
+    outcome = Outcome.model_validate(_renamed(one.outcome.model_dump(), names))
+    if one.swapped is None:
+        return outcome, None
+    return outcome, Outcome.model_validate(_renamed(one.swapped.model_dump(), names))
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -191,54 +218,6 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, list | tuple):
         return [_renamed(one, names) for one in value]
     return value
-
-
-def _whole(key: str, contest: Contest | None) -> ContestSection:
-    if contest is None:
-        return ContestSection(key, key, [], [], [])
-    gold = [
-        (str(name), " and ".join([won] if isinstance(won, str) else map(str, won)))
-        for name, won in contest.gold.items()
-        if isinstance(won, str | list | tuple)
-    ]
-    speeches = [
-        (
-            one.speaker,
-            contest.sides[one.speaker],
-            one.text,
-            str((one.model_extra or {}).get(FALLBACK, "")),
-        )
-        for one in contest.speeches
-    ]
-    return ContestSection(key, contest.motion, list(contest.sides.items()), gold, speeches)
-
-
-def _verdict(run: str, one: Judgement, contest: Contest | None) -> PanelVerdict:
-    outcome, after = one.outcome, one.swapped
-    speakers = list(contest.sides) if contest else list(outcome.scores)
-    names = dict.fromkeys(
-        [*(name for marks in outcome.scores.values() for name in marks), *outcome.winners]
-    )
-    return PanelVerdict(
-        run=run,
-        judge=one.judge,
-        winner=outcome.winner or "",
-        reason=outcome.reason,
-        comment=outcome.comment,
-        speakers=speakers,
-        table=[
-            (
-                name,
-                [outcome.scores.get(who, {}).get(name) for who in speakers],
-                outcome.winners.get(name),
-            )
-            for name in names
-        ],
-        timeline=_timeline(outcome, contest),
-        swapped=(after.winner or "none") if after else "",
-        flipped=after is not None and after.winner != outcome.winner,
-        details=list(_tables(outcome.details)),
-    )
 
 
 def _tables(details: Any, name: str = "") -> Iterator[tuple[str, list[str], list[list[str]]]]:
