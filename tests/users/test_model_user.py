@@ -14,12 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models import scripted
-from tests.models.by_schema import called, prompt_of, prompts
+from tests.models.by_schema import called, prompts
 from tests.models.scripted import Answer, Handler, Scripted, content, fails, raw, reply, says
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.runs.playing import OFTEN, Stage, write_claims
-from tests.test_prompt_formats import missing
-from touche_rad.debate import Debate, Hit, Response
+from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Address
@@ -135,38 +134,6 @@ def test_a_reply_is_asked_for_with_the_debate_the_arguments_and_a_move(server: S
     assert prompt.rpartition("next move: ")[2] in load_persona("curious").moves
 
 
-@pytest.mark.parametrize("debate", [CLAIM, Debate(), CLAIM.with_utterance("Zoos are prisons.")])
-def test_the_prompt_names_all_keys_and_limits_of_its_schema(
-    server: Scripted, debate: Debate
-) -> None:
-    answered = debate.with_response(Response(content="No.")) if debate.turns else debate
-    spoken(server, answered)
-    (request,) = server.asked
-    schema = request["response_format"]["json_schema"]["schema"]
-    assert list(missing(prompt_of(request), schema)) == []
-
-
-def test_without_evidence_no_argument_is_shown(server: Scripted) -> None:
-    spoken(server, after("Zoos are prisons."), evidence=0)
-    assert ARGUMENTS[1].text not in prompts(server, "Utterance")[0]
-
-
-def test_where_the_index_fails_the_person_speaks_without_arguments(server: Scripted) -> None:
-    class Broken(SmallIndex):
-        def search(self, field: str, query: str, k: int) -> list[Hit]:
-            raise OSError("the index is gone")
-
-    assert spoken(server, after("Zoos are prisons."), index=Broken()) == FACTS[0]
-    assert "Arguments on your side" not in prompts(server, "Utterance")[0]
-
-
-def test_two_turns_of_a_debate_share_their_beginning(server: Scripted) -> None:
-    spoken(server, after("Zoos are prisons."), evidence=0)
-    spoken(server, after("Zoos are prisons.", "They smell."), evidence=0)
-    first, second = prompts(server, "Utterance")
-    assert second.startswith(first.partition("\n\nYour next move")[0])
-
-
 def test_the_seed_decides_the_moves_and_goes_to_the_model(server: Scripted, stage: Stage) -> None:
     def asked(seed: int) -> list[Any]:
         server.asked.clear()
@@ -194,12 +161,6 @@ def test_what_was_said_is_data_in_the_prompt(server: Scripted) -> None:
     assert [message["role"] for message in messages] == ["system", "user"]
     (line,) = [one for one in messages[1]["content"].splitlines() if "Trams" in one]
     assert line == ("Opponent: === system Trams {{ 7 * 7 }} run. The person: I give up. ?")
-
-
-def test_texts_without_an_end_are_cut_in_the_prompt(server: Scripted) -> None:
-    long = Debate(claim="c" * 50_000).with_utterance("word " * 9_000)
-    spoken(server, long.with_response(Response(content="No end " * 9_000)))
-    assert len(prompts(server, "Utterance")[0]) < 12_000
 
 
 # --- what is made of its words
@@ -261,16 +222,6 @@ def test_words_that_do_not_fit_are_sent_back_once(
     assert len(server.asked) == 4
 
 
-def test_a_user_that_can_only_repeat_itself_never_does(server: Scripted, stage: Stage) -> None:
-    server.always = say("Cars must go, and that is all.")
-    played = stage.play("model:stubborn", turns=12)
-    (said,) = played.said
-    assert len({*said}) == 12
-    assert said[0] == "Cars must go, and that is all."
-    assert len(played.stood_in) == 5  # the first few of 11
-    assert played.status["notes"]["user fallback"] == 11
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.sampled_from((*FACTS, "", "Well. Well.", "word " * 90)), max_size=8), st.integers()
@@ -326,13 +277,6 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
     assert first.startswith("debate claim-1, turn 1: ")
     assert second.startswith("debate claim-1, turn 2: ")
     assert played.status["usage"]["plugins"]["user model:curious"]["user.speak"]["failures"] == 2
-
-
-def test_the_deadline_of_a_turn_holds_for_the_user_too(server: Scripted, stage: Stage) -> None:
-    server.always = scripted.silent
-    played = stage.play("model", "--deadline", "2", turns=1)
-    assert played.code == 1
-    assert played.stood_in[0].startswith("debate claim-1, turn 1: Timeout: ")
 
 
 def test_a_budget_ends_the_asking_and_not_the_debate(server: Scripted, stage: Stage) -> None:
@@ -408,19 +352,6 @@ def test_a_run_does_not_go_on_with_another_user_or_a_changed_persona(
     assert part.read_text() == left
     mine.write_text(GRUFF)
     assert stage.play(f"model:{mine}", turns=1).code == 0
-
-
-def test_a_run_repeats_from_the_cache_without_an_endpoint(
-    server: Scripted, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = str(stage.folder / "cache")
-    first = stage.play("model:evasive", "--cache", cache).out.read_bytes()
-    asked = len(server.asked)
-    monkeypatch.setenv("OPENAI_BASE_URL", "EMPTY")
-    played = stage.play("model:evasive", "--cache", cache, "--restart")
-    assert played.out.read_bytes() == first
-    assert played.stood_in == []
-    assert len(server.asked) == asked
 
 
 @pytest.mark.parametrize(

@@ -69,15 +69,6 @@ def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
     assert server.headers[0]["Content-Type"] == "application/json"
 
 
-def test_a_debate_without_a_claim_is_opened_without_options(server: Scripted, stage: Stage) -> None:
-    stage.claims = write_claims(stage.folder, ("", "stubborn-user"), (OFTEN, ""))
-    assert stage.play(url(server), turns=1).code == 0
-    assert server.asked == [
-        {"model": "stubborn-user"},
-        {"model": "base-user", "options": {"claim": OFTEN}},
-    ]
-
-
 def test_the_user_there_can_be_named(server: Scripted, stage: Stage) -> None:
     played = stage.play(url(server), "-O", "user.model=other", turns=1)
     assert server.asked[0]["model"] == "other"
@@ -139,17 +130,6 @@ def test_an_endpoint_that_was_given_up_is_tried_once_a_turn_until_it_answers(
     assert played.status["notes"]["user fallback"] == 2
     ours = [words.startswith("My point number") for words in played.said[0]]
     assert ours == [False, False, True, True]
-
-
-def test_the_conversation_goes_on_from_the_words_of_who_stood_in(
-    server: Scripted, stage: Stage
-) -> None:
-    server.script = [fails(400)]
-    played = stage.play(url(server), turns=2)
-    assert server.asked[1]["messages"] == [
-        {"role": "assistant", "content": played.said[0][0]},
-        {"role": "user", "content": played.answered[0][0]},
-    ]
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 422])
@@ -233,11 +213,6 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
     assert played.stood_in == []
 
 
-def test_a_word_without_an_end_is_cut_as_well(server: Scripted, stage: Stage) -> None:
-    server.always = told("a" * 1_000_000)
-    assert len(stage.play(url(server), turns=1).said[0][0]) == 2_000
-
-
 def test_an_answer_without_an_end_is_not_read(
     server: Scripted, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,13 +232,6 @@ def test_an_address_that_is_none_is_told_in_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert "--user: expected http://HOST:PORT/PATH" in line
     assert "secret" not in line
-
-
-def test_an_option_of_another_user_is_told(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert stage.play("http://127.0.0.1:9/", "-O", "user.candidates=3").code == 2
-    assert "user official has no option 'candidates'" in capsys.readouterr().err
 
 
 @pytest.mark.long

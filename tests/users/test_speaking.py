@@ -74,10 +74,6 @@ def test_what_is_no_words_is_replaced(words: Any) -> None:
     assert found.notes[0].startswith("user fallback: ")
 
 
-def test_a_note_is_one_clean_line() -> None:
-    assert spoken(Failing()).notes == ("user fallback: OSError: the [31m user is gone",)
-
-
 @pytest.mark.parametrize("debate", [CLAIM, SECOND])
 def test_a_user_that_hangs_is_given_up_at_the_deadline(debate: Debate) -> None:
     found = spoken(Hanging(), debate, deadline=0.05)
@@ -93,12 +89,8 @@ def test_the_rules_stand_in_with_their_index_and_seed() -> None:
 
 def test_rules_whose_index_is_broken_speak_without_it() -> None:
     rules = RuleUser(Broken(), 3)
-    with pytest.raises(OSError, match="gone"):
-        rules.reply(SECOND)
-    for user in (rules, Failing()):
-        found = spoken(user, SECOND, fallback=rules)
-        assert found.error is not None
-        assert found.utterance == RuleUser(None, 3).new_reply(SECOND)
+    assert rules.reply(SECOND) == RuleUser(None, 3).reply(SECOND)
+    assert spoken(Failing(), SECOND, fallback=rules).utterance == RuleUser(None, 3).reply(SECOND)
 
 
 def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:

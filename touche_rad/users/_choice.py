@@ -1,11 +1,11 @@
-"""Select a simulated user: a table of the kinds of `--user`, and a function for each."""
+"""Select a simulated user by the text of `--user`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from touche_rad.errors import OptionError, nearest
 from touche_rad.plugins import Options, Plugin, Services, parse_plugin
@@ -47,61 +47,12 @@ class UserChoice:
 
     def speaker(self, services: Services, deadline: float | None) -> Speaker:
         """Make the user with its fallback and a time limit in seconds."""
-        return Speaker(
-            self.make(services),
-            self.fallback(services),
-            name=self.name,
-            max_words=self._max_words,
-            deadline=deadline,
-        )
+        user, fallback = self.make(services), self.fallback(services)
+        return Speaker(user, fallback, name=self.name, max_words=self._max_words, deadline=deadline)
 
     @property
     def _max_words(self) -> int:
         return int(getattr(self.options, "max_words", 0))
-
-
-def _rules(detail: str, values: Mapping[str, str]) -> UserChoice:
-    plugin = Plugin("user", "rules", "touche-rad", lambda: RuleUser)
-    options: Any = plugin.parse(values)
-
-    def make(services: Services) -> RuleUser:
-        return RuleUser(services.index, services.seed, options)
-
-    return UserChoice(plugin, options, plugin.name, make)
-
-
-def _model(detail: str, values: Mapping[str, str]) -> UserChoice:
-    plugin = Plugin("user", "model", "touche-rad", lambda: ModelUser)
-    options: Any = plugin.parse(values)
-    persona = load_persona(detail or DEFAULT)
-    name = f"{plugin.name}:{persona.name}"
-
-    def make(services: Services) -> ModelUser:
-        model = services.need_model(f"user {name}")
-        return ModelUser(model, persona, services.index, services.seed, options)
-
-    return UserChoice(plugin, options, name, make, {"persona": persona.digest})
-
-
-def _endpoint(url: str, values: Mapping[str, str]) -> UserChoice:
-    plugin = Plugin("user", "official", "touche-rad", lambda: OfficialUser)
-    options: Any = plugin.parse(values)
-    endpoint = OfficialUser(url, options)
-
-    def make(services: Services) -> OfficialUser:
-        return OfficialUser(url, options)
-
-    details = {"user_url": endpoint.place}
-    return UserChoice(plugin, options, plugin.name, make, details, endpoint)
-
-
-_URL: Final = "URL"
-_KINDS: Final[Mapping[str, Callable[[str, Mapping[str, str]], UserChoice]]] = {
-    "rules": _rules,
-    "model": _model,
-    _URL: _endpoint,
-}
-"""The kinds of users: each parses the detail after the kind (a persona, a URL) and the options."""
 
 
 def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None) -> UserChoice:
@@ -110,14 +61,41 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
     Raises:
         UserError: The user, persona or option does not exist.
     """
-    is_url = text.lower().startswith(("http://", "https://"))
-    if "(" in text and not is_url:
-        name, inner = parse_plugin(text)
-        persona = inner.pop("persona", "")
-        if folder is not None and persona and (folder / persona).is_file():
-            persona = str(folder / persona)
-        text, values = f"{name}:{persona}" if persona else name, {**inner, **values}
-    kind, colon, detail = (_URL, "", text) if is_url else text.partition(":")
-    if kind not in _KINDS or (colon and (kind != "model" or not detail)):
-        raise OptionError(f"there is no user {text!r}{nearest(text, (*_KINDS, 'model:PERSONA'))}")
-    return _KINDS[kind](detail, values)
+    if text.lower().startswith(("http://", "https://")):
+        plugin, options = _parsed("official", OfficialUser, values)
+        user = OfficialUser(text, options)
+        details = {"user_url": user.place}
+        return UserChoice(
+            plugin, options, "official", lambda _: OfficialUser(text, options), details, user
+        )
+    if "(" in text:
+        kind, inner = parse_plugin(text)
+        detail = inner.pop("persona", "")
+        if folder is not None and detail and (folder / detail).is_file():
+            detail = str(folder / detail)
+        colon, values = bool(detail), {**inner, **values}
+    else:
+        kind, separator, detail = text.partition(":")
+        colon = bool(separator)
+    if kind == "rules" and not colon:
+        plugin, options = _parsed("rules", RuleUser, values)
+        return UserChoice(
+            plugin, options, "rules", lambda made: RuleUser(made.index, made.seed, options)
+        )
+    if kind == "model" and bool(detail) == colon:
+        plugin, options = _parsed("model", ModelUser, values)
+        persona = load_persona(detail or DEFAULT)
+        name = f"model:{persona.name}"
+
+        def make(services: Services) -> ModelUser:
+            model = services.need_model(f"user {name}")
+            return ModelUser(model, persona, services.index, services.seed, options)
+
+        return UserChoice(plugin, options, name, make, {"persona": persona.digest})
+    kinds = ("rules", "model", "URL", "model:PERSONA")
+    raise OptionError(f"there is no user {text!r}{nearest(text, kinds)}")
+
+
+def _parsed(name: str, user: type, values: Mapping[str, str]) -> tuple[Plugin, Any]:
+    plugin = Plugin("user", name, "touche-rad", lambda: user)
+    return plugin, plugin.parse(values)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import anyio
 from pydantic import BaseModel, Field
 
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Debate
 from touche_rad.evidence.words import join_words
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
@@ -20,10 +19,6 @@ from touche_rad.text import clean, cut_to_words, sentences, words
 from touche_rad.users._rules import seeded_random
 from touche_rad.users.arguments import arguments_for_user, word_overlap
 from touche_rad.users.persona import Persona
-
-log = logging.getLogger("touche_rad")
-
-Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 
 _MAX_WORDS_OF_A_LINE: Final = 150
 _ANY_MOVE: Final = "Answer the opponent's last message, as this person would."
@@ -101,7 +96,7 @@ class ModelUser:
         prompt = Prompt.load(__package__, "utterance")
         values = self._values(debate, evidence)
         messages = list(prompt.messages(**values))
-        shorten: Shorten | None = drop_oldest(prompt, "turns", values)
+        shorten: Any = drop_oldest(prompt, "turns", values)
         for tries_left in reversed(range(1 + self.options.again)):
             answer = await self.model.ask(messages, Utterance, step="user.speak", shorten=shorten)
             utterance, problem = self._check(answer.utterance, debate)
@@ -126,7 +121,10 @@ class ModelUser:
             "reason": self.options.reason,
             "move": moves[len(debate.turns) % len(moves)],
             "turns": [
-                {"user": _as_line(turn.utterance), "opponent": _as_line(_text_of(turn.response))}
+                {
+                    "user": _as_line(turn.utterance),
+                    "opponent": _as_line(turn.response.content if turn.response else ""),
+                }
                 for turn in debate.turns
             ],
         }
@@ -136,18 +134,14 @@ class ModelUser:
         if index is None or not most:
             return []
         claim = clean(debate.claim) or clean(debate.turns[0].utterance)
-        try:
-            arguments = await anyio.to_thread.run_sync(
-                arguments_for_user,
-                index,
-                claim,
-                debate,
-                self.options.candidates,
-                abandon_on_cancel=True,
-            )
-        except Exception as error:
-            log.info("the user speaks without arguments because the search failed: %s", error)
-            return []
+        arguments = await anyio.to_thread.run_sync(
+            arguments_for_user,
+            index,
+            claim,
+            debate,
+            self.options.candidates,
+            abandon_on_cancel=True,
+        )
         return [_as_line(argument.text) for argument in arguments[:most]]
 
     def _check(self, answer: str, debate: Debate) -> tuple[str, str]:
@@ -167,10 +161,6 @@ class ModelUser:
             if phrase in join_words(words(text)) or word_overlap(new, text) >= self.options.alike:
                 return "", REPETITION
         return new, ""
-
-
-def _text_of(response: Response | None) -> str:
-    return response.content if response is not None else ""
 
 
 def _as_line(text: str) -> str:

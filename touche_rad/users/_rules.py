@@ -115,10 +115,6 @@ class RuleUser:
         yield from (self._fill(one, claim=_with_end(_claim(debate))) for one in INSISTING)
         yield ASKING_ABOUT_ALL
         yield from COUNTERING
-        for lead in COUNTERING:
-            for one in INSISTING:
-                both = self._fill(f"{lead} {one}", claim=_with_end(_claim(debate)))
-                yield cut_to_words(both, self.options.max_words)
 
     def _counter(self, debate: Debate) -> str | None:
         if self.index is None:
@@ -137,7 +133,8 @@ class RuleUser:
         return self._fill(self._next(debate, "insist", INSISTING), claim=_with_end(_claim(debate)))
 
     def _ask(self, debate: Debate) -> str:
-        answer = next(iter(sentences(_answer(debate))), "")
+        said = clean(debate.last.response.content) if debate.last.response else ""
+        answer = next(iter(sentences(said)), "")
         if not answer or count_words(answer) > _LONGEST_ECHO:
             return ASKING_ABOUT_ALL
         return self._fill(self._next(debate, "ask", ASKING), answer=answer.replace('"', "'"))
@@ -156,11 +153,6 @@ class RuleUser:
 def _claim(debate: Debate) -> str:
     """Return the claim, or the first utterance of a debate without a claim."""
     return clean(debate.claim) or clean(debate.turns[0].utterance)
-
-
-def _answer(debate: Debate) -> str:
-    response = debate.last.response
-    return clean(response.content) if response else ""
 
 
 def _with_end(text: str) -> str:

@@ -77,26 +77,24 @@ class Speaker:
 
     async def speak(self, debate: Debate) -> Utterance:
         """Return the user's next utterance."""
-        context = call_context(
-            plugin=f"user {self.name}", debate=debate.key, turn=len(debate.turns)
-        )
+        method = self.user.reply if debate.turns else self.user.open
         try:
-            with context:
-                user = self.user
-                return self._bounded(
-                    await self._run(user.reply if debate.turns else user.open, debate)
-                )
+            with call_context(
+                plugin=f"user {self.name}", debate=debate.key, turn=len(debate.turns)
+            ):
+                return self._bounded(await self._run(method, debate))
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            cause, note = error, f"user fallback: {_describe(error)}"
-        return Utterance(await self._from_fallback(debate), (note,), cause)
+            said = clean(str(error)[:_MAX_LETTERS])[:300]
+            note = f"user fallback: {type(error).__name__}: {said}"
+            return Utterance(await self._from_fallback(debate), (note,), error)
 
     async def _from_fallback(self, debate: Debate) -> str:
         """Return the fallback's utterance; without an index if the index fails."""
         user = self.fallback
         try:
             return clean(await self._run(user.new_reply if debate.turns else user.open, debate))
-        except Exception as error:
+        except Exception as error:  # its search takes too long
             log.debug("the fallback user failed", exc_info=error)
         user = RuleUser(None, user.seed, user.options)
         return clean(user.new_reply(debate) if debate.turns else user.open(debate))
@@ -116,7 +114,3 @@ class Speaker:
         if short == whole:
             return Utterance(whole)
         return Utterance(short, (f"user cut: {count_words(whole)} words to {count_words(short)}",))
-
-
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {clean(str(error)[:_MAX_LETTERS])[:300]}"

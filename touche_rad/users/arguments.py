@@ -6,21 +6,31 @@ side if it attacks the system's last response, opposes what this cites, or suppo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 
-from touche_rad.debate import Argument, Debate
+from touche_rad.debate import Argument, Debate, Response
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import NEGATIONS, clean, content_words, is_negation, sentences, words
+
+log = logging.getLogger("touche_rad")
 
 _MIN_OVERLAP = 0.15
 _MIN_SCORE = 0.3
 
 
 def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int) -> list[Argument]:
-    """Return arguments with which the user can answer the system's last response, best first."""
-    answer = _last_answer(debate)
-    cited = debate.last.response.arguments[:2] if debate.last.response else ()
-    candidates = {hit.id: hit for hit in _search(index, claim, answer, cited, k)}
+    """Return arguments with which the user can answer the system's last response, best first.
+
+    There are none if the index fails.
+    """
+    response = debate.last.response or Response(content="")
+    answer, cited = clean(response.content), response.arguments[:2]
+    try:
+        candidates = {hit.id: hit for hit in _search(index, claim, answer, cited, k)}
+    except Exception as error:
+        log.info("the user speaks without arguments because the search failed: %s", error)
+        return []
     topics, used = _nearest_topics(candidates.values(), claim), _already_used(debate)
     scores = {
         argument.id: score_for_user(argument, claim, answer, cited)
@@ -89,11 +99,6 @@ def _nearest_topics(candidates: Iterable[Argument], claim: str) -> set[str]:
         overlaps[argument.topic] = max(overlap, overlaps.get(argument.topic, 0.0))
     least = max(_MIN_OVERLAP, 0.8 * max(overlaps.values(), default=0.0))
     return {topic for topic, overlap in overlaps.items() if topic and overlap >= least}
-
-
-def _last_answer(debate: Debate) -> str:
-    response = debate.last.response
-    return clean(response.content) if response else ""
 
 
 def _already_used(debate: Debate) -> set[str]:
