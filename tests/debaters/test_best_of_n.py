@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -13,9 +11,7 @@ import pytest
 from tests.models import scripted
 from tests.models.by_schema import filling, schema_of
 from tests.models.scripted import Scripted
-from tests.terminal import touche_rad
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Turn, Verdict
-from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -176,15 +172,3 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
     panel = "debatrix(context=direct,columns=single)"
     assert answered(model, of="says-short,says-long", judge=panel) == LONG
     assert [schema_of(body) for body in server.asked] == ["Verdict", "Verdict"]
-
-
-@pytest.mark.long
-def test_the_terminal_answers_with_the_best_of_our_own(tmp_path: Path) -> None:
-    out = tmp_path / "run.jsonl"
-    ended = touche_rad(
-        "respond", demo_file("debates.jsonl"), "-i", "demo", "-d", "best-of-n", "-o", out
-    )
-    assert ended.code == 0, ended.err
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert rows
-    assert all(row["arguments"] and len(row["content"].split()) <= 60 for row in rows)

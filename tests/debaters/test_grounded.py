@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.debaters.world import (
     ARGUMENTS,
-    NIGHT,
     PENNY,
     WORTH,
     WORTHLESS,
@@ -50,16 +49,6 @@ def test_it_attacks_what_the_user_says_whichever_side_that_is() -> None:
     assert against.attacks == ARGUMENTS[0].attacks
     in_favour = GROUNDED.answer(debate(PENNY_IS_FINE)).arguments[0]
     assert in_favour.id == "7.2"
-
-
-def test_stance_is_read_off_the_last_message_when_the_user_drifts() -> None:
-    drifted = debate(PENNY_IS_WORTHLESS, "It has its uses.", PENNY_IS_FINE)
-    assert GROUNDED.answer(drifted).arguments[0].id == "7.2"
-
-
-def test_it_follows_the_user_to_another_topic() -> None:
-    moved = debate("Night trains are a comfortable replacement for short flights, I think.")
-    assert GROUNDED.answer(moved).arguments[0].topic == NIGHT
 
 
 def test_nothing_is_said_twice_in_a_debate() -> None:
@@ -139,14 +128,6 @@ def test_max_words_holds_with_and_without_a_frame() -> None:
         for most in (1, 5, 20):
             content = made(frame=frame, max_words=most).answer(debate(PENNY_IS_FINE)).content
             assert 1 <= count_words(content) <= most
-
-
-def test_whole_says_up_to_where_a_text_is_quoted_whole() -> None:
-    both = debate("Airlines should lose short flights to night trains that own freight lines.")
-    response = made(whole=45).answer(both)
-    said = quoted(response.content)
-    assert count_words(said) <= 57
-    assert said in response.arguments[0].text
 
 
 def test_k_says_how_many_hits_are_looked_at() -> None:

@@ -68,11 +68,6 @@ def test_an_entailed_sentence_stands_without_a_second_call(
     assert called(server) == ["Written"]
 
 
-def test_a_stance_alone_is_no_answer(server: Scripted) -> None:
-    writing(server, "I disagree. On the contrary. I am not convinced. That is not so.")
-    assert answer(server, "composed", guard="model").content.endswith(CHARITY)
-
-
 @pytest.mark.services
 def test_it_goes_by_default_and_where_another_argument_is_cited(
     server: Scripted, knowing: Path
@@ -82,16 +77,6 @@ def test_it_goes_by_default_and_where_another_argument_is_cited(
     rounded = ARGUMENTS[0].text
     writing(server, f"{FOLLOWS} {rounded}", cites=rounded)
     assert answer(server, "composed", guard=f"nli:{knowing}").content == rounded
-
-
-@pytest.mark.services
-def test_what_the_nli_model_does_not_find_is_asked_about_once_and_goes(
-    server: Scripted, knowing: Path
-) -> None:
-    writing(server, f"{QUOTED} {BESIDE}")
-    assert answer(server, "composed", guard=f"nli:{knowing}").content == QUOTED
-    assert called(server) == ["Written", "Written"]
-    assert BESIDE in server.asked[1]["messages"][-1]["content"]
 
 
 @pytest.mark.services
@@ -169,12 +154,6 @@ def test_the_model_is_asked_only_of_what_is_no_quotation(server: Scripted) -> No
     assert f"1. {FOLLOWS}\n2. {BESIDE}" in told
     assert f"- {CHARITY}" in told
     assert QUOTED not in told
-
-
-def test_quotations_need_no_second_call(server: Scripted) -> None:
-    writing(server, QUOTED)
-    assert answer(server, "composed", guard="model").content == QUOTED
-    assert called(server) == ["Written"]
 
 
 @pytest.mark.parametrize(

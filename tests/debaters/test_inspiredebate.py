@@ -55,10 +55,6 @@ def test_a_turn_is_the_terms_and_then_one_answer(server: Scripted, profile: str)
     assert response.content == SPOKEN["argument"]
 
 
-def test_only_the_argument_goes_out(server: Scripted) -> None:
-    assert "SECRET" not in answer(server).model_dump_json()
-
-
 @pytest.mark.parametrize(("side", "written"), [("con", True), ("pro", False)])
 def test_the_position_against_a_negated_topic_is_written_out(
     server: Scripted, side: str, written: bool
@@ -80,14 +76,6 @@ def test_the_sides_speak_in_turn_and_evidence_stands_beside_the_last_word_alone(
     assert messages[3]["content"].startswith("Abolish the penny!")
     assert "Evidence for this turn" in messages[3]["content"]
     assert all("Evidence for this turn" not in one["content"] for one in messages[:3])
-
-
-def test_two_turns_share_all_but_the_last_message(server: Scripted) -> None:
-    answer(server, debate("Abolish it."))
-    first = server.asked[-1]["messages"]
-    answer(server, debate("Abolish it.", "No.", "Why not?"))
-    second = server.asked[-1]["messages"]
-    assert first[0] == second[0]
 
 
 def test_the_supporter_opens_with_the_bare_topic(server: Scripted) -> None:
@@ -174,12 +162,6 @@ def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
     assert [one.text for one in response.arguments] == [CHARITY]
 
 
-def test_a_repaired_argument_is_sent(server: Scripted) -> None:
-    says = iter([f"{CHARITY} Sweden lost nine million kronor.", f"You forget this: {CHARITY}"])
-    answering(server, {**PAPER, "Speech": lambda told: naming(CHARITY, argument=next(says))(told)})
-    assert answer(server).content == f"You forget this: {CHARITY}"
-
-
 def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Scripted) -> None:
     said = "You want to abolish the penny, but charities collect the penny that nobody misses."
     answering(server, {**PAPER, "Speech": naming(CHARITY, argument=said)})
@@ -251,10 +233,6 @@ def test_pages_of_the_web_are_shown_and_never_cited(server: Scripted, tmp_path: 
     answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": page}})
     assert answer(server, web=str(tmp_path)).arguments == ()
     assert server.asked[-1]["messages"][-1]["content"].count(page) == 1, "two terms find it"
-
-
-def test_a_broken_web_leaves_the_turn_whole(server: Scripted) -> None:
-    assert answer(server, web="http://127.0.0.1:9").content == SPOKEN["argument"]
 
 
 @pytest.mark.parametrize("command", ["respond", "say", "simulate"])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.grice.grounded import GroundedJudge
 from tests.debaters.world import NIGHT, PENNY, WORTH, WORTHLESS, BothSides, argument, debate
 from tests.terminal import touche_rad
-from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Maxim, Response
+from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.evidence.repetition import Earlier
 from touche_rad.plugins import Services, open_index
@@ -53,12 +52,6 @@ def test_a_claim_that_the_collection_does_not_cover_is_answered_with_one_honest_
     asked = Debate().with_utterance(message)
     assert Grounded(Grounded.Options(), demo).answer(asked) == NOTHING
     assert Grounded(Grounded.Options(floor=0), demo).answer(asked).arguments
-
-
-def test_the_terminal_says_it_too(demo_index_path: Path) -> None:
-    ended = touche_rad("respond", "--say", PINEAPPLE, "-i", demo_index_path)
-    assert ended.code == 0
-    assert NOTHING_FOUND in ended.out
 
 
 def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
@@ -112,15 +105,6 @@ said = st.sampled_from(
 )
 
 
-@pytest.mark.long
-@settings(max_examples=200, deadline=None)
-@given(st.lists(said, min_size=1, max_size=9).filter(lambda spoken: len(spoken) % 2 == 1))
-def test_no_debate_makes_it_repeat_anyone(spoken: list[str]) -> None:
-    debater = Grounded(Grounded.Options(floor=0), Services(index=BothSides()))
-    response = debater.answer(debate(*spoken))
-    assert response == NOTHING or not Earlier(spoken).has(response.content)
-
-
 def test_the_sentence_is_valid_everywhere(tmp_path: Path, demo_index_path: Path) -> None:
     assert count_words(NOTHING_FOUND) <= 25
     assert guard(NOTHING, BothSides(), 60) == (NOTHING, ())
@@ -133,16 +117,6 @@ def test_the_sentence_is_valid_everywhere(tmp_path: Path, demo_index_path: Path)
     faults = [line for line in told if line.startswith("fault")]
     assert all("demo index" in line for line in faults), "citing nothing is only a warning"
     assert any(line.startswith("warning") and "nothing is cited" in line for line in told)
-
-
-def test_for_the_judge_it_is_clear_but_no_argument() -> None:
-    verdicts = JUDGE.judge(debate(PINEAPPLE).with_response(NOTHING))
-    assert {maxim for maxim in Maxim if verdicts[maxim].yes} == {Maxim.MANNER}
-
-
-def test_a_short_limit_cuts_it() -> None:
-    short = Grounded(Grounded.Options(max_words=4), Services(index=BothSides()))
-    assert short.answer(debate("zzz")).content == "I have found no…"
 
 
 def test_a_long_collection_of_echoes_is_passed_over() -> None:

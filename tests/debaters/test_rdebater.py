@@ -19,13 +19,11 @@ from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
 from tests.retrieval.small import annotate_by_hand, opened
-from tests.schemes import ANSWERS
 from tests.terminal import touche_rad
 from touche_rad import cli
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
-from touche_rad.errors import UserError
 from touche_rad.text import count_words
 
 ROUNDED, JARS, CHARITY = (one.text for one in ARGUMENTS[:3])
@@ -173,14 +171,6 @@ def test_the_agents_come_in_the_papers_order(server: Scripted) -> None:
     assert order[5:] == ["Draft", "Summary", "Judgement", "Modified", "Summary", "Judgement"]
 
 
-def test_retrieved_records_are_annotated_and_scored_one_by_one(server: Scripted) -> None:
-    answer(server, profile="paper", k="3")
-    assert Counter(called(server))["Schemes"] == Counter(called(server))["Scoring"] == 3
-    assert called(server).index("Draft") > max(
-        place for place, name in enumerate(called(server)) if name == "Scoring"
-    )
-
-
 def test_logic_and_keywords_are_asked_at_the_same_time(server: Scripted) -> None:
     both = threading.Barrier(2)
     quick = server.always
@@ -254,11 +244,6 @@ def test_the_better_of_two_judged_candidates_is_sent(server: Scripted) -> None:
         assert answer(server).content == sent
 
 
-def test_a_correction_that_could_not_be_judged_is_not_sent(server: Scripted) -> None:
-    answering(server, LEAN | {"Check": NEVER_GOOD, "Assessment": "I cannot do that."})
-    assert answer(server).content == UTTERANCE
-
-
 @pytest.mark.parametrize("calls", range(6))
 def test_the_budget_is_hard_and_leaves_calls_for_the_draft_and_its_judgement(
     server: Scripted, calls: int
@@ -271,15 +256,6 @@ def test_the_budget_is_hard_and_leaves_calls_for_the_draft_and_its_judgement(
     ]
     assert called(server) == steps[calls]
     assert response.arguments
-
-
-@pytest.mark.parametrize("calls", range(1, 12))
-def test_the_papers_budget_is_hard_too(server: Scripted, calls: int) -> None:
-    answering(server, {**PAPER, "Judgement": BAD})
-    response = answer(server, profile="paper", calls=str(calls))
-    assert len(server.asked) <= calls
-    assert called(server).count("Draft") == 1
-    assert response.content
 
 
 # What the arguments support
@@ -426,17 +402,6 @@ def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
     assert out.read_bytes() == whole
 
 
-def test_a_memory_that_cannot_be_read_stops_only_who_reads_it(
-    server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    annotated(tmp_path / "ix", {})
-    (tmp_path / "ix" / "annotations" / SCHEMES / "records.jsonl").write_bytes(b"null\n")
-    words = ["respond", "--say", "Pennies should be abolished.", "-i", str(tmp_path / "ix")]
-    assert cli.run([*words, "-d", "verbatim"]) == 0
-    assert cli.run([*words, "-d", "rdebater", "-m", f"{server.url}#tiny"]) == 2
-    assert "annotations/schemes is damaged" in capsys.readouterr().err
-
-
 def test_what_is_known_to_use_no_scheme_is_passed_over(server: Scripted, tmp_path: Path) -> None:
     index = annotated(tmp_path / "ix", {"7.3": {Scheme.VALUE: Level.GOOD}})
     assert [one["id"] for one in lean(server, index=index)["evidence"]] == ["7.3"]
@@ -444,42 +409,9 @@ def test_what_is_known_to_use_no_scheme_is_passed_over(server: Scripted, tmp_pat
     assert len(whole) > 1
 
 
-@pytest.mark.parametrize(("shared", "chosen"), [(3, [Scheme.CAUSAL.value]), (2, [])])
-def test_a_scheme_must_be_excellent_in_more_than_half_of_the_records(
-    server: Scripted, tmp_path: Path, shared: int, chosen: list[str]
-) -> None:
-    marks = {
-        one.id: {Scheme.CAUSAL: Level.EXCELLENT} if place < shared else {}
-        for place, one in enumerate(ARGUMENTS[:4])
-    }
-    index = annotated(tmp_path / "ix", marks)
-    found = lean(server, index=index, k="4", fields="topic", scheme_rule="no", standalone="no")
-    assert len(found["evidence"]) == 4
-    assert found["means"][Scheme.CAUSAL.value] == shared
-    assert found["scheme_priors"] == chosen
-    assert len(found["evidence_priors"]) == (shared if chosen else 4)
-
-
-def test_without_a_prior_the_evidence_stands_as_told(server: Scripted) -> None:
-    for option, count in (("all", 4), ("none", 0)):
-        found = lean(
-            server, annotate="never", without_priors=option, k="4", fields="topic", standalone="no"
-        )
-        assert found["scheme_priors"] == []
-        assert len(found["evidence_priors"]) == count
-        assert "no scheme is above the threshold" in found["notes"]
-
-
 def test_annotations_made_in_passing_are_kept(server: Scripted) -> None:
     answers(server, "rdebater", [ASKED, ASKED])
     assert called(server).count("Together") == 1
-
-
-def test_what_a_turn_may_ask_does_not_depend_on_the_debates_before(server: Scripted) -> None:
-    """Else a run that was killed would go on otherwise than one that was not."""
-    answering(server, rejecting())
-    answers(server, "rdebater", [ASKED, ASKED.model_copy(update={"id": "another"})])
-    assert called(server) == ["Reading", "Together", "Draft", "Check", "Assessment"] * 2
 
 
 def test_many_records_are_annotated_a_few_at_a_time(server: Scripted) -> None:
@@ -681,19 +613,11 @@ def test_a_literal_keyword_stands_in_the_text_and_a_stem_need_not(
             assert [one["id"] for one in matched] == wanted
 
 
-def test_where_no_keyword_matches_all_of_the_memory_is_searched(server: Scripted) -> None:
-    answering(server, LEAN | {"Reading": {**LEAN["Reading"], "keywords": ["zeppelin"]}})
-    found = lean(server)
-    assert found["evidence"]
-    assert "no keyword matched: the whole index was searched" in found["notes"]
-
-
 class Meant(BothSides):
-    """A collection whose vectors find later arguments nearer, if they have the field."""
+    """A collection whose vectors find later arguments nearer."""
 
-    def __init__(self, *fields: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.fields = fields
         self.asked: list[tuple[str, str]] = []
 
     @property
@@ -701,23 +625,14 @@ class Meant(BothSides):
         return self
 
     def likeness(self, field: str, texts: list[str], ids: list[str]) -> list[list[float]]:
-        self._note(field, texts)
-        return [[float(id_.removeprefix("7.")) / 10 for id_ in ids] for _ in texts]
-
-    def nearest(self, field: str, texts: list[str], k: int) -> list[list[str]]:
-        self._note(field, texts)
-        return [["7.6", "7.5"][:k] for _ in texts]
-
-    def _note(self, field: str, texts: list[str]) -> None:
-        if field not in self.fields:
-            raise UserError(f"no field {field}")
         self.asked += [(field, text) for text in texts]
+        return [[float(id_.removeprefix("7.")) / 10 for id_ in ids] for _ in texts]
 
 
 def test_candidates_are_ranked_by_the_vectors_cosine_with_the_whole_history(
     server: Scripted,
 ) -> None:
-    index = Meant("attacks", "text")
+    index = Meant()
     found = lean(server, index=index)
     ids = [one["id"] for one in found["evidence"]]
     assert ids == sorted(ids, reverse=True)
@@ -727,16 +642,11 @@ def test_candidates_are_ranked_by_the_vectors_cosine_with_the_whole_history(
     assert index.asked[-1][0] == "text"
 
 
-def test_vectors_of_other_fields_are_done_without(server: Scripted) -> None:
-    found = lean(server, index=Meant("topic"))
-    assert found["evidence"] == lean(server)["evidence"]
-    assert "ranked by the cosine of words" in found["notes"]
-
-
-def test_where_no_keyword_matches_the_vectors_search_all_of_the_memory(server: Scripted) -> None:
+def test_where_no_keyword_matches_the_opponents_words_are_searched(server: Scripted) -> None:
     answering(server, LEAN | {"Reading": {**LEAN["Reading"], "keywords": ["zeppelin"]}})
-    found = lean(server, index=Meant("attacks"))
-    assert [one["id"] for one in found["evidence"]] == ["7.6", "7.5"]
+    found = lean(server)
+    assert found["evidence"]
+    assert "no keyword matched: the opponent's words were searched" in found["notes"]
 
 
 def test_what_was_cited_before_is_not_taken_again(server: Scripted) -> None:
@@ -761,13 +671,6 @@ def test_what_was_used_first_is_cited_first_and_at_most_two(server: Scripted) ->
     answering(server, LEAN | {"Draft": {"numbers": named, "utterance": text}})
     assert [one.id for one in answer(server).arguments] == ["7.3", "7.1"]
     assert [one.id for one in answer(server, cited="1").arguments] == ["7.3"]
-
-
-def test_what_is_named_and_not_used_is_not_cited(server: Scripted) -> None:
-    numbers = {id_: number for number, id_ in enumerate(evidence(server), 1)}
-    named = [numbers["7.1"], numbers["7.3"]]
-    answering(server, LEAN | {"Draft": {"numbers": named, "utterance": "Charities collect coins."}})
-    assert [one.id for one in answer(server).arguments] == ["7.3"]
 
 
 FAILURES: dict[str, dict[str, Any]] = {
@@ -805,20 +708,3 @@ def test_a_step_of_the_paper_that_fails_leaves_the_others(server: Scripted, step
     assert response.content == UTTERANCE
     assert found["accepted"] is (step not in ("Summary", "Judgement"))
     assert (found["flaws"] == []) is (step in ("Predicates", "Chain", "Flaws"))
-
-
-@pytest.mark.parametrize(
-    "said", ["", "?!", "the of and", "\ud800 penny", "penny " * 3_000, "пенни\x00"]
-)
-@pytest.mark.parametrize("profile", ["lean", "paper"])
-def test_any_message_is_answered(server: Scripted, said: str, profile: str) -> None:
-    response = answer(server, debate(said), profile=profile)
-    assert 0 < count_words(response.content) <= 60
-    assert response.arguments
-
-
-def test_annotations_of_the_rule_bound_model_do_not_depend_on_the_profile(server: Scripted) -> None:
-    answering(server, PAPER | LEAN | ANSWERS)
-    several = lean(server, fields="text", likeness="text", rule_match="literal")
-    singly = answer(server, profile="paper", trace="yes").extra["rdebater"]
-    assert several["means"] == singly["means"]

@@ -12,7 +12,7 @@ from tests.debaters.test_with_a_model import answer, number_of
 from tests.debaters.world import ARGUMENTS, PENNY, WORTH, WORTHLESS, BothSides, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, prompts
-from tests.nli import always, taught
+from tests.nli import taught
 from tests.profiles import with_settings
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.errors import UserError
@@ -82,13 +82,6 @@ def test_only_the_best_candidates_are_read(knowing: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.services
-def test_a_model_that_does_not_know_changes_nothing(tmp_path: Path) -> None:
-    neutral = always(tmp_path / "neutral", "neutral", 50)
-    said = made(stance=f"nli:{neutral}").answer(debate(SAID))
-    assert said == made().answer(debate(SAID))
-
-
-@pytest.mark.services
 def test_a_model_that_breaks_leaves_the_words(
     knowing: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,9 +111,3 @@ def test_composed_is_shown_those_against_the_user_first(knowing: Path, contrary:
 def test_a_wrong_name_is_told(name: str) -> None:
     with pytest.raises((ValidationError, UserError), match="stance"):
         made(stance=name)
-
-
-@pytest.mark.services
-def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be loaded"):
-        made(stance=f"nli:{tmp_path / 'nowhere'}")

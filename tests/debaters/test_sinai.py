@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-import anyio
 import pytest
 
 from tests.debaters.world import (
@@ -23,10 +21,6 @@ from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Debate, Hit, Response, path_of
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services
-from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.text import count_words
 
 PLAN = {
@@ -170,14 +164,6 @@ def test_if_the_model_fails_after_it_selected_none_an_argument_is_quoted(server:
     assert response.content == response.arguments[0].text
 
 
-def test_null_in_unused_keys_is_accepted(server: Scripted) -> None:
-    unused = {key: None for key, value in CHOICE.items() if not value}
-    answering(server, {**PAPER, "Searches": {**TWO, "SEARCH_3": None}, "Choice": CHOICE | unused})
-    answer(server, profile="paper")
-    assert called(server).count("Choice") == 1
-    assert called(server).count("Searches") == 1
-
-
 def test_only_what_the_model_names_is_cited(server: Scripted) -> None:
     """The response shares a word with another argument that was selected, too."""
     assert "penny" in ROUNDED
@@ -202,15 +188,6 @@ def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
     shown = told.partition("Search 1")[2]
     assert shown.count("charity") > 2
     assert "These advantages" not in shown, "though they have more words of the idea"
-
-
-def test_what_needs_its_context_is_left_out_unless_there_is_nothing_else(server: Scripted) -> None:
-    unclear = argument(50, PENNY, WORTHLESS, WORTH, "These advantages of the penny are great.")
-    clear = argument(60, PENNY, WORTHLESS, WORTH, "The penny helps charities.")
-    for arguments, shown in (((unclear, clear), False), ((unclear,), True)):
-        answering(server, lean({"SEARCH_1": query(IDEA)}, 1))
-        answer(server, index=BothSides(arguments))
-        assert ("These advantages" in prompts(server, "Numbers")[-1]) is shown
 
 
 def test_where_the_numbers_do_not_exist_what_attacks_goes_before_what_is_only_alike(
@@ -283,11 +260,6 @@ def test_what_was_used_first_is_cited_first_and_at_most_two(server: Scripted) ->
     assert [one.text for one in answer(server, profile="paper", cited="1").arguments] == [ROUNDED]
 
 
-def test_an_empty_list_of_used_arguments_cites_none(server: Scripted) -> None:
-    answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": []}})
-    assert answer(server, profile="paper").arguments == ()
-
-
 def test_arguments_that_are_named_wrongly_are_found_by_their_words(server: Scripted) -> None:
     answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": ["Something else."]}})
     assert answer(server, profile="paper").arguments[0].text == CHARITY
@@ -301,14 +273,6 @@ def test_a_long_answer_is_asked_for_again_once_and_then_cut(server: Scripted) ->
     assert "at most 60 words" in server.asked[-1]["messages"][-1]["content"]
     assert count_words(response.content) <= 60
     assert response.content.endswith(".")
-
-
-def test_a_long_answer_is_cut_and_not_lost_where_no_shorter_one_comes(server: Scripted) -> None:
-    long = "The penny helps charities a lot. " * 15
-    texts = [json.dumps({**WRITTEN, "response": long})]
-    answering(server, {**PAPER, "Written": lambda _: texts.pop() if texts else "no"})
-    response = answer(server, profile="paper", shorter_attempts="1")
-    assert response.content == ("The penny helps charities a lot. " * 10).strip()
 
 
 class NeverTheSame(BothSides):
@@ -401,24 +365,6 @@ def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Sc
         server, debate(IDEA).with_response(first).with_utterance("No. The penny is worthless.")
     )
     assert {one.id for one in first.arguments}.isdisjoint(one.id for one in second.arguments)
-
-
-def test_the_deadline_cuts_the_chain_to_a_valid_answer_of_its_own(server: Scripted) -> None:
-    server.always = scripted.silent
-
-    async def run() -> tuple[str, Response]:
-        model = Model(Address(server.url, "tiny"))
-        services = Services(index=BothSides(), model=model)
-        answerer = Answerer(make_chain("sinai", {}, services), services.index, deadline=4.0)
-        try:
-            found = await answerer.answer(debate(IDEA))
-        finally:
-            await model.close()
-        return found.by, found.response
-
-    by, response = anyio.run(run)
-    assert by == "sinai"
-    assert response.arguments
 
 
 @pytest.mark.parametrize(

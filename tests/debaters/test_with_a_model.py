@@ -201,13 +201,6 @@ def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scrip
     assert INVENTED in server.asked[1]["messages"][-1]["content"]
 
 
-def test_a_repaired_answer_is_taken(server: Scripted) -> None:
-    good = "Charities collect the penny that nobody misses, and abolished coins fill no tins."
-    said = [INVENTED, good]
-    writing(server, *said)
-    assert answer(server, "composed").content == good
-
-
 def test_what_cannot_be_supported_is_replaced_by_a_quotation_of_what_was_chosen(
     server: Scripted,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import anyio
@@ -23,9 +23,7 @@ from touche_rad.evidence.guard import (
     Entails,
     Guard,
     GuardResult,
-    WordCheck,
     describe_unsupported,
-    read,
 )
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
@@ -235,35 +233,14 @@ class Composed:
         said = clean(debate.last.utterance)
         checked = await self._guard.checked(written.response, uses, said)
         draft = _Draft(checked, tuple(uses))
-        others = [one for one in arguments if one not in uses]
-        text = sentences(clean(written.response))
-        return await anyio.to_thread.run_sync(_renumbered, draft, text, others, most)
-
-
-def _renumbered(
-    draft: _Draft, text: Sequence[str], others: Sequence[Argument], most: int
-) -> _Draft:
-    """Cite also the arguments that say an unsupported sentence: the model gave a wrong number.
-
-    A named argument that no supported sentence uses gives its place to them.
-    """
-    checked = draft.checked
-    saying = {
-        sentence: argument
-        for sentence in checked.unsupported
-        for argument in reversed(others)
-        if read(sentence, (argument,)) is WordCheck.SUPPORTED
-    }
-    if not saying:
+        if checked.unsupported and self.options.guard != "model":
+            # The model may have given a wrong number.
+            kept = cited(written.response, uses, (), most)
+            others = [one for one in arguments if one not in kept]
+            right = (*kept, *cited(written.response, (), others, most))[:most]
+            checked = await self._guard.checked(written.response, right, said)
+            draft = max(draft, _Draft(checked, right), key=_Draft.shared_words)
         return draft
-    uses = draft.cited
-    if not checked.entailed:
-        uses = cited(" ".join(checked.supported), uses, (), most)
-    uses += tuple(one for one in others if one in saying.values())[: most - len(uses)]
-    new = {sentence for sentence, argument in saying.items() if argument in uses}
-    stands = tuple(one for one in text if one in new or one in checked.supported)
-    goes = tuple(one for one in checked.unsupported if one not in new)
-    return _Draft(replace(checked, supported=stands, unsupported=goes), uses)
 
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:

@@ -53,9 +53,6 @@ class RdebaterOptions(Options):
     prior_threshold: float = setting(
         2.0, ge=0, le=4, description="minimum mean label of a prior scheme (exclusive)"
     )
-    without_priors: Literal["all", "none"] = setting(
-        "all", description="evidence in the prompt if no scheme is above the threshold"
-    )
     exemplars: Exemplars = setting("levels", description="one example per label, or paper's pairs")
     max_revisions: int = setting(3, ge=0, le=20, description="maximum revisions of a draft")
     task_rules: bool = setting(

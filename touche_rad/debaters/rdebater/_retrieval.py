@@ -159,7 +159,7 @@ def retrieved(
     matches = coarse(index, keywords, fields, most, options.rule_match)
     fresh = [one for one in matches if one.id not in used]
     if not fresh:
-        notes.append("no keyword matched: the whole index was searched")
+        notes.append("no keyword matched: the opponent's words were searched")
         fresh = [one for one in _anything(index, debate, options) if one.id not in used]
     if options.scheme_rule and options.argumentation_schemes:
         annotations = stored([one.id for one in fresh])
@@ -182,15 +182,7 @@ def _field(name: str, debate: Debate) -> str:
 
 
 def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) -> list[Argument]:
-    """Return the nearest arguments by vectors, or results for the last message, or any."""
-    history, meaning = history_text(debate), meaning_of(index)
-    if meaning is not None and history.strip():
-        with suppress(ToucheRadError, KeyError):  # there may be no vectors of the field
-            field = _field(options.likeness, debate)
-            (ids,) = meaning.nearest(field, [history], options.coarse)
-            near = [one for one in map(index.get, ids) if one is not None]
-            if near:
-                return near
+    """Return the results for the last message, or any arguments."""
     query = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
     fields = ("attacks", *options.searched, "text", "supports")
     searched = dict.fromkeys(_field(one, debate) for one in fields)
@@ -220,8 +212,7 @@ def with_priors(recall: Recall, evidence: Sequence[Record], options: RdebaterOpt
     schemes = prior_schemes(means, options.prior_threshold)
     prior, notes = prior_evidence(evidence, schemes), recall.notes
     if not schemes:
-        prior = tuple(evidence) if options.without_priors == "all" else ()
-        notes = (*notes, "no scheme is above the threshold")
+        prior, notes = tuple(evidence), (*notes, "no scheme is above the threshold")
     return replace(
         recall, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior, notes=notes
     )
