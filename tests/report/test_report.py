@@ -167,6 +167,25 @@ def test_simulations_without_verdicts_and_unanswered_turns_are_shown(tmp_path: P
     assert index["debates"][0][4] == "08", "the second turn is unanswered"
 
 
+@pytest.mark.parametrize(("judge", "count"), [("grounded", 1), ("zsl", 0)])
+def test_a_ranking_by_a_judge_without_a_model_has_a_warning(
+    tmp_path: Path, judge: str, count: int
+) -> None:
+    server = tmp_path / "said.jsonl"
+    answer = json.dumps(dict.fromkeys(("quantity", "quality", "relation", "manner"), "no"))
+    server.write_text(json.dumps({"answer": answer}) + "\n")
+    model = ("-m", f"scripted:{server}") if judge == "zsl" else ()
+    runs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for run, debater in zip(runs, ("grounded", "verbatim"), strict=True):
+        played = tmp_path / f"{debater}.jsonl"
+        words = ("simulate", demo_file("claims.tsv"), "-i", "demo", "-d", debater, "--turns", "1")
+        assert touche_rad(*words, "-o", played, "-q").code == 0
+        assert touche_rad("judge", played, "-j", judge, *model, "-o", run, "-q").code == 0
+    write_report(runs, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("does not see on which side an answer argues") == count
+
+
 def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 1.0 t\n")
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from markupsafe import Markup
 
+from touche_rad.files.outputs import read_status
 from touche_rad.plots.svg import Dot, dots
 from touche_rad.score.result import Comparison
 from touche_rad.score.tables import NONE, Table
@@ -83,6 +85,18 @@ class Board:
     warnings: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
     """Other pages: address and text."""
+
+
+def without_model(runs: Iterable[Path]) -> list[str]:
+    """Return a warning if a judge without a language model made some of these verdicts."""
+    statuses = map(read_status, runs)
+    if all(one.get("verb") != "judge" or one.get("usage") for one in statuses):
+        return []
+    return [
+        "These verdicts are from a judge without a language model: it does not see on which side "
+        "an answer argues, and it may share code with a debater. Rank debaters by people, or by a "
+        "judge with a model."
+    ]
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -28,7 +28,7 @@ from touche_rad.report._tournament import (
     split_runs_and_ratings,
     tournament_board,
 )
-from touche_rad.report.boards import Board, Plot, dot_plot
+from touche_rad.report.boards import Board, Plot, dot_plot, without_model
 from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import score
@@ -157,6 +157,7 @@ class _Content:
         run_names = [source.name for source in self.sources]
         rated = rate_board(all_topics, run_names, _SAMPLES, self.seed) if with_rates else None
         if rated is not None:
+            rated.warnings.extend(without_model(source.path for source in self.sources))
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
