@@ -7,17 +7,15 @@ speaker (in debates that two debaters played), or else the speaker.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any, Final
-
-import numpy as np
 
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.score_report import MeanRow, SideRow, WinRow
 from touche_rad.files.contests import Judgement
 from touche_rad.score.measures import correlations
-from touche_rad.score.significance import interval, resampled_sums
+from touche_rad.score.significance import ratio_interval
 
 PEOPLE: Final = "people"
 """The run of people's scores."""
@@ -107,8 +105,9 @@ def mean_rows(
     for (debater, dimension), by_debate in values.items():
         if len(by_debate) == 1 < len(contests):
             continue  # people who each speak in one debate
-        low, high = _interval(list(by_debate.values()), samples, seed)
         every = [mark for marks in by_debate.values() for mark in marks]
+        sums, counts = zip(*((sum(one), len(one)) for one in by_debate.values()), strict=True)
+        low, high = ratio_interval(sums, counts, samples, seed)
         yield MeanRow(
             run=run,
             debater=debater,
@@ -149,13 +148,3 @@ def _debater_of(contest: Contest, speaker: str) -> str:
     debaters = (contest.model_extra or {}).get("debaters")
     name = debaters.get(speaker) if isinstance(debaters, Mapping) else None
     return name if isinstance(name, str) else speaker
-
-
-def _interval(
-    values: Sequence[Sequence[float]], samples: int, seed: int
-) -> tuple[float | None, float | None]:
-    if len(values) < 2:
-        return None, None
-    table = np.array([(sum(of_one), len(of_one)) for of_one in values], float)
-    sums = resampled_sums(table, samples, seed)
-    return interval(sums[:, 0] / sums[:, 1])

@@ -8,8 +8,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests import _verdicts as v
@@ -34,7 +32,7 @@ from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, names
-from touche_rad.score.significance import interval, weights
+from touche_rad.score.significance import ratio_interval
 
 Contests = Mapping[str, Contest]
 Judgements = Mapping[str, Judgement]
@@ -302,10 +300,12 @@ class _Scale:
         ]
         whole = [error for of_one in errors for error in of_one]
         completed = [won is not None for won in winners]
-        low, high = self._interval([float(one) for one in right], [1.0] * len(right))
-        bottom, top = self._interval(
+        low, high = ratio_interval(right, [1] * len(right), self.samples, self.seed)
+        bottom, top = ratio_interval(
             [sum(times * error**2 for error, times in of_one) for of_one in errors],
-            [float(sum(times for _, times in of_one)) for of_one in errors],
+            [sum(times for _, times in of_one) for of_one in errors],
+            self.samples,
+            self.seed,
         )
         pairs = [
             (lean, next(iter(truth)))
@@ -352,16 +352,3 @@ class _Scale:
             rmse=v.root_mean_square(errors),
             mae=v.mean_absolute(errors),
         )
-
-    def _interval(
-        self, values: Sequence[float], totals: Sequence[float]
-    ) -> tuple[float | None, float | None]:
-        """Return the 95 % interval of a mean (bootstrap of debates)."""
-        sums, counts = np.array(values), np.array(totals)
-        if len(values) < 2 or not counts.any():
-            return None, None
-        means: list[np.ndarray] = []
-        for sample in weights(len(values), self.samples, self.seed):
-            of = sample @ counts
-            means.append((sample @ sums)[of > 0] / of[of > 0])
-        return interval(np.concatenate(means))

@@ -45,6 +45,17 @@ def interval(draws: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def ratio_interval(
+    sums: Sequence[float], counts: Sequence[float], samples: int, seed: int
+) -> tuple[float, float] | tuple[None, None]:
+    """Return the interval of a mean over units of different sizes; None with fewer than two."""
+    if len(sums) < 2 or not any(counts):
+        return None, None
+    drawn = resampled_sums(np.column_stack([sums, counts]), samples, seed)
+    drawn = drawn[drawn[:, 1] > 0]
+    return interval(drawn[:, 0] / drawn[:, 1])
+
+
 @dataclass(frozen=True)
 class Difference:
     """The difference between two runs, with its interval and p-value."""
