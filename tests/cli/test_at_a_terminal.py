@@ -131,10 +131,3 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(chat: pexpect.spawn) -> None:
     chat.sendeof()
     code, shown = rest(chat)
     assert (code, "not saved; /save FILE writes a debate" in shown) == (0, True)
-
-
-@pytest.mark.long
-def test_lines_that_are_typed_while_a_debater_works_come_next(chat: pexpect.spawn) -> None:
-    chat.send("First.\rSecond.\r")
-    chat.expect_exact("You said 'First.'.")
-    chat.expect_exact("You said 'Second.'.")

@@ -109,13 +109,6 @@ def test_a_wrong_command_is_explained_and_empty_lines_are_ignored() -> None:
     assert all(f"/{name}" in said(ended, "/help") for name in ("explain", "judge", "save", "quit"))
 
 
-def test_the_model_calls_of_an_answer_are_counted(tmp_path: Path) -> None:
-    script = tmp_path / "model.jsonl"
-    script.write_text(json.dumps({"answer": {"number": 2, "frame": "none"}}) + "\n")
-    ended = chat(ZOOS, args=("-i", "demo", "-m", f"scripted:{script}"))
-    assert ", 1 model call" in said(ended, ZOOS)
-
-
 def test_a_fallback_is_named_above_the_answer(tmp_path: Path) -> None:
     plugin = tmp_path / "odd.py"
     plugin.write_text(PLUGIN)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from rich.cells import cell_len
 
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.evidence.alignment import supporting_spans
-from touche_rad.evidence.findings import findings_in
 
 ZOOS = ("respond", "--say", "Zoos should be closed.")
 
@@ -110,23 +107,6 @@ def test_an_answer_that_cites_nothing_is_explained() -> None:
     shown = touche_rad("respond", "--say", "Pineapple does not belong on pizza.", "--explain")
     assert (shown.code, "as none fits the message" in " ".join(shown.out.split())) == (0, True)
     assert not any(line.startswith("> ") for line in shown.out.splitlines())
-
-
-def _parts(sentence: str, text: str) -> Iterator[str]:
-    return (text[start:end] for start, end in supporting_spans(sentence, text))
-
-
-def test_the_words_of_an_argument_that_support_a_sentence_are_found() -> None:
-    text = (
-        "Tickets sold at zoo gates help to pay for rangers. Closing the zoos would cut off money."
-    )
-    assert list(_parts("I disagree: Closing the zoos would cut off money.", text)) == [
-        "Closing the zoos would cut off money."
-    ]
-    assert "rangers." in list(_parts("Tickets pay rangers.", text))
-    assert list(_parts("Bees hum.", text)) == []
-    said = findings_in("Closing the zoos would cut off money. Bees love Mozart.", [text])
-    assert [one.support.supported for one in said] == [True, False]
 
 
 JUDGE = ("judge", demo_file("debates.jsonl"), "--explain")

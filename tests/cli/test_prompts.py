@@ -5,20 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import anyio
 import pytest
 
-from tests.debaters.world import BothSides, debate
-from tests.models.by_schema import filling, prompt_of
-from tests.models.scripted import Scripted
 from tests.terminal import touche_rad, touche_rad_process
-from touche_rad.calls import Calls
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import find
 
 ROLES = ("user", "assistant")
-UNANSWERED = debate("The penny is worthless.", "I do not think so.", "Abolish the penny!")
 
 
 def _copy(tmp_path: Path, name: str, old: str, new: str) -> Path:
@@ -69,29 +61,6 @@ def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
     path.write_text(json.dumps(debate) + "\n", "utf-8")
     shown = touche_rad("prompts", "zsl", path)
     assert ("way" in shown.out, "\x1b[2J" in shown.out) == (True, False)
-
-
-def test_own_prompts_are_sent_in_place_of_ours(server: Scripted, tmp_path: Path) -> None:
-    first = _copy(tmp_path, "first", "=== system\n", "=== system\nBe brief. ")
-    second = _copy(tmp_path, "second", "=== system\n", "=== system\nBe kind. ")
-    filling(server)
-
-    async def run() -> None:
-        model = Model(Address(server.url, "tiny"))
-        services = Services(index=BothSides(), model=model)
-        made = [
-            find("debater", "composed").make(services, given)
-            for given in ({"prompts": str(first)}, {"prompts": str(second)}, {})
-        ]
-        for debater in made:  # two variants in one process, as in a tournament
-            await Calls()(debater.answer, UNANSWERED)
-        await model.close()
-
-    anyio.run(run)
-    prompts = [prompt_of(body) for body in server.asked]
-    begins = [text[:9] for text in prompts if "JSON" in text]
-    assert {"Be brief.", "Be kind. "} < set(begins)
-    assert any(not text.startswith("Be ") for text in prompts)
 
 
 OWN = """

@@ -113,17 +113,6 @@ def test_judge_prints_json() -> None:
     assert json.loads(ended.out.splitlines()[0])["userTurnsEvaluations"][0]["Quality"]["score"] == 1
 
 
-def test_an_index_is_built_from_debates_and_replaced_only_with_replace(tmp_path: Path) -> None:
-    made = touche_rad("index", DEBATES, "-o", tmp_path / "ix")
-    assert made.code == 0, made.err
-    again = touche_rad("index", DEBATES, "-o", tmp_path / "ix")
-    assert (again.code, "has these arguments already" in again.err) == (0, True)
-    again = touche_rad("index", demo_file("arguments.jsonl"), "-o", tmp_path / "ix")
-    assert (again.code, "--replace" in again.err) == (2, True)
-    assert touche_rad("index", DEBATES, "-o", tmp_path / "ix", "--replace").code == 0
-    assert touche_rad("doctor", "-i", tmp_path / "ix").code == 0
-
-
 NO_INDEX = "touche-rad index ARGUMENTS -o index, then add -i index"
 
 

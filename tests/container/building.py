@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,44 +188,27 @@ class Image:
     name: str
     base: str
 
-    @contextmanager
-    def container(self) -> Iterator[str]:
-        made = buildah("from", "--ulimit", "nofile=20000:20000", self.name)
-        try:
-            yield made
-        finally:
-            buildah("rm", made)
-
-    def command(
-        self,
-        container: str,
-        args: Sequence[str],
-        mounts: Mapping[Path, str],
-        env: Mapping[str, str],
-    ) -> list[str]:
-        """The whole command line of a run; a new network namespace has a loopback and no more."""
-        volumes = [part for place, at in mounts.items() for part in ("--volume", f"{place}:{at}")]
-        settings = [part for key, value in env.items() for part in ("--env", f"{key}={value}")]
-        run = ["buildah", "run", "--isolation", "chroot", *volumes, *settings, container, "--"]
-        quoted = shlex.join([*run, *args])
-        return ["unshare", "--net", "sh", "-c", f'{sys.executable} -c "{_LO_UP}"; exec {quoted}']
-
     def run(
         self,
         *args: str,
         mounts: Mapping[Path, str] | None = None,
         env: Mapping[str, str] | None = None,
-        timeout: float = 300,
     ) -> Ran:
-        """Run a command in a fresh container of the image."""
-        with self.container() as container:
-            command = self.command(container, args, mounts or {}, env or {})
+        """Run a command in a fresh container; its network has a loopback and no more."""
+        places, values = (mounts or {}).items(), (env or {}).items()
+        more = [part for place, at in places for part in ("--volume", f"{place}:{at}")]
+        more += [part for key, value in values for part in ("--env", f"{key}={value}")]
+        container = buildah("from", self.name)
+        run = shlex.join(["buildah", "run", "--isolation", "chroot", *more, container, "--", *args])
+        try:
             done = subprocess.run(
-                command,
+                ["unshare", "--net", "sh", "-c", f'{sys.executable} -c "{_LO_UP}"; exec {run}'],
                 env=environment(),
                 capture_output=True,
                 text=True,
-                timeout=timeout,
+                timeout=300,
                 check=False,
             )
+        finally:
+            buildah("rm", container)
         return Ran(done.returncode, done.stdout, done.stderr)

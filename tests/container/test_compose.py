@@ -5,15 +5,8 @@ There is no Docker engine here: that the services start together is not shown.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -123,39 +116,3 @@ def test_the_command_of_the_loader_is_valid() -> None:
     (volume,) = SERVICES["load"]["volumes"]
     collection, place, _ = volume.split(":")
     assert (place, (ROOT / collection).is_file()) == (words[1], True)
-
-
-@contextmanager
-def _answering(status: int) -> Iterator[int]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status if self.path == "/health" else 404)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield server.server_port
-        server.shutdown()
-
-
-@pytest.mark.parametrize("name", ["vllm", "touche-rad"])
-@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])
-def test_a_health_check_tells_a_server_that_answers_from_one_that_does_not(
-    name: str, status: int, healthy: bool
-) -> None:
-    _, program, *words = SERVICES[name]["healthcheck"]["test"]
-    port = {"vllm": "8000", "touche-rad": "8080"}[name]
-    with _answering(status) as actual:
-        asked = [word.replace(f":{port}/", f":{actual}/") for word in words]
-        assert asked != words
-        environment = {
-            key: value for key, value in os.environ.items() if "proxy" not in key.lower()
-        }
-        done = subprocess.run(
-            [sys.executable, *asked], env=environment, capture_output=True, check=False
-        )
-    assert program == "python3"
-    assert (done.returncode == 0) == healthy

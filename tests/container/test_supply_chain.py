@@ -90,14 +90,6 @@ def test_whatever_a_package_of_the_bill_requires_is_in_the_bill(bill: dict[str, 
         assert always <= {known[ref] for ref in one["dependsOn"]}
 
 
-def test_nothing_of_the_tests_is_in_the_bill_unless_an_extra_asks_for_it(
-    bill: dict[str, Any],
-) -> None:
-    assert "pytest" not in {one["name"] for one in bill["components"]}
-    with_tests = {one["name"] for one in json.loads(told("sbom", "dev"))["components"]}
-    assert "pytest" in with_tests
-
-
 def test_the_images_pin_a_version_of_each_requirement_that_it_accepts() -> None:
     lines = (ROOT / "docker" / "constraints.txt").read_text().splitlines()[1:]
     pinned = dict(line.split("==") for line in lines)

@@ -58,16 +58,6 @@ def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path)
     assert json.loads((second.output() / "status.json").read_text())["state"] == "done"
 
 
-def test_without_root_the_image_may_not_write_where_the_client_lets_it(
-    image: Image, tmp_path: Path
-) -> None:
-    place, given = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
-    words = load(place / "tira.yml").words("grounded", path=str(place))
-    ended = call_client(words, given, tmp_path / "log.jsonl", image=image.name)
-    assert ended.code != 0
-    assert "Permission denied" in ended.told
-
-
 def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_path: Path) -> None:
     """The baseline's image and the evaluator's differ in what they start only."""
     place = tmp_path / "repository" / "rad"

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from judges.grice.sinai.training import labelled
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
-from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.labelling._log import Log
@@ -134,15 +132,6 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
         "annotators": {"ana": {"quantity": 1, "manner": None}},
     }
     assert [one for row in rows for one in row].count(nothing) == 3 * TURNS - 1
-
-
-def test_trainers_read_the_labels_file(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
-    session.answer(Place(1, 2), R, 0)
-    session.write()
-    turns = labelled(run, session.output)
-    assert [one.labels.get(R) for one in turns].count(0) == 1
-    assert files.detect_kind(session.output) is files.Kind.LABELS
 
 
 def test_a_broken_event_is_named_with_its_line(run: Path, tmp_path: Path) -> None:

@@ -1,20 +1,13 @@
-"""A client as careless as the official one, and a model behind the server that fails now and then.
-
-It needs nothing but the standard library and httpx2, so that it runs inside the image as well:
-`python -m tests.serve.careless DEBATES FOLDER COMMAND...` starts COMMAND with `-m URL#tiny`, plays
-DEBATES debates all at once, evaluates them, and writes both files to FOLDER.
-"""
+"""A client as careless as the official one, and a model behind the server that fails now and then."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import json
-import os
 import resource
 import ssl
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -152,32 +145,3 @@ def write(folder: Path, name: str, rows: Sequence[dict[str, Any]]) -> Path:
     path = folder / name
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return path
-
-
-def main(debates: int, folder: Path, *command: str) -> None:
-    """Do all of it, and print what came of it."""
-    more_open_files()
-    with failing_model() as model:
-        server = subprocess.Popen([*command, "-m", f"{model.url}#tiny"], env=dict(os.environ))
-        try:
-            url = "http://127.0.0.1:8080"
-            wait_for(url, server.poll)
-            begun = time.monotonic()
-            rows, judged = asyncio.run(everything(url, debates))
-            seconds = round(time.monotonic() - begun, 1)
-        finally:
-            server.terminate()
-            server.wait(30)
-        write(folder, "simulations.jsonl", rows)
-        write(folder, "evaluations.jsonl", judged)
-        told = {
-            "lost": rows.count({}),
-            "judged": len(judged),
-            "calls": len(model.asked),
-            "seconds": seconds,
-        }
-        print(json.dumps(told))
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

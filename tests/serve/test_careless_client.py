@@ -2,7 +2,7 @@
 
 It starts all debates in the same moment, tries nothing twice, reads no status, and loses a debate,
 or a whole evaluation, to one bad body. Behind the server a language model fails in every twentieth
-call. `tests/container` lets it play with the built image.
+call.
 """
 
 from __future__ import annotations

@@ -119,14 +119,6 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     assert [one["maxim"] for one in verdicts] == ["Quantity", "Quality", "Relation", "Manner"]
 
 
-def test_the_state_of_the_server_counts_fallbacks_of_the_page() -> None:
-    app = _app()
-    _ask(app, debater="failing")
-    state = TestClient(app).get("/health").json()
-    assert state["fallbacks"] == 1
-    assert "debater failing" in state["last_fallback"]
-
-
 def test_a_fallback_has_its_notice(app: FastAPI) -> None:
     answer = next(one for one in _ask(app, debater="failing") if one["event"] == "answer")
     assert answer["by"] == "verbatim"
@@ -352,31 +344,3 @@ def test_a_page_says_who_answered_instead(open_page: OpenPage, answer: scripted.
         assert "this answer is from composed without its model" in head.inner_text()
         assert "the model did not answer" in head.locator(".head").inner_text()
         page.locator("#send").wait_for()
-
-
-@pytest.mark.services
-def test_a_page_says_what_it_waits_for_while_the_user_types_on(open_page: OpenPage) -> None:
-    seen = threading.Event()
-
-    def held(handler: scripted.Handler) -> None:
-        """Fail only after the page was looked at, however slow the machine is."""
-        seen.wait(60)
-        scripted.fails(400)(handler)
-
-    with _with_a_model(held, deadline=60) as address:
-        page = open_page(address)
-        _type(page)
-        page.get_by_text("waiting for the model: writing").wait_for()
-        page.locator("#say").fill("I type on meanwhile.")
-        assert page.locator("#stop").is_visible()
-        seen.set()
-        page.locator("#t0 .verdict-list").wait_for()
-        page.locator("#send").wait_for()
-        assert page.locator("#say").input_value() == "I type on meanwhile."
-
-
-@pytest.mark.services
-def test_an_address_that_is_no_debate_says_so(open_page: OpenPage, url: str) -> None:
-    page = open_page(f"{url}#debate=AAAA")
-    page.get_by_text("cannot be read").wait_for()
-    assert page.locator(".turn").count() == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -58,16 +57,6 @@ def test_they_answer_like_one_process_and_end_with_it(serve: Serve) -> None:
     server.send_signal(signal.SIGTERM)
     assert server.wait(30) == 0
     assert not _alive(children)
-
-
-def test_one_that_is_killed_is_replaced(serve: Serve) -> None:
-    server, url = serve("-d", "verbatim", "--processes", "2")
-    before = _until(2, lambda: _children(server))
-    killed = min(before)
-    os.kill(killed, signal.SIGKILL)
-    after = _until(2, lambda: _children(server) - {killed})
-    assert len(after & before) == 1
-    assert len(_answers(url, 4)) == 4
 
 
 def test_without_their_parent_they_end(serve: Serve) -> None:

@@ -16,7 +16,6 @@ from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_vali
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
-from touche_rad.serve.limits import Limits
 
 USER = "Zoos should be closed because captivity harms animals."
 
@@ -251,28 +250,6 @@ def test_an_argument_that_is_only_an_id_is_read_as_its_id() -> None:
     ]
 
 
-def test_the_four_calls_on_one_turn_are_one_computation_at_any_load() -> None:
-    """As the official client: debates all at once, the maxims of a turn one after the other."""
-    scripted = Scripted()
-    app = create_app(Answerer([("scripted", scripted)]), scripted)
-
-    async def debate(client: httpx2.AsyncClient, number: int) -> None:
-        for turn in range(3):
-            asked = _question(3, userTurnIndex=turn)
-            asked["simulation"]["userTurns"][0]["utterance"] = f"debate {number}"
-            for maxim in Maxim:
-                response = await client.post(f"/{maxim}", json=asked)
-                assert response.json()["explanation"] == maxim
-
-    async def evaluate() -> None:
-        transport = httpx2.ASGITransport(app=app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
-            await asyncio.gather(*(debate(client, number) for number in range(20)))
-
-    asyncio.run(evaluate())
-    assert len(scripted.seen) == 20 * 3
-
-
 def test_equal_questions_at_the_same_moment_are_one_computation() -> None:
     started, go_on = threading.Event(), threading.Event()
 
@@ -299,20 +276,6 @@ def test_equal_questions_at_the_same_moment_are_one_computation() -> None:
 
     assert all(response.json()["score"] == 0.25 for response in asyncio.run(ask()))
     assert len(slow.seen) == 1
-
-
-@pytest.mark.parametrize("announced", [True, False])
-def test_a_body_too_large_is_refused(announced: bool) -> None:
-    client = _client(Scripted(), limits=Limits(body=1000))
-    body = json.dumps(_messages("x" * 2000)).encode()
-
-    def pieces() -> Iterator[bytes]:
-        yield body[:500]
-        yield body[500:]
-
-    response = client.post("/", content=body if announced else pieces())
-    assert response.status_code == 413
-    assert "at most 1000 bytes" in response.json()["detail"]
 
 
 def test_both_plugins_are_tried_before_the_port_opens() -> None:

@@ -105,19 +105,6 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: P
     assert list(measures(out)) == [*OFFICIAL, "mean f1"]
 
 
-def test_the_evaluator_counts_lines_as_json_lines_has_them(tmp_path: Path) -> None:
-    written("judges", tmp_path / "ours", "--smoke", "0")
-    truths = tmp_path / "ours/truths"
-    run = judged("always-yes", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
-    path = run / "evaluations.jsonl"
-    first, *rest = path.read_text("utf-8").splitlines()
-    record = json.loads(first)
-    record["userTurnsEvaluations"][0]["Quantity"]["reason"] = "one\u2028two\u0085three"
-    path.write_text("\n".join([json.dumps(record, ensure_ascii=False), *rest]) + "\n", "utf-8")
-    ended = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "out")
-    assert ended.code == 0, ended.err
-
-
 def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Path) -> None:
     written("judges", tmp_path / "ours", "--smoke", "0")
     truths = tmp_path / "ours/truths"

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +11,7 @@ import yaml
 
 from tests.terminal import Ended
 from tests.terminal import touche_rad_process as touche_rad
-from touche_rad import cli
 from touche_rad.demo import demo_file
-from touche_rad.tira import metadata
 
 pytestmark = pytest.mark.services
 
@@ -186,50 +180,3 @@ def test_a_failing_tracker_does_not_stop_the_run(
     assert told in ended.err
     assert out.read_bytes() == good.read_bytes()
     assert not list(tmp_path.glob("*.yml"))
-
-
-def test_a_tracker_that_hangs_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(metadata, "_PATIENCE", 0.3)
-    path = stub(tmp_path / "stub", "tirex_tracker", "import time; time.sleep(99)")["PYTHONPATH"]
-    monkeypatch.setenv("PYTHONPATH", path)
-    out = tmp_path / "run.jsonl"
-    assert cli.run(f"simulate {CLAIMS} -i demo -o {out} --turns 1 --metadata".split()) == 0
-    assert "no ir_metadata was written" in capfd.readouterr().err
-    assert out.exists()
-
-
-def test_a_run_that_fails_or_is_killed_leaves_no_tracker_behind(tmp_path: Path) -> None:
-    bad, many, out = (tmp_path / name for name in ("bad.tsv", "many.tsv", "b.jsonl"))
-    head, *claims = CLAIMS.read_text().splitlines()
-    bad.write_text(f"{head}\n")
-    many.write_text("\n".join([head, *claims * 200]) + "\n")
-    words = f"-i demo -o {out} --metadata --quiet".split()
-    assert touche_rad("simulate", bad, *words).code == 2
-    assert not list(tmp_path.glob("*.yml"))
-    words = ["simulate", str(many), *words]
-    running = subprocess.Popen([sys.executable, "-m", "touche_rad", *words])
-    part = tmp_path / "b.jsonl.part"
-    while running.poll() is None and not (part.is_file() and part.stat().st_size > 5_000):
-        time.sleep(0.01)
-    assert _trackers_of(running.pid), "there was a tracker"
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-    for _ in range(1000):
-        if not _trackers_of(running.pid):
-            return
-        time.sleep(0.02)
-    pytest.fail("the tracker goes on by itself")
-
-
-def _trackers_of(pid: int) -> list[str]:
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = place.read_bytes().decode().split("\0")
-        except OSError:
-            continue
-        if any(word.endswith("tracking.py") for word in words) and str(pid) in words:
-            found.append(place.parent.name)
-    return found
