@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from touche_rad.debate import Maxim
-from touche_rad.labelling import session
 from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
 from touche_rad.labelling.session import Session
 
@@ -65,9 +64,7 @@ def open_session(
     """Open a session like the command."""
     exchanges = read_exchanges(run)
     judges = read_verdicts(evaluations, exchanges)
-    return session.open_session(
-        exchanges, judges, annotator, output, others=others, random_share=share
-    )
+    return Session(exchanges, judges, annotator, output, others=others, random_share=share)
 
 
 def answer(

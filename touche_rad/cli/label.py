@@ -67,7 +67,7 @@ def label_command(options: LabelOptions) -> None:
     first open turn; another annotator of the same labels file gets the same turns.
     """
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
-    from touche_rad.labelling.session import log_beside, open_session
+    from touche_rad.labelling.session import Session, log_beside
 
     annotator = " ".join((options.annotator or os.environ.get("USER", "annotator")).split())
     if not annotator or len(annotator) > 60 or not annotator.isprintable():
@@ -80,7 +80,7 @@ def label_command(options: LabelOptions) -> None:
     if not judges and not log_beside(output).exists():
         note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
         say(f"note: {note}", quiet=options.quiet)
-    session = open_session(
+    session = Session(
         exchanges,
         judges,
         annotator,

@@ -35,7 +35,8 @@ def open_demo() -> ArgumentIndex:
 
     source = demo_file("arguments.jsonl")
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
-    place = _cache() / f"demo-index-{__version__}-{digest}"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    place = cache / "touche-rad" / f"demo-index-{__version__}-{digest}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         opened = open_locked(place.parent, folder=True, wait=True)
@@ -67,11 +68,6 @@ def _fingerprint() -> str:
     for argument in files.read_arguments(demo_file("arguments.jsonl")):
         digest.update(f"{files.argument_line(argument)}\n".encode())
     return digest.hexdigest()[:16]
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "touche-rad"
 
 
 __all__ = ["DEMO", "demo_file", "is_demo", "open_demo"]

@@ -21,71 +21,48 @@ def log_beside(output: Path) -> Path:
     return output.with_name(f"{output.name}.log")
 
 
-def open_session(
-    exchanges: Exchanges,
-    judges: JudgeVerdicts,
-    annotator: str,
-    output: Path,
-    *,
-    others: Sequence[Path] = (),
-    seed: int = 0,
-    random_share: float = 0.3,
-) -> Session:
-    """Open the log beside a labels file, or begin it with a queue."""
-    path = log_beside(output)
-    header: dict[str, Any] = {}
-    if not path.is_file() or b"\n" not in path.read_bytes():  # new, or killed in its first line
-        queue = make_queue(exchanges, judges, seed=seed, random_share=random_share)
-        header = {
-            "run": exchanges.path.name,
-            "digest": exchanges.digest,
-            "seed": seed,
-            "random_share": random_share,
-            "queue": [[*item.place, item.sample.value, item.rank] for item in queue],
-        }
-    log = Log(path, header)
-    try:
-        queue = _queue_of(log, exchanges)
-        return Session(exchanges, log, queue, annotator, output, judges, others)
-    except BaseException:
-        log.close()
-        raise
-
-
-def _queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
-    if log.header.get("digest") != exchanges.digest:
-        raise UserError(
-            f"{log.path} has labels of another run ({log.header.get('run')}): choose another output"
-        )
-    try:
-        return [
-            Item(Place(debate, turn), Selection(sample), rank)
-            for debate, turn, sample, rank in log.header["queue"]
-        ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(log.path, f"expected a queue: {error}", line=1) from None
-
-
 class Session:
     """One annotator's work on a labels file."""
 
     def __init__(
         self,
         exchanges: Exchanges,
-        log: Log,
-        queue: Sequence[Item],
+        judges: JudgeVerdicts,
         annotator: str,
         output: Path,
-        judges: JudgeVerdicts,
+        *,
         others: Sequence[Path] = (),
+        seed: int = 0,
+        random_share: float = 0.3,
     ) -> None:
-        """Read the answers so far."""
-        self.exchanges, self.log, self.queue, self.judges = exchanges, log, queue, judges
-        self._sample_of = {item.place: item.sample for item in queue}
-        self.annotator, self.output = annotator, output
-        self.others = {path: self._read(path) for path in others}
-        self.study = self._study()
-        self.unwritten = True
+        """Open the log beside a labels file, or begin it with a queue, and read the answers."""
+        self.exchanges, self.judges = exchanges, judges
+        self.annotator, self.output, self.unwritten = annotator, output, True
+        queue = make_queue(exchanges, judges, seed=seed, random_share=random_share)
+        header = {
+            "run": exchanges.path.name,
+            "digest": exchanges.digest,
+            "seed": seed,
+            "random_share": random_share,
+            "queue": [[*item.place, item.sample, item.rank] for item in queue],
+        }
+        self.log = Log(log_beside(output), header)
+        try:
+            run, digest = self.log.header.get("run"), self.log.header.get("digest")
+            if digest != exchanges.digest:
+                raise UserError(
+                    f"{self.log.path} has labels of another run ({run}): choose another output"
+                )
+            self.queue = [
+                Item(Place(debate, turn), Selection(sample), rank)
+                for debate, turn, sample, rank in self.log.header["queue"]
+            ]
+            self._sample_of = {item.place: item.sample for item in self.queue}
+            self.others = {path: self._read(path) for path in others}
+            self.study = self._study()
+        except BaseException:
+            self.log.close()
+            raise
 
     def _study(self) -> Study:
         """Return the answers of the log and of the other files."""

@@ -40,11 +40,9 @@ def visible(text: object) -> str:
 
 
 def json_island(name: str, value: Any) -> Markup:
-    """Return data for the page's scripts: `rad.island(name)` reads it.
+    """Return JSON data for the page's scripts: `rad.island(name)` reads it.
 
-    Args:
-        name: The id of the element.
-        value: JSON data. No text in it can end the element.
+    No text in it can end the element.
     """
     data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     safe = Markup(data.translate(_ISLAND))
@@ -85,10 +83,8 @@ def render_page(
         template,
         context,
         policy="; ".join(" ".join(pair) for pair in allowed.items()),
-        scripts=[Markup(text) for text in all_scripts],
-        styles=[Markup(t) for t in all_styles],
-        linked_scripts=(),
-        linked_styles=(),
+        scripts=map(Markup, all_scripts),
+        styles=map(Markup, all_styles),
     )
 
 
@@ -104,9 +100,6 @@ def render_served(
     return _render(
         template,
         context,
-        policy="",
-        scripts=(),
-        styles=(),
         linked_scripts=[root + name for name in (*SCRIPTS, *scripts)],
         linked_styles=[root + name for name in (STYLE, *styles)],
     )
@@ -118,7 +111,9 @@ def render_fragment(template: str, **context: Any) -> str:
 
 
 def _render(template: str, context: Mapping[str, Any], **frame: Any) -> str:
-    values = {"version": __version__, **context, **frame, "json_island": json_island}
+    parts = ("policy", "scripts", "styles", "linked_scripts", "linked_styles")
+    values = {"version": __version__, **context, **dict.fromkeys(parts, ()), **frame}
+    values["json_island"] = json_island
     page = _environment().get_template(template).render(values)
     return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd").strip() + "\n"
 

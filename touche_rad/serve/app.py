@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from touche_rad import __version__
-from touche_rad.debate import Debate, Maxim, Response, Turn
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
@@ -51,12 +51,12 @@ def to_debate(request: ChatRequest) -> Debate:
             turns.append(Turn(utterance=text))
             continue
         # The task's client does not send the arguments of earlier answers; others may.
-        lists = [
-            arguments_of(readable({"arguments": one.arguments}), "messages", lenient=True)
-            for one in of_role
-            if one.arguments is not None
-        ]
-        response = Response(content=text, arguments=tuple(chain.from_iterable(lists)))
+        cited: list[Argument] = []
+        for one in of_role:
+            if one.arguments is not None:
+                record = readable({"arguments": one.arguments})
+                cited += arguments_of(record, "messages", lenient=True)
+        response = Response(content=text, arguments=tuple(cited))
         utterance = turns.pop().utterance if turns else ""
         turns.append(Turn(utterance=utterance, response=response))
     return Debate(turns=tuple(turns))

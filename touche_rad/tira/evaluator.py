@@ -7,7 +7,6 @@ response counts as no, so that nobody gains from lost debates.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,6 @@ from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
 from touche_rad.score import Policy, score_judgements
 from touche_rad.score.export import PROTOTEXT, measure, prototext
-from touche_rad.score.measures import says_yes
 from touche_rad.score.result import MEAN
 from touche_rad.score.validation import WORDS
 from touche_rad.text import count_words
@@ -43,20 +41,14 @@ def has_labels(truths: Path) -> bool:
 def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False) -> Path:
     """Score a judge's evaluations against labels; macro F1 follows the twelve official measures.
 
-    Args:
-        run: The folder with the evaluations.
-        truths: The folder with the labels.
-        out: The folder for `evaluation.prototext`.
-        strict: Refuse a run that the official scorer refuses; otherwise a missing verdict is a no.
+    With `strict`, refuse what the official scorer refuses; otherwise a missing verdict is a no.
     """
     evaluations = find_input(run, {Kind.EVALUATIONS})
     labels = find_input(truths, {Kind.LABELS})
-    count, expected = _count_lines(evaluations), _count_lines(labels)
+    count, expected = (sum(1 for _ in numbered_lines(path)) for path in (evaluations, labels))
     if count != expected:
-        raise InputError(
-            evaluations,
-            f"expected {expected} lines, one for each debate of the dataset, got {count}",
-        )
+        message = f"expected {expected} lines, one for each debate of the dataset, got {count}"
+        raise InputError(evaluations, message)
     report = score_judgements(
         [evaluations], labels, policy=Policy(strict=strict), compare="none", samples=_SAMPLES
     )
@@ -94,17 +86,13 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
     )
 
 
-def _count_lines(path: Path) -> int:
-    return sum(1 for _ in numbered_lines(path))
-
-
 def _count_yes(evaluations: Path, debates: int, turns: int) -> Mapping[Maxim, int]:
     """Count the verdicts yes on the expected debates and turns."""
     yes = dict.fromkeys(Maxim, 0)
-    for _, line in islice(numbered_lines(evaluations), debates):
-        for verdicts in json.loads(line)["userTurnsEvaluations"][:turns]:
-            for maxim in Maxim:
-                yes[maxim] += says_yes(verdicts[maxim.key]["score"])
+    for one in islice(files.read_evaluations(evaluations), debates):
+        for verdicts in one.turns[:turns]:
+            for maxim, verdict in verdicts.items():
+                yes[maxim] += verdict.yes
     return yes
 
 

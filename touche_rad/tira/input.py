@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from touche_rad.errors import InputError, UserError
@@ -31,11 +32,9 @@ def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
         raise UserError(f"{folder}: expected a folder with {wanted}")
     fitting = []
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        try:
+        with suppress(InputError):
             if detect_kind(path) in kinds:
                 fitting.append(path)
-        except InputError:
-            continue
     if len(fitting) != 1:
         names = ", ".join(path.name for path in fitting) or "none"
         raise UserError(f"{folder}: expected exactly one file with {wanted}, found {names}")

@@ -37,10 +37,7 @@ _SOURCE = ("commit", "is repo", "uncommitted changes", "unpushed changes", "unch
 
 def available() -> bool:
     """Whether tirex-tracker is installed."""
-    try:
-        return importlib.util.find_spec("tirex_tracker") is not None
-    except (ImportError, ValueError):
-        return False
+    return importlib.util.find_spec("tirex_tracker") is not None
 
 
 @contextmanager
@@ -56,18 +53,14 @@ def tracked(
     with ExitStack() as stack:
         tracker = None
         try:
-            folder = tempfile.TemporaryDirectory(
-                prefix="touche-rad-tracker-", ignore_cleanup_errors=True
-            )
-            measured = Path(stack.enter_context(folder), "measured.yml")
-            tracker = stack.enter_context(_tracker(measured))
+            tracker = stack.enter_context(_tracker())
         except Exception as error:
             fail(error)
         yield
         if tracker is None:
             return
         try:
-            metadata = redact_data(ir_metadata(_stop(tracker, measured), verb, method))
+            metadata = redact_data(ir_metadata(_stop(*tracker), verb, method))
             with files.atomic_write(out) as stream:
                 yaml.safe_dump(metadata, stream, sort_keys=False, allow_unicode=True)
         except Exception as error:
@@ -75,24 +68,29 @@ def tracked(
 
 
 @contextmanager
-def _tracker(measured: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the tracker in a session of its own, so that Ctrl-C does not reach it."""
+def _tracker() -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """Start the tracker in a session of its own, so that Ctrl-C does not reach it.
+
+    Yield its process and the path of its measurements.
+    """
     if not available():
         raise RuntimeError("there is no tirex-tracker (pip install 'touche-rad[tira]')")
-    tracker = subprocess.Popen(
-        [sys.executable, "-P", str(Path(tracking.__file__)), str(os.getpid()), str(measured)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={key: value for key, value in os.environ.items() if not _SECRET.search(key)},
-        start_new_session=True,
-    )
-    try:
-        yield tracker
-    finally:
-        if tracker.poll() is None:
-            tracker.kill()
-            tracker.wait()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        measured = Path(folder, "measured.yml")
+        tracker = subprocess.Popen(
+            [sys.executable, "-P", str(Path(tracking.__file__)), str(os.getpid()), str(measured)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={key: value for key, value in os.environ.items() if not _SECRET.search(key)},
+            start_new_session=True,
+        )
+        try:
+            yield tracker, measured
+        finally:
+            if tracker.poll() is None:
+                tracker.kill()
+                tracker.wait()
 
 
 def _stop(tracker: subprocess.Popen[bytes], measured: Path) -> Mapping[str, Any]:
@@ -112,7 +110,7 @@ def ir_metadata(
     """Return the publishable part of the tracker's measurements, with the command and method."""
     implementation = measurements.get("implementation") or {}
     source, python = implementation.get("source") or {}, implementation.get("python") or {}
-    metadata = {
+    metadata: dict[str, Any] = {
         "schema version": measurements.get("schema version"),
         "method": {"name": method.get("name"), **method},
         "implementation": {
@@ -126,18 +124,16 @@ def ir_metadata(
         "platform": measurements.get("platform"),
         "resources": measurements.get("resources"),
     }
-    plain: dict[str, Any] = _plain(metadata)
-    return plain
+    return {key: _plain(value) for key, value in metadata.items()}
 
 
 def _plain(value: Any) -> Any:
     """Remove secrets, time series and empty measurements, and shorten paths and addresses."""
     if isinstance(value, Mapping):
-        named = {str(key): inner for key, inner in value.items()}
         return {
-            key: _plain(inner)
-            for key, inner in named.items()
-            if key != "timeseries" and not _SECRET.search(key)
+            str(key): _plain(inner)
+            for key, inner in value.items()
+            if key != "timeseries" and not _SECRET.search(str(key))
         }
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
