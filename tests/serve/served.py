@@ -20,7 +20,7 @@ def app_of_the_demo() -> FastAPI:
     services = Services(index=open_index(DEMO))
     answerer = Answerer(make_chain("grounded", {}, services), services.index)
     judge = find("judge", "grounded").make(services)
-    return create_app(answerer, judge, debater_name="grounded", judge_name="grounded")
+    return create_app(answerer, judge)
 
 
 def assert_valid_answer(body: dict[str, Any]) -> None:

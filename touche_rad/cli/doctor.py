@@ -6,9 +6,9 @@ import json
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -18,25 +18,13 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import print_text
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
+from touche_rad.models import Model
+from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import KINDS, index_backend_of, registered
 from touche_rad.text import printable
 
-if TYPE_CHECKING:
-    from touche_rad.models import Model
-
 _OPTIONAL: Final = ("model thinking", "model schemas", "model logprobs")
 """Checks of a model that only some plugins need."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """Result of one check."""
-
-    what: str
-    ok: bool
-    found: str
-    fix: str = ""
-    optional: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,22 +85,17 @@ def _index(place: str | None) -> Check:
 
 def _model(options: DoctorOptions) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
-    from touche_rad.models.checks import checks
 
-    results: list[Check] = []
-
-    async def check_all(model: Model) -> None:
-        async for one in checks(model):
-            results.append(Check(**vars(one), optional=one.what in _OPTIONAL))
+    async def check_all(model: Model) -> list[Check]:
+        return [replace(one, optional=one.what in _OPTIONAL) async for one in checks(model)]
 
     try:
         model = prepare.make_model(options)
         if options.wait:
             prepare.check_endpoint(model, options)
-        prepare.run_and_close(check_all(model), model)
+        return prepare.run_and_close(check_all(model), model)
     except ToucheRadError as error:
-        results.append(Check("model", False, str(error), "see -m in: touche-rad respond --help"))
-    return results
+        return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
 
 
 def _plugins(model: bool) -> Iterator[Check]:

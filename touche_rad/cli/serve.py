@@ -194,8 +194,6 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
     app = create_app(
         answerer,
         made,
-        debater_name=debater.tag,
-        judge_name=judge.tag,
         deadline=options.deadline,
         model=services.model,
         limits=Limits(body=options.max_body * 2**20, requests=options.max_requests),

@@ -44,6 +44,8 @@ class Check:
     ok: bool
     found: str
     fix: str = ""
+    optional: bool = False
+    """Whether only some plugins need it."""
 
 
 class _Answer(BaseModel):

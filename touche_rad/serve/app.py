@@ -100,15 +100,14 @@ def create_app(
     answerer: Answerer,
     judge: Judge,
     *,
-    debater_name: str = "debater",
-    judge_name: str = "judge",
     deadline: float | None = None,
     limits: Limits | None = None,
     access: Access | None = None,
     model: Model | None = None,
     offer: Offer | None = None,
 ) -> FastAPI:
-    """Make the server of one debater and one judge; `offer` is what the debate page offers."""
+    """Make the server of one debater and one judge, which are the first of the page's `offer`."""
+    offer = offer or Offer({"debater": lambda: answerer}, {"judge": lambda: judge})
     app = FastAPI(
         title="touche-rad",
         version=__version__,
@@ -122,8 +121,8 @@ def create_app(
     app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     health = Health(
         version=__version__,
-        debater=debater_name,
-        judge=judge_name,
+        debater=next(iter(offer.debaters)),
+        judge=next(iter(offer.judges)),
         arguments=None if answerer.index is None else len(answerer.index),
     )
 
@@ -140,7 +139,6 @@ def create_app(
     _add_judge(app, judge, deadline)
     _add_debater(app, answerer, count)
     _add_pages(app, state)
-    offer = offer or Offer({debater_name: lambda: answerer}, {judge_name: lambda: judge})
     add_debate_page(app, offer, deadline, count)
     return app
 
