@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import distribution, requires, version
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
@@ -76,18 +76,6 @@ def test_the_bill_has_every_package_with_its_version_and_licence(bill: dict[str,
     main = bill["metadata"]["component"]
     assert (main["name"], main["version"]) == ("touche-rad", version("touche-rad"))
     assert told("sbom") == json.dumps(bill, indent=2) + "\n"
-
-
-def test_whatever_a_package_of_the_bill_requires_is_in_the_bill(bill: dict[str, Any]) -> None:
-    known = {one["purl"]: one["name"] for one in bill["components"]}
-    known[bill["metadata"]["component"]["purl"]] = "touche-rad"
-    assert {one["ref"] for one in bill["dependencies"]} == set(known)
-    reached = {ref for one in bill["dependencies"] for ref in one["dependsOn"]}
-    assert reached == set(known) - {bill["metadata"]["component"]["purl"]}
-    for one in bill["dependencies"]:
-        asked = [Requirement(line) for line in distribution(known[one["ref"]]).requires or ()]
-        always = {re.sub(r"[-_.]+", "-", r.name).lower() for r in asked if r.marker is None}
-        assert always <= {known[ref] for ref in one["dependsOn"]}
 
 
 def test_the_images_pin_a_version_of_each_requirement_that_it_accepts() -> None:

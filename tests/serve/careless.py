@@ -6,12 +6,11 @@ import asyncio
 import itertools
 import json
 import resource
-import ssl
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -117,26 +116,11 @@ async def evaluated(client: httpx2.AsyncClient, url: str, row: dict[str, Any]) -
 
 
 async def everything(url: str, debates: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Play all debates in the same moment, then evaluate all of them.
-
-    Each debate has connections of its own: one pool of thousands spends its time on looking
-    through them.
-    """
+    """Play all debates in the same moment, then evaluate all of them."""
     limits = httpx2.Limits(max_connections=None, keepalive_expiry=4)
-    certificates = ssl.create_default_context()
-    async with AsyncExitStack() as stack:
-        clients = [
-            await stack.enter_async_context(
-                httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(300), verify=certificates)
-            )
-            for _ in range(debates)
-        ]
-        rows = await asyncio.gather(
-            *(played(client, url, number) for number, client in enumerate(clients))
-        )
-        judged = await asyncio.gather(
-            *(evaluated(client, url, row) for client, row in zip(clients, rows, strict=True) if row)
-        )
+    async with httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(300)) as client:
+        rows = await asyncio.gather(*(played(client, url, number) for number in range(debates)))
+        judged = await asyncio.gather(*(evaluated(client, url, row) for row in rows if row))
     return list(rows), list(judged)
 
 

@@ -119,12 +119,6 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     assert [one["maxim"] for one in verdicts] == ["Quantity", "Quality", "Relation", "Manner"]
 
 
-def test_a_fallback_has_its_notice(app: FastAPI) -> None:
-    answer = next(one for one in _ask(app, debater="failing") if one["event"] == "answer")
-    assert answer["by"] == "verbatim"
-    assert "debater failing failed: RuntimeError" in answer["notices"][0]
-
-
 @pytest.mark.parametrize(
     ("more", "detail"),
     [

@@ -77,15 +77,6 @@ def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_dataset_is_replaced_only_if_asked(tmp_path: Path) -> None:
-    assert written("debaters", tmp_path / "ours").code == 0
-    changed = ("--image", "other")
-    refused = written("debaters", tmp_path / "ours", *changed)
-    assert (refused.code, "--replace" in refused.err) == (2, True)
-    assert written("debaters", tmp_path / "ours", *changed, "--replace").code == 0
-    assert "FROM other\n" in (tmp_path / "ours/baseline/Dockerfile").read_text()
-
-
 def test_a_baseline_must_be_a_plugin(tmp_path: Path) -> None:
     ended = written("judges", tmp_path / "ours", "--baseline", "allways-yes")
     assert ended.code == 2

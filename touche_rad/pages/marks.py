@@ -25,30 +25,22 @@ def marked_answer(response: Response) -> dict[str, Any]:
     texts = [argument.text for argument in response.arguments]
     claims = findings_in(response.content, texts)
     rows = _sentences(response.content, claims)
-    return {
-        "content": response.content,
-        "words": count_words(response.content),
-        "sentences": rows,
-        "citations": [
+    citations = []
+    for number, argument in enumerate(response.arguments, 1):
+        supported = [(one["number"], one["text"]) for one in rows if one["source"] == number]
+        citations.append(
             {
                 "number": number,
                 "id": argument.id,
-                "parts": mark(
-                    argument.text,
-                    [
-                        (one["number"], one["text"])
-                        for one in rows
-                        if one["source"] == number and one["state"] == "supported"
-                    ],
-                ),
+                "parts": mark(argument.text, supported),
                 "topic": argument.topic,
                 "attacks": argument.attacks,
                 "path": list(path_of(argument)),
                 "uses": _uses(number, rows),
             }
-            for number, argument in enumerate(response.arguments, 1)
-        ],
-    }
+        )
+    words = count_words(response.content)
+    return {"content": response.content, "words": words, "sentences": rows, "citations": citations}
 
 
 def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
