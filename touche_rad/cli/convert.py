@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from touche_rad.contests.foreign import contests
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import WARNING
 from touche_rad.files.schemas import names, schema_of
-from touche_rad.models.cache import Cache
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
 
@@ -98,12 +98,6 @@ class MergeOptions:
 
     parts: tuple[Path, ...] = opt.argument("PART...")
     output: Path = opt.output("Run to write.", required=True)
-    cache: Path | None = opt.option(
-        "Add the model answers of the parts' caches to this cache.",
-        env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
-        metavar="DIR",
-        type=click.Path(file_okay=False, path_type=Path),
-    )
     replace: bool = opt.REPLACE
     quiet: bool = opt.QUIET
 
@@ -120,22 +114,15 @@ def merge_command(options: MergeOptions) -> int:
     the same input, plugins and options. The output has the same bytes as that of a run without
     --shard; the status, the trace and the tracebacks are those of all parts.
     """
-    output, cache, quiet = options.output, options.cache, options.quiet
+    output, quiet = options.output, options.quiet
     parts = find_parts(options.parts)
     with progress("merging", quiet=quiet) as report:
         status = merge_parts(parts, output, replace=options.replace, progress=report)
     for line in status.lines():
         say(line, quiet=quiet and not line.startswith(WARNING))
-    caches = caches_of(parts)
-    if caches and cache is None:
-        say(
-            "note: the parts have caches of model answers: --cache DIR adds them to a cache",
-            quiet=quiet,
-        )
-    elif cache is not None:
-        into = Cache(cache)
-        added = sum(into.add(Cache(one, make=False).rows()) for one in caches)
-        say(f"{cache}: {added} new answers", quiet=quiet)
+    if caches := caches_of(parts):
+        line = shlex.join(["touche-rad", "cache", "merge", "CACHE", *map(str, caches)])
+        say(f"note: to add the model answers of the parts to a cache: {line}", quiet=quiet)
     say(f"written: {output}", quiet=quiet)
     code = end_of_run(status, output)
     source = Path(parts[0].record.source)
