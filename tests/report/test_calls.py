@@ -39,13 +39,6 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
     )
 
 
-def test_a_page_without_a_trace_shows_no_calls(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert touche_rad("report", DEBATES, "-o", page).code == 0
-    assert calls(page.read_text()) == []
-    assert "Model calls" not in page.read_text()
-
-
 def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path: Path) -> None:
     run, page = tmp_path / "run.jsonl", tmp_path / "page.html"
     first = json.loads(DEBATES.read_text().splitlines()[0])

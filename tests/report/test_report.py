@@ -14,7 +14,7 @@ import pytest
 from tests.report.makers import NASTY, debate, evaluations, islands
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
+from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 from touche_rad.plots.svg import Dot, dots, scale
@@ -243,15 +243,6 @@ def test_a_citation_shows_its_search_path(tmp_path: Path, demo_index_path: Path)
     assert all(1 <= len(one["path"]) <= 2 for one in cited)
     shown = [one["path"] for one in _arguments(page)]
     assert all(one["path"] in shown for one in cited)
-
-
-@pytest.mark.parametrize("told", ["a text", 7, {"a": "b"}, [["a"], 7], None])
-def test_an_invalid_search_path_is_not_shown(tmp_path: Path, told: object) -> None:
-    argument = Argument.model_validate({"id": "1", "text": "T.", "path": told})
-    turn = Turn(utterance="u", response=Response(content="T.", arguments=(argument,)))
-    debates = [Debate(id="d", claim="c", turns=(turn,))]
-    write_report([evaluations(tmp_path / "run.jsonl", debates)], tmp_path / "page.html")
-    assert [one["path"] for one in _arguments(tmp_path / "page.html")] == [[]]
 
 
 def _arguments(page: Path) -> list[dict[str, Any]]:

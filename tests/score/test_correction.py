@@ -37,12 +37,6 @@ def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> N
     assert correction.f1(whole).value == pytest.approx(plain_f1(SAID, TRUTH))
 
 
-def test_a_judge_that_ignores_the_turn_adds_nothing() -> None:
-    constant = sample(labelled=10, scores=np.ones(200))
-    assert correction.yes_rate(constant).value == pytest.approx(TRUTH[:50].mean())
-    assert np.isnan(correction.rogan_gladen(constant).value)
-
-
 def test_rogan_and_gladen_undo_a_lenient_judge() -> None:
     lenient = np.where((TRUTH == 1) | (np.arange(200) % 2 == 0), 1.0, 0.0)
     result = correction.rogan_gladen(sample(labelled=20, scores=lenient)).value

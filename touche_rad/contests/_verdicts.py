@@ -117,20 +117,6 @@ def chance_accuracy(contest: Contest, winners: Winners, *, ties: bool) -> float:
     return len(winners & set(options)) / len(options)
 
 
-def same_winner(
-    pairs: Sequence[tuple[str | None, str | None]],
-) -> tuple[float, float | None] | None:
-    """Return the share of equal winners of two runs, and Cohen's kappa."""
-    decided = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if not decided:
-        return None
-    count = len(decided)
-    same = sum(a == b for a, b in decided) / count
-    first, second = Counter(a for a, _ in decided), Counter(b for _, b in decided)
-    by_chance = sum(first[name] * second[name] for name in first) / count**2
-    return same, None if by_chance == 1 else (same - by_chance) / (1 - by_chance)
-
-
 def longest_speaker(contest: Contest) -> str | None:
     """Return the speaker with the most words, or None if two are equal."""
     words = Counter(dict.fromkeys(contest.speakers, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -119,16 +120,24 @@ def _wins(
 
 
 def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator[SameRow]:
-    """Compare each pair of runs on the debates that both judged."""
+    """Compare each pair of runs on the debates that both judged, with Cohen's kappa."""
     for (first, of_first), (second, of_second) in combinations(runs.items(), 2):
         shared = [key for key in contests if key in of_first and key in of_second]
-        same = v.same_winner(
-            [(of_first[key].outcome.winner, of_second[key].outcome.winner) for key in shared]
+        pairs = [(of_first[key].outcome.winner, of_second[key].outcome.winner) for key in shared]
+        decided = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if not decided:
+            continue
+        count = len(decided)
+        same = sum(a == b for a, b in decided) / count
+        ours, theirs = Counter(a for a, _ in decided), Counter(b for _, b in decided)
+        chance = sum(ours[name] * theirs[name] for name in ours) / count**2
+        yield SameRow(
+            first=first,
+            second=second,
+            debates=len(shared),
+            same=same,
+            kappa=None if chance == 1 else (same - chance) / (1 - chance),
         )
-        if same is not None:
-            yield SameRow(
-                first=first, second=second, debates=len(shared), same=same[0], kappa=same[1]
-            )
 
 
 def score_contests(
