@@ -55,7 +55,7 @@ def test_the_formatter_is_never_overruled() -> None:
     assert [path for path in files if any(mark in path.read_text("utf-8") for mark in marks)] == []
 
 
-@pytest.mark.parametrize(("command", "most"), [("respond", 200), ("serve", 140), ("judge", 306)])
+@pytest.mark.parametrize(("command", "most"), [("respond", 200), ("serve", 62), ("judge", 306)])
 def test_the_path_of_a_request_stays_short(command: str, most: int) -> None:
     trace = [sys.executable, ROOT / "benchmarks" / "trace.py", command]
     for _ in range(2):  # the first time, the demo's index is made

@@ -8,7 +8,6 @@ All records are frozen, so that a plugin cannot change what another plugin sees.
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
@@ -90,19 +89,6 @@ class Response(Result):
     extra: Mapping[str, Any] = Field(default_factory=dict)
     """Further fields of the official record, such as a debater's reasoning."""
 
-    def within(self, characters: int) -> Self:
-        """Return the response with each text cut to this many characters, or itself."""
-        cited = (self.content, *(argument.text for argument in self.arguments))
-        if all(len(text) <= characters for text in cited):
-            return self
-        arguments = tuple(
-            argument.model_copy(update={"text": argument.text[:characters]})
-            for argument in self.arguments
-        )
-        return self.model_copy(
-            update={"content": self.content[:characters], "arguments": arguments}
-        )
-
 
 MOST_CHARACTERS: Final = 20_000
 """Characters of a text that debaters and judges get: fifty times the longest allowed answer."""
@@ -117,14 +103,17 @@ class Turn(Record):
     utterance: str
     response: Response | None = None
 
-    def within(self, characters: int) -> Self:
-        """Return the turn with each text cut to this many characters, or itself."""
-        response = self.response and self.response.within(characters)
-        if response is self.response and len(self.utterance) <= characters:
-            return self
-        return self.model_copy(
-            update={"utterance": self.utterance[:characters], "response": response}
+
+def _shorten(turn: Turn, characters: int) -> Turn:
+    """Return a turn with each text cut to this many characters."""
+    response = turn.response
+    if response is not None:
+        arguments = tuple(
+            one.model_copy(update={"text": one.text[:characters]}) for one in response.arguments
         )
+        cut = {"content": response.content[:characters], "arguments": arguments}
+        response = response.model_copy(update=cut)
+    return turn.model_copy(update={"utterance": turn.utterance[:characters], "response": response})
 
 
 class Debate(Record):
@@ -172,11 +161,14 @@ class Debate(Record):
 
         Debaters and judges get this view, so that no text can take all of their time.
         """
-        turns = tuple(turn.within(characters) for turn in self.turns)
-        claim = self.claim[:characters]
-        if claim == self.claim and all(map(operator.is_, turns, self.turns)):
+        responses = [turn.response for turn in self.turns if turn.response]
+        texts = [self.claim, *(turn.utterance for turn in self.turns)]
+        texts += [one.content for one in responses]
+        texts += [argument.text for one in responses for argument in one.arguments]
+        if max(map(len, texts)) <= characters:
             return self
-        return self.model_copy(update={"turns": turns, "claim": claim})
+        turns = tuple(_shorten(turn, characters) for turn in self.turns)
+        return self.model_copy(update={"turns": turns, "claim": self.claim[:characters]})
 
     def before_response(self, turn: int) -> Self:
         """Return the debate up to the user utterance of turn `turn`."""

@@ -71,7 +71,7 @@ def sentences(text: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
-        if _ends_no_sentence(text, start, match):
+        if match.end() < len(text) and _ends_no_sentence(text, start, match):
             continue
         parts.append(text[start : match.end()].strip())
         start = match.end()
@@ -102,7 +102,7 @@ _LONGEST_ABBREVIATION = 64
 
 def _ends_no_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     end = match.end()
-    if match.group()[0] not in ".…" or end >= len(text):
+    if match.group()[0] not in ".…":
         return False
     following = _NO_SPACE.search(text, end)
     if following and following.group().islower():

@@ -12,7 +12,7 @@ from tests.debaters.world import NIGHT, PENNY, WORTH, WORTHLESS, BothSides, argu
 from tests.terminal import touche_rad
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.evidence.repetition import Earlier
+from touche_rad.evidence.support import Earlier
 from touche_rad.plugins import Services, open_index
 from touche_rad.runs.answering import guard
 from touche_rad.text import count_words

@@ -334,7 +334,7 @@ def test_a_distorted_argument_is_named_with_the_reason(server: Scripted) -> None
     sent(server, "Charities collect 500 pennies that nobody misses every day.", [2])
     (told,) = prompts(server, "Check")
     assert "Rules that the candidate breaks:" in told
-    assert "gives a number, '500', that is not in the source" in told
+    assert "gives a number, “500”, that the argument does not have" in told
 
 
 def test_arguments_that_refer_to_another_text_are_left_out(server: Scripted) -> None:

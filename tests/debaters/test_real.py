@@ -12,7 +12,7 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Response, path_of, with_pat
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import STANCES
 from touche_rad.demo import demo_file
-from touche_rad.evidence.repetition import Earlier
+from touche_rad.evidence.support import Earlier
 from touche_rad.plugins import ArgumentIndex, Services, build_index, open_index
 from touche_rad.text import count_words
 

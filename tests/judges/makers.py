@@ -18,8 +18,8 @@ ZOO = "Zoos do not only lock animals up. Breeding in zoos has saved some species
 USER = "Zoos should be closed, because animals suffer in cages and nobody learns a thing there."
 
 
-def judge(arguments: str = "first-two") -> GroundedJudge:
-    return GroundedJudge(GroundedJudge.Options.model_validate({"arguments": arguments}), Services())
+def judge() -> GroundedJudge:
+    return GroundedJudge(GroundedJudge.Options(), Services())
 
 
 def debate(answer: str, *texts: str, user: str = USER, before: tuple[Turn, ...] = ()) -> Debate:

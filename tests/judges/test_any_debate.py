@@ -36,9 +36,9 @@ DEBATES = st.builds(Debate, turns=st.lists(TURNS, min_size=1, max_size=3))
 
 @pytest.mark.long
 @settings(max_examples=300, deadline=None)
-@given(seen=DEBATES, which=st.sampled_from(["first-two", "all"]))
-def test_every_answered_debate_gets_four_scores(seen, which):
-    verdicts = judge(which).judge(seen)
+@given(seen=DEBATES)
+def test_every_answered_debate_gets_four_scores(seen):
+    verdicts = judge().judge(seen)
     assert set(verdicts) == set(Maxim)
     for verdict in verdicts.values():
         assert verdict.score is not None
@@ -46,7 +46,7 @@ def test_every_answered_debate_gets_four_scores(seen, which):
         assert verdict.rationale
         assert verdict.rationale.splitlines() == [verdict.rationale]
         verdict.rationale.encode("utf-8")
-    assert judge(which).judge(seen) == verdicts
+    assert judge().judge(seen) == verdicts
 
 
 @settings(max_examples=150, deadline=None)
@@ -116,9 +116,3 @@ def test_work_grows_no_faster_than_the_text(kind, where):
 
     judge().judge(debate(ZOO, ZOO, user=USER))
     assert work(50_000) < 12 * max(work(5_000), 5_000)
-
-
-@pytest.mark.parametrize("label", ["Answer:", "Assistant: ", "**Reply:** ", "Final answer: "])
-@pytest.mark.parametrize("answer", [ZOO, USER, "Caps are fine.", "Zoos have saved some species."])
-def test_the_label_of_a_speaker_changes_no_verdict(label: str, answer: str) -> None:
-    assert judge().judge(debate(f"{label} {answer}", ZOO)) == judge().judge(debate(answer, ZOO))

@@ -216,7 +216,7 @@ class Calls:
             slots.release()
 
     async def _in_thread(self, call: _Call, seconds: float | None) -> Any:
-        if hanging() >= MOST_HANGING:
+        if len(_running) >= MOST_HANGING and hanging() >= MOST_HANGING:
             raise TooManyCalls(f"{hanging()} calls that timed out are still running")
         try:
             with anyio.move_on_after(seconds):

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import read_sentences
-from touche_rad.evidence.support import SupportKind, support
-from touche_rad.evidence.words import read_passage
-from touche_rad.text import clean, content_words
+from touche_rad.evidence.support import find_support
+from touche_rad.evidence.words import read_words
+from touche_rad.text import clean, content_words, sentences
 
 NAMED: Final = 0.3
 """Minimum share of a sentence's content words that an argument has, if the model named it."""
@@ -39,16 +38,17 @@ def _share(content: str, argument: Argument) -> float:
 
     A sentence that says the contrary of the argument does not count.
     """
-    source, own = read_passage(clean(argument.text)), set(content_words(argument.text))
+    source, own = read_words(clean(argument.text)), set(content_words(argument.text))
     shares = [0.0]
-    for sentence in read_sentences(clean(content)):
-        if len(own & set(content_words(sentence.text))) < _FEWEST:
+    for sentence in sentences(clean(content)):
+        if len(own & set(content_words(sentence))) < _FEWEST:
             continue
-        result = support(sentence.passage, source)
-        if result.kind in (SupportKind.QUOTED, SupportKind.NEAR):
-            shares.append(1.0)
-        elif not result.contrary:
-            shares.append(result.covered)
+        read = read_words(sentence)
+        if not find_support(read, source).denies:
+            known = sum(read.senses[at] in source.senses for at in read.matter)
+            # One of several words may only be the topic.
+            known -= known < len(read.matter)
+            shares.append(known / max(1, len(read.matter)))
     return max(shares)
 
 

@@ -1,12 +1,9 @@
-"""What a cited argument supports: words, alignment, quotation and support."""
+"""What a cited argument supports, and what can be quoted of it."""
 
 __all__ = [
-    "alignment",
-    "findings",
     "guard",
     "instructions",
     "quotable",
-    "repetition",
     "support",
     "words",
 ]

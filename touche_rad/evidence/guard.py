@@ -14,15 +14,18 @@ from typing import Final, Protocol
 import anyio
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import findings_in
-from touche_rad.evidence.support import SupportKind, unsupported_words
-from touche_rad.evidence.words import Token, read_passage
-from touche_rad.text import clean, content_words, count_words, sentences, words
+from touche_rad.evidence.support import findings_in
+from touche_rad.evidence.words import lexicon, read_words
+from touche_rad.text import clean, content_words, count_words, sentences, stopwords, words
 
 log = logging.getLogger("touche_rad")
 
 LONGEST: Final = 600
 """Maximum letters of a sentence that is checked for entailment."""
+
+
+TOLD: Final = 2 / 3
+"""Share of its content words that the arguments must have of a sentence without quotation."""
 
 
 class WordCheck(Enum):
@@ -114,9 +117,9 @@ def without_attribution(sentence: str, said: str) -> str:
     match = _ATTRIBUTION.match(sentence) if said else None
     if match is None:
         return sentence
-    clause = read_passage(match["clause"]).tokens
-    new_words = unsupported_words(clause, read_passage(clean(said)).tokens)
-    new = {token.word for token in new_words}
+    clause = read_words(match["clause"])
+    missing = clause.missing_in(read_words(clean(said)))
+    new = {clause.words[at] for at in missing} - lexicon().harmless
     return sentence if len(new) > _MAX_NEW else sentence[match.end() :]
 
 
@@ -163,38 +166,33 @@ _CONTRAST: Final = re.compile(
 def read(sentence: str, arguments: tuple[Argument, ...], said: str = "") -> WordCheck:
     """Check one sentence by its words, as if it were the whole answer."""
     texts = _readings(sentence, arguments, said)
-    if all(one.support.supported for one in findings_in(sentence, texts)):
+    supports = [one.support for one in findings_in(sentence, texts)]
+    if all(one.supported and one.told >= TOLD for one in supports):
         return WordCheck.SUPPORTED
-    apart = [one.support for text in texts for one in findings_in(sentence, [text])]
-    distorted = all(one.kind is SupportKind.DISTORTED for one in apart)
-    return (
-        WordCheck.DISTORTED if distorted or any(one.contrary for one in apart) else WordCheck.OPEN
-    )
+    return WordCheck.DISTORTED if any(one.distorted for one in supports) else WordCheck.OPEN
 
 
 def describe_unsupported(sentence: str, arguments: Sequence[Argument], said: str = "") -> str:
     """Return what in a sentence the arguments do not say, as an instruction for a model."""
     sentence = without_attribution(sentence, said)
     texts = _readings(sentence, arguments, said)
-    tokens = read_passage(sentence).tokens
-    new = [set(map(id, unsupported_words(tokens, read_passage(text).tokens))) for text in texts]
-    absent = set.intersection(*new) if new else set(map(id, tokens))
-    phrases = _phrases(tokens, absent)
-    supports = [one.support for one in findings_in(sentence, texts)]
-    faults = (SupportKind.CHANGED, SupportKind.DISTORTED)
-    changed = [one.why for one in supports if (one.contrary if phrases else one.kind in faults)]
-    problems = ["drop " + ", ".join(f'"{one}"' for one in phrases)] if phrases else []
-    problems += [f"changes an argument: {why}" for why in changed[:1]]
-    return "; ".join(problems) or "use an argument's words"
+    own = read_words(sentence)
+    new = [set(own.missing_in(read_words(text))) for text in texts]
+    absent = set.intersection(*new) if new else set(range(len(own.words)))
+    absent -= {at for at in absent if own.words[at] in lexicon().harmless}
+    if absent:
+        phrases = _phrases(own.words, sorted(absent))
+        return "drop " + ", ".join(f'"{one}"' for one in phrases)
+    changed = [one.support.why for one in findings_in(sentence, texts) if one.support.distorted]
+    return f"changes an argument: it {changed[0]}" if changed else "use an argument's words"
 
 
-def _phrases(tokens: Sequence[Token], absent: set[int]) -> list[str]:
-    """Return the words that are absent; small words between two of them belong to the phrase."""
-    places = [at for at, token in enumerate(tokens) if id(token) in absent]
+def _phrases(words: Sequence[str], places: Sequence[int]) -> list[str]:
+    """Return the words at some places; small words between two of them belong to the phrase."""
     runs: list[tuple[int, int]] = []
     for at in places:
-        if runs and not any(token.matters for token in tokens[runs[-1][1] + 1 : at]):
+        if runs and stopwords().issuperset(words[runs[-1][1] + 1 : at]):
             runs[-1] = (runs[-1][0], at)
         else:
             runs.append((at, at))
-    return [" ".join(token.word for token in tokens[start : end + 1]) for start, end in runs]
+    return [" ".join(words[start : end + 1]) for start, end in runs]

@@ -1,290 +1,294 @@
-"""How far a cited argument supports a sentence of a response."""
+"""Which sentences of a response the cited arguments support, by their words.
+
+An argument supports a sentence that it has word for word, or of which it has at least half of the
+content words, mostly in this order, with the same negations and all numbers.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from difflib import SequenceMatcher
+from itertools import chain, islice, pairwise
+from typing import Final
 
-from touche_rad.evidence.alignment import (
-    Alignment,
-    Change,
-    align,
-    contraries,
-    contrary_pair,
-    exchanged_roles,
-)
-from touche_rad.evidence.repetition import (
-    Quotation,
-    content_starts,
-    find_quotation,
-    without_padding,
-)
-from touche_rad.evidence.words import (
-    Passage,
-    Token,
-    any_negator,
-    coverage,
-    lexicon,
-    root,
-    strict_coverage,
-)
+from touche_rad.evidence.words import Words, lexicon, read_words
+from touche_rad.text import sentences
 
-
-def _empty(token: Token) -> bool:
-    """Whether a word is generic and adds no claim."""
-    known = lexicon()
-    return (
-        root(known.sense(token.stem)) in known.generic
-        and token.word not in known.exaggerators
-        and token.word not in known.negators
-        and token.word not in known.witnesses
-        and not known.counts(token.word)
-    )
-
-
-def unsupported_words(claim: Sequence[Token], source: Sequence[Token]) -> list[Token]:
-    """Return the words with meaning that the source does not have, also not as synonyms."""
-    known = lexicon()
-    there = {token.stem for token in source}
-    senses = {known.sense(one) for one in there}
-    return [
-        token
-        for token in claim
-        if token.word not in known.harmless
-        and not _empty(token)
-        and token.stem not in there
-        and known.sense(token.stem) not in senses
-    ]
-
-
-NEAR = 0.7
-"""Share of common words from which a sentence is a changed quotation."""
-
-
-CLOSE = 0.65
-"""Share of common words from which a reversed sentence is the contrary of its source."""
-
-
-def find_tampering(
-    alignment: Alignment, claim: Sequence[Token], source: Passage
-) -> tuple[str, bool] | None:
-    """Return how a sentence changes its source, and whether it says the contrary; or None."""
-    inside = _turned_inside(alignment, claim)
-    turning = inside or _turned_at_an_end(alignment)
-    contrary = alignment.share >= CLOSE and bool(inside or _only_negated(alignment))
-    covered = coverage(claim, source.tokens)
-    if invention := _invention(claim, source, freely=alignment.share < NEAR):
-        return invention, contrary
-    if turning:
-        return turning, contrary
-    if swap := alignment.swapped() if covered == 1 else None:
-        numbers = any(lexicon().counts(one.word) for one in swap)
-        return f"swaps '{swap[0].word}' and '{swap[1].word}'", not numbers
-    if covered >= NEAR and (verb := exchanged_roles(claim, source.tokens)):
-        return f"swaps the words before and after '{verb.word}'", False
-    if alignment.share >= NEAR:
-        for change in alignment.changes:
-            if distortion := _distortion(change):
-                return distortion, contrary
-    return None
-
-
-def _turned_inside(alignment: Alignment, claim: Sequence[Token]) -> str:
-    if turned := alignment.turned():
-        return f"says the opposite at '{turned.word}'"
-    pair = contrary_pair(claim, alignment.source)
-    if pair and alignment.as_negative() and lexicon().negators.intersection(pair):
-        return ""
-    return f"says '{pair[0]}' where the source says '{pair[1]}'" if pair else ""
-
-
-def _turned_at_an_end(alignment: Alignment) -> str:
-    if alignment.share < NEAR and alignment.as_negative():
-        return ""
-    turned = alignment.turned_at_an_end()
-    return f"says the opposite at '{turned.word}'" if turned else ""
-
-
-def _only_negated(alignment: Alignment) -> bool:
-    """Whether a negation was added or removed without other content words."""
-    return any(_negates(one) and not _own_matter(one) for one in alignment.changes)
-
-
-def _own_matter(change: Change) -> bool:
-    negators = lexicon().negators
-    tokens = (*change.claim, *change.source)
-    return any(token.matters and token.word not in negators for token in tokens)
-
-
-def _negates(change: Change) -> bool:
-    known = lexicon()
-    claim, source = ({token.word for token in side} for side in (change.claim, change.source))
-    return len(claim & known.negators) != len(source & known.negators)
-
-
-def _invention(claim: Sequence[Token], source: Passage, *, freely: bool) -> str:
-    known = lexicon()
-    there = {token.stem for token in source.tokens}
-    for at, token in enumerate(claim):
-        if token.stem in there or (token.word == "any" and any_negator(claim[:at])):
-            continue
-        if token.word in known.witnesses:
-            return f"names evidence, '{token.word}', that is not in the source"
-        if known.counts(token.word):
-            return f"gives a number, '{token.word}', that is not in the source"
-        strong = token.word in known.exaggerators - (known.mild if freely else frozenset())
-        if strong and token.word not in known.negators:
-            return f"exaggerates with '{token.word}'"
-    return ""
-
-
-def _distortion(change: Change) -> str:
-    """Return how one change in a quotation changes its meaning, or an empty text."""
-    known = lexicon()
-    claim = {token.word for token in change.claim}
-    source = {token.word for token in change.source}
-    new, gone = claim - source, source - claim
-    if pair := contraries(change):
-        return f"says '{pair[0]}' where the source says '{pair[1]}'"
-    if len(claim & known.negators) != len(source & known.negators):
-        word = min((claim ^ source) & known.negators)
-        return f"{'adds' if word in claim else 'drops'} '{word}'"
-    for word in sorted(new):
-        if word in known.exaggerators:
-            return f"exaggerates with '{word}'"
-    dropped = gone & known.hedges
-    if dropped and not new & known.hedges and not _leaves_out_whole(change):
-        return f"drops '{min(dropped)}'"
-    return ""
-
-
-def _leaves_out_whole(change: Change) -> bool:
-    """Whether the words left out are a clause or reach into another sentence."""
-    inside = any(token.before in (".", "…") for token in change.source[1:])
-    return inside or (not change.claim and bool(change.source[0].before))
-
-
-class SupportKind(StrEnum):
-    """How a source supports a sentence."""
-
-    QUOTED = "quoted"
-    NEAR = "near"
-    COVERED = "covered"
-    CHANGED = "changed"
-    DISTORTED = "distorted"
-    NONE = "none"
-
-
-_SCORES = {
-    SupportKind.QUOTED: 0.97,
-    SupportKind.NEAR: 0.85,
-    SupportKind.CHANGED: 0.35,
-    SupportKind.DISTORTED: 0.08,
-    SupportKind.NONE: 0.03,
-}
-_HALF_COVERED, _SLOPE = 0.52, 8.0
-"""The coverage that scores 0.5, and how fast the score rises there."""
-
-
-def logistic(value: float) -> float:
-    """Return the logistic function of a value."""
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
+NEAR: Final = 0.75
+"""Share of a sentence's words in order from which it is a changed quotation."""
+ECHO: Final = 0.7
+"""Share of a text's words in repeating sentences from which it is an echo."""
+TOLD: Final = 0.5
+"""Share of a sentence's content words that an argument must have."""
+ORDERED: Final = 1 / 3
+"""The same in the argument's order."""
+MAX_SENTENCES: Final = 20
+"""Sentences that are compared; further ones count as unsupported."""
+LONGEST: Final = 80
+"""Words of a sentence that is compared in other ways than word for word."""
+_LONGEST_TEXT: Final = 600
+_SHORT: Final = 6
+"""Words of a sentence such as "I disagree." that may be in an argument by chance."""
+_TRIES: Final = 100
+"""Occurrences of a quotation that are read."""
+_COMMAS: Final = ",()[]"
+_CONNECTIVE: Final = 5
+_QUOTED: Final = 4
+"""Words in a row that are a quotation inside a sentence."""
+_HEADING: Final = 5
 
 
 @dataclass(frozen=True)
 class Support:
-    """How a sentence is supported, its coverage, and the reason."""
+    """How a text supports a sentence, and why, as the rest of a sentence that begins with "It"."""
 
-    kind: SupportKind
-    covered: float
+    supported: bool
     why: str
-    contrary: bool = False
-    """Whether the sentence says the contrary in the words of the source."""
-
-    @property
-    def score(self) -> float:
-        """The probability that people say the sentence can be deduced."""
-        if self.kind is SupportKind.COVERED:
-            return logistic(_SLOPE * (self.covered - _HALF_COVERED))
-        worth = _SCORES[self.kind]
-        return worth * self.covered if self.kind is SupportKind.CHANGED else worth
-
-    @property
-    def supported(self) -> bool:
-        """Whether the sentence counts as supported."""
-        return self.score >= 0.5
+    share: float = 1.0
+    """Share of the sentence's words that the text has in this order."""
+    told: float = 1.0
+    """Share of its content words that the text has in any order."""
+    quoted: bool = False
+    """Whether the text has it word for word."""
+    distorted: bool = False
+    """Whether it changes the meaning of the text."""
+    denies: bool = False
+    """Whether it denies what the text says, or says what the text denies."""
 
 
-ADDED = 3
-"""Number of new content words in a row that make a new claim."""
-QUOTED = Support(SupportKind.QUOTED, 1.0, "quoted")
+QUOTED: Final = Support(True, "is quoted", quoted=True)
+NO_CLAIM: Final = Support(False, "claims nothing", 0.0, 0.0)
+UNCITED: Final = Support(False, "rests on no cited argument", 0.0, 0.0)
+RETRACTED: Final = Support(False, "takes back what was quoted", distorted=True)
+TOO_LONG: Final = Support(False, f"is no quotation and has more than {LONGEST} words", 0.0, 0.0)
+TOO_MANY: Final = Support(False, f"comes after {MAX_SENTENCES} other sentences", 0.0, 0.0)
+ASKED: Final = Support(False, "asks what the argument states", distorted=True)
 
 
-def support(sentence: Passage, source: Passage) -> Support:
-    """Return how one source supports a sentence."""
-    quotation = find_quotation(sentence, source)
-    if quotation is Quotation.KEPT:
-        return QUOTED
-    if quotation is Quotation.TORN:
-        return Support(SupportKind.DISTORTED, 1.0, "torn out of a sentence that says otherwise")
-    matter = without_padding(
-        sentence.tokens[content_starts(sentence.tokens)[-1] :] or sentence.tokens
-    )
-    alignment = align(matter, source.tokens)
-    covered = strict_coverage(matter, source.tokens)
-    if tampering := find_tampering(alignment, matter, source):
-        return Support(SupportKind.DISTORTED, covered, *tampering)
-    if alignment.share >= NEAR:
-        return _near_quotation(alignment, source, covered)
-    if new := _addition(matter, source):
-        return Support(
-            SupportKind.CHANGED, covered, f"adds a claim that is not in the source, from '{new}' on"
-        )
-    return Support(
-        SupportKind.COVERED, covered, f"{covered:.0%} of its content words are in the source"
-    )
+@dataclass(frozen=True)
+class Finding:
+    """A sentence with its support by the best argument, and the argument's number from 0."""
+
+    text: str
+    words: Words
+    """Its words without an opening that claims nothing, if it has others."""
+    support: Support
+    source: int | None = None
+    claims: bool = True
+    """Whether the sentence claims something; a question or "I disagree" does not."""
 
 
-def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
-    light = lexicon().light
-    if new := [
-        one for one in unsupported_words(alignment.claim, source.tokens) if one.word not in light
-    ]:
-        return Support(SupportKind.CHANGED, covered, f"adds '{new[0].word}' to a quotation")
-    for change in alignment.changes:
-        if pair := _exchanged(change):
-            why = f"quotes '{pair[1]}' as '{pair[0]}'"
-            return Support(SupportKind.CHANGED, covered, why)
-    return Support(SupportKind.NEAR, covered, "quoted with small changes")
+def findings_in(content: str, texts: Iterable[str]) -> list[Finding]:
+    """Return the support of each sentence of a response that claims something."""
+    found = read_sentences(content, [read_words(text) for text in texts])
+    return [one for one in found if one.claims]
 
 
-def _exchanged(change: Change) -> tuple[str, str] | None:
-    """Return a content word that replaces one with another meaning, or None."""
+def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
+    """Return the support of each sentence that has a word."""
+    results: list[Finding] = []
+    for text in sentences(content):
+        whole = read_words(text)
+        if not whole.words:
+            continue
+        core = without_opening(whole)
+        words = core if core.words else whole
+        asks = text.rstrip("\"'”’)] ").endswith("?")
+        claims = bool(core.content) and not asks
+        if len(results) >= MAX_SENTENCES:
+            results.append(Finding(text, words, TOO_MANY))
+            continue
+        supports = [find_support(words, source, asks=asks) for source in sources]
+        best = max(supports, key=lambda one: (one.supported, one.share), default=UNCITED)
+        number = supports.index(best) if best.supported else None
+        if best.quoted:
+            claims = True
+        elif (
+            results
+            and results[-1].support.supported
+            and not asks
+            and lexicon().retractions.fullmatch(whole.joined)
+        ):
+            best, claims = RETRACTED, True
+        if not claims and not best.quoted and best.share >= NEAR:
+            # It repeats words of the argument, unless it is as short as "I disagree."
+            claims = bool(core.words) or len(whole.words) >= _SHORT
+        results.append(Finding(text, words, best if claims else NO_CLAIM, number, claims))
+    return results
+
+
+def without_opening(sentence: Words) -> Words:
+    """Return a sentence without what claims nothing before it: `But`, `I disagree:`, `Not so,`."""
     known = lexicon()
-    claim = [token for token in change.claim if _weighs(token)]
-    source = [token for token in change.source if _weighs(token)]
-    if not claim or not source:
-        return None
-    senses = {known.sense(token.stem) for token in source}
-    new = next((token for token in claim if known.sense(token.stem) not in senses), None)
-    return (new.word, source[0].word) if new else None
+    start = 0
+    while start < len(sentence.words):
+        end = start + 1
+        while end < len(sentence.words) and not sentence.marks[end]:
+            end += 1
+        part = sentence.words[start:end]
+        heading = (
+            ":" in sentence.marks[end]
+            and len(part) <= _HEADING
+            and sum(start <= at < end for at in sentence.content) <= 1
+            and known.negators.intersection(part) <= {"not", "no"}
+        )
+        if heading or known.stances.fullmatch(" ".join(part)):
+            start = end
+            continue
+        lengths = range(min(_CONNECTIVE, len(part)), 0, -1)
+        length = next((n for n in lengths if " ".join(part[:n]) in known.connectives), 0)
+        if not length:
+            break
+        start += length
+    return sentence.behind(start) if start else sentence
 
 
-def _weighs(token: Token) -> bool:
-    return token.matters and token.word not in lexicon().harmless
+def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support:
+    """Return how a text supports a sentence; `asks` says that it is a question."""
+    known, fault = lexicon(), None
+    quotations = re.finditer(f"(?= {re.escape(sentence.joined)} )", f" {text.joined} ")
+    for quotation in islice(quotations, _TRIES):
+        start = text.joined.count(" ", 0, quotation.start())
+        end = start + len(sentence.words)
+        first = text.clause_start(start, weak=_COMMAS) if start else 0
+        before = text.words[first:start]
+        turning = known.conditions
+        if not text.marks[start]:
+            turning = turning | known.negators | known.attitudes
+        if asks and "?" not in text.marks[end]:
+            fault = ASKED
+        elif not turning.isdisjoint(before) and " ".join(before) not in known.connectives:
+            fault = _distorted(f"leaves out “{' '.join(before[-6:])}” before it")
+        elif end == len(text.words) or "…" in sentence.marks[-1]:
+            return QUOTED
+        elif not text.marks[end]:
+            after = text.words[end]
+            why = f"stops before “{after}”, in the middle of a sentence of the argument"
+            fault = _distorted(why)
+        elif text.marks[end] == "," and text.words[end] in known.conditions:
+            fault = _distorted(f"leaves out “{' '.join(text.words[end : end + 4])}” behind it")
+        else:
+            return QUOTED
+    if fault is not None:
+        return fault
+    if len(sentence.words) > LONGEST:
+        return TOO_LONG
+    stems = set(text.stems)
+    told = sum(sentence.stems[at] in stems for at in sentence.content)
+    share = told / max(1, len(sentence.content))
+    if share < TOLD:
+        why = f"has only {share:.0%} of its content words in the argument"
+        return Support(False, why, 0.0, share)
+    return _compare(sentence, text, share, asks=asks)
 
 
-def _addition(claim: Sequence[Token], source: Passage) -> str:
-    """Return the first of `ADDED` new content words in a row, or an empty text."""
-    new = {id(token) for token in unsupported_words(claim, source.tokens)}
-    row: list[Token] = []
-    for token in claim:
-        if id(token) in new:
-            row.append(token)
-        elif token.matters and token.word not in lexicon().harmless:
-            row = []
-        if len(row) == ADDED:
-            return row[0].word
-    return ""
+def _compare(sentence: Words, text: Words, told: float, *, asks: bool) -> Support:
+    """Return how a text supports a sentence that is no quotation."""
+    known, ours, theirs = lexicon(), sentence.words, text.words
+    matcher = SequenceMatcher(None, sentence.stems, text.stems[:_LONGEST_TEXT], autojunk=False)
+    blocks = [one for one in matcher.get_matching_blocks() if one.size]
+    pairs = {one.a + at: one.b + at for one in blocks for at in range(one.size)}
+    if not pairs:
+        return Support(False, "has its words in another order than the argument", 0.0, told)
+    share = len(pairs) / len(ours)
+    new = sentence.missing_in(text)
+    added = [ours[at] for at in new]
+    if number := next((word for word in added if known.counts(word)), ""):
+        return _distorted(
+            f"gives a number, “{number}”, that the argument does not have", share, told
+        )
+    if witness := next((word for word in added if word in known.witnesses), ""):
+        return _distorted(
+            f"names evidence, “{witness}”, that the argument does not have", share, told
+        )
+    longest = max(blocks, key=lambda one: one.size)
+    first, last = min(pairs.values()), max(pairs.values())
+    turned = sum((a in sentence.negated) != (b in text.negated) for a, b in pairs.items())
+    places = [text.clause_start(first) - 1, *pairs.values()]
+    gaps = [range(one + 1, other) for one, other in pairwise(places)]
+    # A negation that was left out with other words of its own denies nothing that was taken.
+    bare = [gap for gap in gaps if not set(text.matter).intersection(gap)]
+    kept = {*pairs.values(), *chain.from_iterable(bare)}
+    odd = (len(sentence.negations) + len(kept.intersection(text.negations))) % 2
+    before = any(0 < longest.a - at <= _QUOTED for at in sentence.negations)
+    denied = odd and (share >= NEAR or (before and longest.size >= _QUOTED))
+    if turned > 1 - odd or denied:
+        why = "denies what the argument says, or says what the argument denies"
+        return _distorted(why, share, told, denies=True)
+    head = [at for at in new if at < longest.a] if longest.size >= _QUOTED else []
+    for at in head:
+        near = at >= longest.a - 2 and ours[at] in known.attitudes | known.negators
+        if near or ours[at] in known.conditions:
+            return _distorted(f"puts “{ours[at]}” before words of the argument", share, told)
+    moved = [at for at in sentence.content if at not in pairs]
+    if told == 1 and len(moved) == 2:
+        return _distorted(f"exchanges “{ours[moved[0]]}” and “{ours[moved[1]]}”", share, told)
+    if share >= NEAR:
+        if asks:
+            return ASKED
+        if strange := [word for word in added if word not in known.harmless]:
+            return Support(False, f"adds “{strange[0]}” to the argument", share, told)
+        gone = [theirs[at] for at in range(first, last) if at not in pairs.values()]
+        if hedge := next((word for word in gone if word in known.hedges), ""):
+            return _distorted(f"leaves out “{hedge}”", share, told)
+    ordered = 1 - len(moved) / max(1, len(sentence.content))
+    if ordered < ORDERED or 2 * sum(one.size for one in blocks if one.size > 1) < len(pairs):
+        why = "has its words in another order than the argument"
+        return Support(False, why, share, told)
+    why = f"has {told:.0%} of its content words in the argument"
+    return Support(True, why, share, told)
+
+
+def _distorted(why: str, share: float = 1.0, told: float = 1.0, *, denies: bool = False) -> Support:
+    return Support(False, why, share, told, distorted=True, denies=denies)
+
+
+def repeated_share(parts: Sequence[Words], earlier: Sequence[Words]) -> float:
+    """Return the share of the content words of some sentences that earlier texts say.
+
+    Each sentence is compared with the text that it repeats most; a text that it denies is none.
+    """
+    total = said = 0
+    heard = [(text, frozenset(text.senses)) for text in earlier]
+    for part in parts:
+        own = [part.senses[at] for at in part.matter]
+        most = 0
+        for text, senses in heard:
+            shared = sum(one in senses for one in own)
+            close = 2 * shared >= len(own)
+            if shared > most and not (close and find_support(part, text).denies):
+                most = shared
+        total += len(own)
+        said += most
+    return said / total if total else 0.0
+
+
+class Earlier:
+    """The messages of a debate so far, to find texts that only repeat them."""
+
+    def __init__(self, messages: Iterable[str]) -> None:
+        self._messages = [read_words(message) for message in messages]
+
+    def has(self, text: str) -> bool:
+        """Whether the messages say a text already, whole or nearly so."""
+        parts = [without_opening(read_words(sentence)) for sentence in sentences(text)]
+        return repeated_share(parts, self._messages) >= ECHO
+
+
+def supporting_spans(sentence: str, text: str) -> list[tuple[int, int]]:
+    """Return the parts of an argument's text, as positions, that have the sentence's words."""
+    stems: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for chunk in islice(re.finditer(r"\S+", text), _LONGEST_TEXT):
+        for stem in read_words(chunk.group()).stems:
+            stems.append(stem)
+            spans.append(chunk.span())
+    ours = without_opening(read_words(sentence)).stems[:LONGEST]
+    matcher = SequenceMatcher(None, ours, stems, autojunk=False)
+    return [
+        (spans[one.b][0], spans[one.b + one.size - 1][1])
+        for one in matcher.get_matching_blocks()
+        if one.size
+    ]

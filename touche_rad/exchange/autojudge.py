@@ -20,7 +20,7 @@ from typing import Any
 from touche_rad.calls import run_sync
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
-from touche_rad.evidence.findings import findings_in
+from touche_rad.evidence.support import findings_in
 from touche_rad.exchange.reports import view_of
 from touche_rad.models import Model
 from touche_rad.models.model import open_backend

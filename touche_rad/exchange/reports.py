@@ -16,8 +16,8 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.errors import InputError
-from touche_rad.evidence.findings import read_sentences
 from touche_rad.files.records import numbered_lines, parse
+from touche_rad.text import split_sentences, words
 
 WORDS: Final = 60
 _CONVERSATION: Final = "conversation"
@@ -54,7 +54,7 @@ def _topic(topic: str, claim: str, at: int) -> dict[str, Any]:
 
 def _report(view: Debate, response: Response, topic: str, run_id: str, team: str) -> dict[str, Any]:
     cited = [argument.id for argument in response.arguments]
-    sentences = [one.text for one in read_sentences(response.content)]
+    sentences = [one for one in split_sentences(response.content) if words(one)]
     if " ".join(sentences) != response.content:
         sentences = [response.content]
     return {

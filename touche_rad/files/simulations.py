@@ -64,13 +64,6 @@ class _WithNulls(Argument):
 def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argument:
     """Parse an argument; null texts and lists are read as empty and written as null again."""
     record = _lenient_argument(value) if lenient else require_object(value, place)
-    if lenient:  # `id` and `text` as text, and without other fields of a wrong type
-        texts = {key: lenient_text(record.get(key)) for key in ("id", "text")}
-        wrong = [
-            key for key in (*_TEXTS, "original") if not isinstance(record.get(key), str | None)
-        ]
-        wrong += [key for key in _LISTS if not _is_list_of_texts(record.get(key))]
-        record = {**drop_keys(record, wrong), **texts}
     nulls = tuple(key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None)
     try:
         if not nulls:
@@ -84,16 +77,22 @@ def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argume
 
 
 def _lenient_argument(value: Any) -> JsonObject:
-    """Return an argument as an object; a text alone is an id, or a text if it has spaces."""
-    if isinstance(value, dict):
-        return value
-    text = lenient_text(value)
-    return {"text": text} if " " in text else {"id": text}
+    """Return an argument as an object, without fields of a wrong type; `id` and `text` are texts.
 
-
-def _is_list_of_texts(value: Any) -> bool:
-    is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    return value is None or is_list
+    A text alone is an id, or a text if it has spaces.
+    """
+    if not isinstance(value, dict):
+        text = lenient_text(value)
+        value = {"text": text} if " " in text else {"id": text}
+    wrong = [key for key in (*_TEXTS, "original") if not isinstance(value.get(key), str | None)]
+    for key in _LISTS:
+        texts = value.get(key)
+        if texts is not None and not (
+            isinstance(texts, list) and all(isinstance(one, str) for one in texts)
+        ):
+            wrong.append(key)
+    required = {key: lenient_text(value.get(key)) for key in ("id", "text")}
+    return {**drop_keys(value, wrong), **required}
 
 
 def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tuple[Argument, ...]:

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from touche_rad.debate import Response, path_of
-from touche_rad.evidence.alignment import supporting_spans
-from touche_rad.evidence.findings import Finding, findings_in
+from touche_rad.evidence.support import Finding, findings_in, supporting_spans
 from touche_rad.text import count_words, sentences
 
 Part = tuple[str, list[int]]
@@ -63,7 +62,7 @@ def _sentences(content: str, claims: Sequence[Finding]) -> list[dict[str, Any]]:
     rest = list(claims)
     rows = []
     for number, text in enumerate(sentences(content), 1):
-        one = next((claim for claim in rest if claim.sentence.text.strip() in text), None)
+        one = next((claim for claim in rest if claim.text.strip() in text), None)
         if one is not None:
             rest.remove(one)
         state = "free" if one is None else "supported" if one.support.supported else "unsupported"

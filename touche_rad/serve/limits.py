@@ -184,12 +184,11 @@ class Gate:
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may read such a request in another way than this server does.
             raise Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
-        if length.isdigit():
-            self._check_size(int(length))
+        if length.isdigit() and int(length) > self.limits.body:
+            raise self._too_large()
 
-    def _check_size(self, size: int) -> None:
-        if size > self.limits.body:
-            raise Refusal(413, f"expected a body of at most {self.limits.body} bytes")
+    def _too_large(self) -> Refusal:
+        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
 
     async def _read(self, receive: Receive) -> bytes:
         """Read the whole body."""
@@ -201,7 +200,8 @@ class Gate:
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
                     body += message.get("body", b"")
-                    self._check_size(len(body))
+                    if len(body) > self.limits.body:
+                        raise self._too_large()
                     more = message.get("more_body", False)
         except TimeoutError:
             late = f"the body did not arrive within {seconds:g} seconds"

@@ -10,7 +10,6 @@ import anyio
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
-from touche_rad.evidence.words import join_words
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex
@@ -156,9 +155,12 @@ class ModelUser:
         if not _plain(new):
             return "", REPETITION if bare else EMPTY
         earlier = [*own, *map(clean, debate.system_texts)]
-        phrase = join_words(words(new))
+        phrase = f" {' '.join(words(new))} "
         for text in earlier:
-            if phrase in join_words(words(text)) or word_overlap(new, text) >= self.options.alike:
+            if (
+                phrase in f" {' '.join(words(text))} "
+                or word_overlap(new, text) >= self.options.alike
+            ):
                 return "", REPETITION
         return new, ""
 

@@ -25,7 +25,7 @@ from touche_rad.evidence.guard import (
     GuardResult,
     describe_unsupported,
 )
-from touche_rad.evidence.words import lexicon, read_passage
+from touche_rad.evidence.words import lexicon, read_words
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis, render_dialogue
@@ -245,10 +245,9 @@ class Composed:
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:
     """Yield the sentences that add no number and no study to the debate."""
-    conversation = [read_passage(line) for line in render_dialogue(debate)]
-    words = {token.word for passage in conversation for token in passage.tokens}
+    words = {word for line in render_dialogue(debate) for word in read_words(line).words}
     for sentence in sentences(clean(response)):
-        new = [one.word for one in read_passage(sentence).tokens if one.word not in words]
+        new = [word for word in read_words(sentence).words if word not in words]
         numbers = [one for one in new if one.isdigit() or lexicon().counts(one)]
         if not numbers and lexicon().witnesses.isdisjoint(new):
             yield sentence

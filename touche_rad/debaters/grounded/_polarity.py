@@ -13,12 +13,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import zip_longest
 from typing import Final
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.words import lexicon, read_passage, stem
-from touche_rad.text import sentences
+from touche_rad.evidence.words import lexicon, read_words, stem
+from touche_rad.text import sentences, stopwords
 
 CLEAR: Final = 0.5
 """Votes from which a side counts as known. Below, arguments of the demo were right by chance."""
@@ -69,13 +68,11 @@ def content(text: str) -> frozenset[str]:
 
     Words of debating itself, such as "believe", are left out, and so are negations.
     """
-    lists = lexicon()
+    lists, read = lexicon(), read_words(text)
     return frozenset(
-        token.stem
-        for token in read_passage(text).tokens
-        if token.matters
-        and token.word not in lists.negators
-        and lists.sense(token.stem) not in lists.generic
+        root
+        for word, root in zip(read.words, read.stems, strict=True)
+        if word not in stopwords() | lists.negators and lists.sense(root) not in lists.generic
     )
 
 
@@ -101,28 +98,26 @@ def side(text: str, topic: str) -> float:
 
 def _subject(clause: str) -> frozenset[str]:
     """Return the stems that say what a clause is about."""
-    tokens = read_passage(clause).tokens
+    read = read_words(clause)
     return frozenset(
-        token.stem
-        for token in tokens
-        if token.matters
-        and token.word not in _words()["negations"]
-        and token.stem not in _turning()
+        root
+        for word, root in zip(read.words, read.stems, strict=True)
+        if word not in stopwords() | _words()["negations"] and root not in _turning()
     )
 
 
 def _sign(clause: str, about: frozenset[str] = frozenset()) -> float:
     """Return a negative number for a clause against its subject; below 1 if it hardly says so."""
-    tokens = read_passage(clause).tokens
+    read = read_words(clause)
     turns = len(_TURN.findall(clause))
-    for token, following in zip_longest(tokens, tokens[1:]):
-        only = following is not None and following.word in _words()["not_negated"]
-        negates = token.word in _words()["negations"] and not only
-        turns += negates or token.stem in _turning()
+    following = (*read.words[1:], "")
+    for word, root, behind in zip(read.words, read.stems, following, strict=False):
+        negates = word in _words()["negations"] and behind not in _words()["not_negated"]
+        turns += negates or root in _turning()
     better, *worse = re.split(r"\bthan\b", clause, maxsplit=1)
     # "Paper is better than plastic" is against plastic.
     turns += bool(worse and _subject(worse[0]) & about and not _subject(better) & about)
-    opinion = turns or any(token.word in _words()["opinions"] for token in tokens)
+    opinion = turns or not _words()["opinions"].isdisjoint(read.words)
     size = 1.0 if opinion else _FACT
     return -size if turns % 2 else size
 

@@ -28,7 +28,7 @@ from touche_rad.debaters.grounded.ranking import (
 )
 from touche_rad.errors import WorkError
 from touche_rad.evidence.quotable import clear, quotation
-from touche_rad.evidence.repetition import Earlier
+from touche_rad.evidence.support import Earlier
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import findings_in
 from touche_rad.evidence.guard import Guard, WordCheck, read
+from touche_rad.evidence.support import findings_in
 from touche_rad.text import clean, content_words, sentences, words
 
 _CRITICISM: Final = frozenset(

@@ -1,0 +1,256 @@
+"""The judge `grounded`: its four rules, and how it stands attacks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
+from tests.terminal import touche_rad
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
+from touche_rad.demo import demo_file
+
+SPECIES = "Breeding in zoos has saved some species from dying out."
+TILL = (
+    "It is a myth that animals suffer in every zoo. If a zoo is badly run, its animals suffer; "
+    "good zoos give them space, shade and company, unless money runs out."
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ZOO,
+        "zoos DO NOT only lock animals up",
+        "Zoos don’t only lock animals up!",
+        f"But {SPECIES}",
+        f"I disagree with you: {SPECIES}",
+        f"That is not true. {SPECIES}",
+        f"Are you sure? {SPECIES}",
+        f"“{SPECIES}”",
+        "Some species have been saved from dying out by breeding in zoos.",
+    ],
+)
+def test_what_the_argument_says_passes_quality(answer: str) -> None:
+    result = quality(answer)
+    assert result.yes, result.rationale
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("Zoos do not lock animals up.", "denies"),
+        ("Breeding in zoos has not saved some species from dying out.", "denies"),
+        (f"It is not true that {SPECIES}", "denies"),
+        ("Breeding in zoos has saved species from dying out.", "leaves out “some”"),
+        ("Breeding in zoos has saved 40 species from dying out.", "gives a number, “40”"),
+        (f"Studies show that {SPECIES}", "names evidence, “studies”"),
+        ("Breeding in zoos has saved some parrots from dying out.", "adds “parrots”"),
+        (f"{SPECIES} Rome knew this too.", "“Rome knew this too.” has only 0%"),
+        (f"{SPECIES} This is wrong.", "“This is wrong.” takes back"),
+        (f"{ZOO[:-1]}?", "asks what the argument states"),
+        ("Breeding in zoos has saved some.", "stops before “species”"),
+        ("Do you think so?", "claims nothing"),
+    ],
+)
+def test_what_it_does_not_say_fails_and_the_reason_is_named(answer: str, why: str) -> None:
+    result = quality(answer)
+    assert not result.yes
+    assert why in result.rationale
+
+
+@pytest.mark.parametrize(
+    ("answer", "source"),
+    [
+        ("Animals suffer in every zoo.", TILL),
+        ("Its animals suffer.", TILL),
+        ("Good zoos give them space, shade and company.", TILL),
+        ("Mice eat small cats at night.", "Cats eat small mice at night."),
+        ("from dying out species some saved has zoos in Breeding", SPECIES),
+    ],
+)
+def test_words_out_of_their_sentence_fail(answer: str, source: str) -> None:
+    assert not quality(answer, source).yes
+
+
+def test_two_sentences_may_rest_on_two_arguments_and_only_the_first_two_count() -> None:
+    texts = ("Dogs bark.", "Cats sleep a lot.", "Fish swim fast.")
+    assert quality("Cats sleep a lot. Dogs bark.", *texts).yes
+    assert not quality("Fish swim fast.", *texts).yes
+    assert "no cited argument" in quality(ZOO, "").rationale or not quality(ZOO, "").yes
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("I disagree. Zoos should not be closed.", "gives no reason"),
+        ("Why should zoos be closed?", "gives no reason"),
+        (f"First, zoos feed lions. Second, {SPECIES}", "“first” and “second” mark a list"),
+        (f"{SPECIES} {SPECIES}", "repeats a sentence"),
+        (f"{SPECIES} Paper bags consume timber and water.", "uses two arguments"),
+        (f"{SPECIES} So you are right.", "“So you are right.” agrees with the user"),
+        (USER, "gives no reason"),
+    ],
+)
+def test_quantity_wants_one_argument(answer: str, why: str) -> None:
+    texts = (ZOO, "Paper bags consume timber and water.")
+    assert verdict(Maxim.QUANTITY, SPECIES, *texts).yes
+    result = verdict(Maxim.QUANTITY, answer, *texts)
+    assert not result.yes
+    assert why in result.rationale
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("Paper bags consume timber and water.", "too few words of the topic"),
+        (USER, "says what the user said"),
+        (f"{ZOO} You have convinced me.", "“You have convinced me.” agrees with the user"),
+        (f"You are right that {SPECIES}", "agrees with the user"),
+        ("Breeding in zoos has not saved some species from dying out.", "denies"),
+    ],
+)
+def test_relation_wants_an_answer_to_this_user(answer: str, why: str) -> None:
+    result = verdict(Maxim.RELATION, answer, ZOO)
+    assert not result.yes
+    assert why in result.rationale
+
+
+def test_relation_names_the_shared_words_and_says_what_it_cannot_see() -> None:
+    rationale = verdict(Maxim.RELATION, ZOO, ZOO).rationale
+    assert "“zoos”" in rationale
+    assert rationale.endswith("The judge cannot see the side of an argument.")
+
+
+def test_an_answer_that_was_given_before_is_no_answer() -> None:
+    user = "Animals in zoos still suffer, and breeding never ends in the wild."
+    assert verdict(Maxim.RELATION, ZOO, ZOO, user=user).yes
+    again = judge().judge(debate(ZOO, ZOO, user=user, before=(turn(USER, ZOO),)))
+    assert "said before" in again[Maxim.RELATION].rationale
+
+
+def test_agreement_that_is_taken_back_or_quoted_is_none() -> None:
+    taken_back = "You are right that cages are small, but zoos have saved animals."
+    quoted = "I agree to be vaccinated because animals and zoos suffer."
+    assert "agrees" not in verdict(Maxim.RELATION, taken_back, ZOO).rationale
+    assert "agrees" not in verdict(Maxim.RELATION, quoted, quoted).rationale
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("Zoos " + "save animals, lions, tigers, parrots and otters " * 9, "repeats its words"),
+        ("Of course, generally speaking, at the end of the day, zoos save lions.", "filler"),
+        ("It depends on things, somehow, and one might say something.", "vague"),
+        (
+            "The institutionalisation of conservation, the prioritisation of authenticity and the "
+            "bureaucratisation of responsibility undermine the protection of civilisation.",
+            "abstract nouns",
+        ),
+        ("Yes.", "only 1 words"),
+        (" ".join(f"Lion{at} sleeps well." for at in range(30)), "it "),
+    ],
+)
+def test_manner_wants_a_readable_text(answer: str, why: str) -> None:
+    assert verdict(Maxim.MANNER, ZOO, ZOO).yes
+    result = verdict(Maxim.MANNER, answer, ZOO)
+    assert not result.yes
+    assert why in result.rationale
+
+
+def test_only_the_texts_of_the_arguments_count() -> None:
+    def verdicts(**fields: Any) -> object:
+        cited = (Argument(id="1", text=ZOO, **fields),)
+        answered = Turn(utterance=USER, response=Response(content=SPECIES, arguments=cited))
+        return judge().judge(Debate(turns=(answered,)))
+
+    assert verdicts() == verdicts(attacks=USER, supports="Zoos are good.", topic="Cars")
+
+
+QUOTES = [
+    row
+    for row in map(json.loads, demo_file("arguments.jsonl").read_text("utf-8").splitlines())
+    if len(row["text"].split()) <= 45
+    and verdict(Maxim.RELATION, row["text"], row["text"], user=row["attacks"]).yes
+][::3][:100]
+VERB = re.compile(r"\b(?:is|are|was|were|will|must|should|has|have|cannot|can|may)\b")
+
+
+def half(text: str) -> str:
+    words = text.split()
+    end = next(at for at in range(len(words) // 2, len(words)) if words[at][-1] not in ".,;:")
+    return " ".join(words[: end + 1])
+
+
+def lower(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+ATTACKS: dict[str, Callable[[str], str]] = {
+    "denied question": lambda q: f"{q[:-1]}? No.",
+    "attributed": lambda q: f"You argue that {lower(q)}",
+    "past opinion": lambda q: f"People used to think that {lower(q)}",
+    "question": lambda q: f"Is it really so that {lower(q)[:-1]}?",
+    "cut": half,
+    "cut, with a full stop": lambda q: f"{half(q)}.",
+    "twice": lambda q: f"{q} {q}",
+    "agreement": lambda q: f"{q} So you are right.",
+    "disbelief": lambda q: f"Nobody believes that {lower(q)}",
+    "myth": lambda q: f"It is a myth that {lower(q)}",
+    "wish": lambda q: f"If only it were true that {lower(q)}",
+    "negation": lambda q: VERB.sub(lambda verb: f"{verb[0]} not", q, count=1),
+    "number": lambda q: f"{q} This saved 40 million euros.",
+    "joke": lambda q: f"{q} Just kidding.",
+}
+
+
+def share_of_yes(change: Callable[[str], str], *, shift: int = 0) -> float:
+    """The share of the quotations that are four times yes; `shift` takes another one's user."""
+    yes = 0
+    tried = [at for at, row in enumerate(QUOTES) if shift or change is str or row["text"]]
+    changed = [
+        at for at in tried if change is str or change(QUOTES[at]["text"]) != QUOTES[at]["text"]
+    ]
+    for at in changed:
+        text, other = QUOTES[at]["text"], QUOTES[(at + shift) % len(QUOTES)]
+        verdicts = judge().judge(debate(change(text), text, user=other["attacks"]))
+        yes += all(one.yes for one in verdicts.values())
+    return yes / len(changed)
+
+
+def test_true_quotations_are_a_yes() -> None:
+    assert len(QUOTES) == 100
+    assert share_of_yes(str) >= 0.95
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_on_a_quotation_is_no_yes(attack: str) -> None:
+    assert share_of_yes(ATTACKS[attack]) <= 0.05
+
+
+def test_quotations_for_another_user_and_echoes_are_no_yes() -> None:
+    assert share_of_yes(str, shift=37) <= 0.1
+    echoes = [
+        judge().judge(debate(one["attacks"], one["attacks"], user=one["attacks"])) for one in QUOTES
+    ]
+    assert sum(all(one.yes for one in four.values()) for four in echoes) <= 5
+
+
+@pytest.mark.parametrize("label", ["Answer:", "Assistant: ", "**Reply:** ", "Final answer: "])
+@pytest.mark.parametrize("answer", [ZOO, USER, "Caps are fine."])
+def test_the_label_of_a_speaker_changes_no_verdict(label: str, answer: str) -> None:
+    assert judge().judge(debate(f"{label} {answer}", ZOO)) == judge().judge(debate(answer, ZOO))
+
+
+def test_explained_faults_make_the_score() -> None:
+    shown = touche_rad("judge", demo_file("debates.jsonl"), "--explain", "--debate", "1", "--json")
+    rows = [json.loads(line) for line in shown.out.splitlines()]
+    assert rows
+    for row in rows:
+        faults = [one["adds"] for one in row["features"].values()]
+        total = min(faults) if row["maxim"] == "quality" else sum(faults)
+        assert row["score"] == pytest.approx(max(0.05, 0.95 + total), abs=1e-3)
