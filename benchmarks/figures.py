@@ -22,7 +22,9 @@ extras.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
+import json
 import os
 import re
 import shlex
@@ -33,6 +35,8 @@ import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 ROOT = Path(__file__).parent.parent
 END = "<!-- end of figure -->"
@@ -167,14 +171,40 @@ def print_plugins() -> None:
 
 
 def print_papers() -> None:
-    """Print the table of docs/papers.md."""
+    """Print the table of docs/papers.md; each table is run on small data, with example answers."""
+    from tests.bench.small_data import command_of, write_small_data
     from touche_rad.papers.tables import load, names
 
-    print("| table | what | rows that are run | data |\n| --- | --- | --- | --- |")
+    print("| table | options | data | calls | tokens |\n|" + " --- |" * 5)
+    data = write_small_data(Path(tempfile.mkdtemp()))
     for name in names():
         table = load(name)
-        rows = sum(bool(row.system) for row in table.rows) * table.seeds
-        print(f"| `{name}` | {table.title} | {rows} | {', '.join(table.data)} |")
+        status = [] if "index" in table.data else played(command_of(name, data, "http://any#model"))
+        used = [one["usage"]["total"] for one in status if one.get("usage")]
+        units = sum(one["units"] for one in status if one["verb"] == "judge") or 1
+        calls = sum(one["calls"] for one in used) / units
+        tokens = sum(one["prompt_tokens"] + one["completion_tokens"] for one in used) / units
+        options = ["-i"] * ("{index}" in " ".join((*table.steps, *table.each)))
+        options += ["--model-of"] * any(row.system and row.model for row in table.rows)
+        needed = f"{', '.join(options)} | {', '.join(table.data)}"
+        print(f"| `{name}` | {needed} | {calls:.0f} | {tokens / 1000:.0f}k |")
+
+
+def played(words: list[str]) -> list[dict[str, Any]]:
+    """Run a command with example answers, and return the status of each run that it makes."""
+    from tests.terminal import touche_rad
+    from touche_rad.models import model
+    from touche_rad.models.examples import Examples
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),
+        patch.object(model, "open_backend", lambda *_, **__: Examples(varied=True)),
+    ):
+        done = touche_rad(*words)
+        if done.code:
+            raise SystemExit(done.err)
+        return [json.loads(path.read_text("utf-8")) for path in Path().rglob("*.status.json")]
 
 
 if __name__ == "__main__":

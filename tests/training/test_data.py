@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 from tests.debaters.world import ARGUMENTS, debate
 from tests.models import scripted
-from tests.models.by_schema import answering, prompts
+from tests.models.by_schema import answering, filling, prompt_of, prompts
 from tests.models.scripted import Scripted
+from tests.terminal import touche_rad
 from tests.test_prompt_formats import missing
 from tests.training.makers import played
 from touche_rad import files
@@ -56,17 +58,10 @@ def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_neve
     assert answer == {"reasoning": "Tins need coins.", "argument": response.content}
     assert (record["reasoning"], record["debate"], record["turn"]) == ("given", ASKED.key, 1)
     assert record["format"] == 1
-
-
-def test_a_trace_alone_and_a_run_with_it_give_the_same_once(
-    server: Scripted, tmp_path: Path
-) -> None:
-    run, trace = tmp_path / "run.jsonl", tmp_path / "run.jsonl.trace.jsonl"
-    played(server, run, ASKED)
-    by_trace = data([trace], tmp_path / "a.jsonl")
-    both = data([run, trace], tmp_path / "b.jsonl")
-    assert [one["messages"] for one in by_trace] == [one["messages"] for one in both]
-    assert len(both) == 1
+    trace = tmp_path / "run.jsonl.trace.jsonl"
+    for sources in ([trace], [tmp_path / "run.jsonl", trace], [tmp_path / "data.jsonl"]):
+        (again,) = data(sources, tmp_path / "again.jsonl")
+        assert again["messages"] == record["messages"]
 
 
 def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
@@ -122,13 +117,6 @@ def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
         data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
 
 
-def test_data_that_was_made_can_be_given_again(server: Scripted, tmp_path: Path) -> None:
-    played(server, tmp_path / "run.jsonl", ASKED)
-    first = data([tmp_path / "run.jsonl"], tmp_path / "a.jsonl")
-    again = data([tmp_path / "a.jsonl"], tmp_path / "b.jsonl")
-    assert [one["messages"] for one in again] == [one["messages"] for one in first]
-
-
 @pytest.fixture
 def quoted(tmp_path: Path) -> Path:
     """A run of another debater, with no trace: it quotes, and says so beforehand."""
@@ -143,15 +131,6 @@ def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
 ) -> None:
     with pytest.raises(UserError, match=r"no reasoning: 1.*--reasoning cited"):
         data([quoted], tmp_path / "data.jsonl")
-
-
-def test_what_an_answer_cites_can_stand_for_its_reasoning(quoted: Path, tmp_path: Path) -> None:
-    (record,) = data([quoted], tmp_path / "data.jsonl", reasoning="cited")
-    answer = json.loads(record["messages"][-1]["content"])
-    assert answer["reasoning"] == f"{CHARITY.supports} {CHARITY.text}"
-    assert answer["argument"] == f"I disagree: {CHARITY.text}"
-    assert f"1. [{CHARITY.topic}] {CHARITY.text}" in record["messages"][-2]["content"]
-    assert record["reasoning"] == "cited"
 
 
 def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
@@ -240,6 +219,7 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
     said = "Coins are cheap. The penny should not go."
     opening, third, reply = of_contest(tmp_path, contest(opening=said))
     assert [one["side"] for one in (opening, third, reply)] == ["pro", "pro", "con"]
+    assert {one["reasoning"] for one in (opening, third, reply)} == {"cited"}
     assert {one["topic"] for one in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
         answer = json.loads(record["messages"][-1]["content"])
@@ -292,3 +272,51 @@ def test_no_debate_is_on_both_sides_of_a_split(
         assert out
     again = held_out(items[::-1], lambda one: str(one[0]), share, seed)
     assert {one[0] for one in again[1]} == {one[0] for one in out}
+
+
+CLAIMS = ("Zoos should be closed.", "Homework should be abolished in primary schools.")
+ROUNDS = 2
+
+
+@pytest.fixture
+def self_debate(tmp_path: Path) -> Path:
+    """A self-debate on each claim; every speech has its own words."""
+    claims, out = tmp_path / "claims.tsv", tmp_path / "contests.jsonl"
+    rows = "".join(f"{claim}\tbase-user\n" for claim in CLAIMS)
+    claims.write_text(f"TOPIC_DESCRIPTION\tUSER\n{rows}")
+    numbers = count(1)
+
+    def speech(prompt: str) -> dict[str, object]:
+        number = next(numbers)
+        return {"evidence": [], "reasoning": f"Thought {number}.", "argument": f"Point {number}."}
+
+    with scripted.serving() as server:
+        filling(server, Speech=speech)
+        ended = touche_rad(
+            *("simulate", claims, "--both-sides", "-d", "inspiredebate", "-i", "demo"),
+            *("--rounds", str(ROUNDS), "-m", f"{server.url}#tiny", "-o", out, "-q"),
+        )
+    assert ended.code == 0, ended.err
+    openings = [text for text in map(prompt_of, server.asked) if "You speak first" in text]
+    # Before the first speech there is no opponent and no earlier turn that a prompt could mean.
+    assert len(openings) == len(CLAIMS)
+    assert not any("opponent" in text.lower() or "You claim" in text for text in openings)
+    return out
+
+
+@pytest.mark.parametrize("source", ["run", "trace"])
+def test_each_speech_of_both_sides_is_one_sample(
+    self_debate: Path, tmp_path: Path, source: str
+) -> None:
+    given = f"{self_debate}.trace.jsonl" if source == "trace" else self_debate
+    ended = touche_rad("train", "sft", given, "--data-only", "-o", tmp_path / "sft")
+    assert json.loads(ended.out)["answers"] == 2 * ROUNDS * len(CLAIMS)
+
+
+def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps(tmp_path: Path) -> None:
+    speech = f"I say: {' '.join(['Word'] * 147)} end."
+    long = Speech(speaker="second", text=speech, arguments=[CHARITY])  # type: ignore[call-arg]
+    speeches = (contest().speeches[0], long)
+    _, record = of_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))
+    assert "150 words" in str(record["messages"])
+    assert "60 words" not in str(record["messages"])

@@ -55,23 +55,6 @@ def made(sources: list[Path], out: Path, **rule: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def test_two_runs_judged_on_the_same_debates_give_a_pair(tmp_path: Path) -> None:
-    one = evaluated(tmp_path / "a.jsonl", ("Coins fill tins.", 0.9, 0.6))
-    two = evaluated(tmp_path / "b.jsonl", ("Coins are heavy.", 0.3, 0.5))
-    (pair,) = made([two, one], tmp_path / "pairs.jsonl")
-    chosen, rejected = pair["chosen"][0]["content"], pair["rejected"][0]["content"]
-    assert json.loads(chosen) == {
-        "reasoning": "why Coins fill tins.",
-        "evidence": [],
-        "argument": "Coins fill tins.",
-    }
-    assert spoken(rejected) == "Coins are heavy."
-    assert pair["gap"] == pytest.approx((0.6 + 0.1) / 2)
-    assert pair["gaps"] == pytest.approx({"relation": 0.6, "quality": 0.1})
-    assert [one["role"] for one in pair["prompt"]] == ["system", "user"]
-    assert pair["sources"] == ["a.jsonl", "b.jsonl"]
-
-
 ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
 
 
@@ -96,13 +79,6 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
     assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
     assert pair["prompt"] == sent[0]
-
-
-def test_one_dimension_can_be_the_reward(tmp_path: Path) -> None:
-    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
-    (pair,) = made([both], tmp_path / "p.jsonl", reward=("quality",))
-    assert spoken(pair["chosen"][0]["content"]) == "True."
-    assert pair["gaps"] == pytest.approx({"quality": 0.5})
 
 
 def test_a_dimension_with_a_margin_of_its_own_can_forbid_a_pair(tmp_path: Path) -> None:

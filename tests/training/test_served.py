@@ -11,21 +11,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import unavailable
+from tests.models.tiny import SMALL
 from tests.terminal import touche_rad_process as touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
 from touche_rad.training.folder import Folder
 
 pytestmark = pytest.mark.services
-
-LITTLE = {
-    "enforce-eager": "true",
-    "dtype": "float32",
-    "max-model-len": "4096",
-    "gpu-memory-utilization": "0.2",
-    "max-num-seqs": "8",
-}
-"""What a vLLM on the processor needs besides."""
 
 
 def read_lines(path: Path) -> list[Any]:
@@ -44,7 +36,7 @@ def test_a_real_vllm_serves_the_trained_model(
     debates.write_text(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0] + "\n")
     files = {"debates.jsonl": debates, "index": demo_index_path, "run.jsonl": run}
     words = [files.get(word, word) for word in shlex.split(report["serve"][kind])[1:]]
-    for name, value in LITTLE.items():
+    for name, value in SMALL.items():
         words += ["-O", f"vllm.{name}={value}"]
     environment = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
     done = touche_rad(*words, "-O", "model.max_tokens=64", env=environment, timeout=900)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
@@ -17,12 +16,13 @@ from touche_rad.cli.console import say, terminal_width
 from touche_rad.cli.options import Common
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
+from touche_rad.cli.steps import DONE, run_once
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import atomic_write
 from touche_rad.papers.comparison import Comparison, Records, compare, records_of
 from touche_rad.papers.tables import Reproduction, load
 
-DONE: Final = "commands.json"
+RECORD: Final = "commands.json"
 """The commands that are finished; they are not run again."""
 RESULT: Final = "table"
 _RUNS: Final = ("judge", "respond", "tournament")
@@ -90,24 +90,18 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _run_commands(work: Reproduction, options: Common, *, restart: bool) -> None:
     """Run the commands that are not finished; with other data, all of them."""
-    record, more = work.out / DONE, _for_runs(options)
-    state: dict[str, Any] = {"version": __version__, "data": work.digests(), "done": []}
+    record, more = work.out / RECORD, _for_runs(options)
+    state: dict[str, Any] = {"version": __version__, "data": work.digests(), DONE: []}
     if record.is_file() and not restart:
         known = json.loads(record.read_text("utf-8"))
-        if {**known, "done": []} == state:
+        if {**known, DONE: []} == state:
             state = known
-    for command in work.commands():
-        words = [*command, *(more if command[0] in _RUNS else ())]
-        if words in state["done"]:
-            continue
-        line = f"touche-rad {shlex.join(words)}"
-        say(f"$ {line}", quiet=options.quiet)
-        code = run([*words, "--replace", "--quiet"], is_step=True)
-        if code:
-            raise WorkError(f"the command failed with exit code {code}: {line}")
-        state["done"].append(words)
-        with atomic_write(record) as stream:
-            json.dump(state, stream, indent=1)
+
+    def call(words: Sequence[str]) -> int:
+        return run([*words, "--replace", "--quiet"], is_step=True)
+
+    commands = ([*words, *(more if words[0] in _RUNS else ())] for words in work.commands())
+    run_once(commands, record, state, call, quiet=options.quiet)
 
 
 def _score(name: str, work: Reproduction) -> Comparison:

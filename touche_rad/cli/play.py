@@ -282,17 +282,27 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad.contests import two_sides
     from touche_rad.runs.runner import identity_of
 
-    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
-    other = prepare.select("debater", options.against) if options.against else debater
+    own = options.plugin_options.of("debater")
+    debater = prepare.select_with_model(options.debater, own)
+    other = prepare.select_with_model(options.against) if options.against else debater
     words = options.max_words if options.words is None else options.words
     deadline = options.deadline
     kinds, written = {files.Kind.CLAIMS, *files.DEBATES}, files.Kind.CONTESTS
     places = run_files.find_places("simulate", options, options.claims, kinds, written)
     several = [debater, other] if other.tag != debater.tag else [debater]
     plugins = [one.plugin for one in several]
+    for one in several:
+        if not one.shares_server:
+            raise OptionError(
+                f"{one.name}: here only a model of the server of -m can be named, as model=#NAME; "
+                "touche-rad tournament takes models of several servers"
+            )
 
     def work(services: Services) -> Work[Any]:
-        players = make_answerers(replace(options, max_words=words), several, services)
+        shared = services.model
+        models = {one.tag: shared.named(one.model[1:]) for one in several if shared and one.model}
+        settings = replace(options, max_words=words)
+        players = make_answerers(settings, several, services, models=models)
         stage = two_sides.Stage(players, options.rounds or ROUNDS, services.index)
         identity = identity_of(services, *plugins, deadline=deadline, words=words)
         return two_sides.work(places.source, stage, identity=identity)

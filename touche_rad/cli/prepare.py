@@ -48,12 +48,17 @@ class Selected:
     tag: str
     """The plugin's name with the options that differ from the defaults."""
     model: str = ""
-    """Its own language model, instead of that of -m."""
+    """Its own language model instead of that of -m; `#NAME`: of the same server."""
 
     @property
     def name(self) -> str:
         """The plugin's name."""
         return self.plugin.name
+
+    @property
+    def shares_server(self) -> bool:
+        """Whether its model is on the server of -m."""
+        return not self.model or self.model.startswith("#")
 
     def opens_index(self, options: Common) -> bool:
         """Whether a command opens an index for this debater, or asks the user for one."""
@@ -80,11 +85,11 @@ def select(kind: Kind, spec: PluginSpec, options: Mapping[str, str] | None = Non
     return Selected(plugin, merged, plugin.identity(plugin.parse(merged)))
 
 
-def select_with_model(spec: PluginSpec) -> Selected:
+def select_with_model(spec: PluginSpec, options: Mapping[str, str] | None = None) -> Selected:
     """Find a debater that may name its own model, such as `sinai(model=URL#NAME)`."""
     from touche_rad.contests.two_sides import with_model
 
-    options = dict(spec.options)
+    options = {**spec.options, **(options or {})}
     model = options.pop("model", "")
     debater = select("debater", PluginSpec(spec.name, options))
     if not model:

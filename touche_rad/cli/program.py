@@ -194,7 +194,7 @@ def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> No
 def _stop_message(ctx: click.Context) -> str:
     """Say that the same command resumes the work, if it does."""
     output = ctx.params.get("output") or os.environ.get("outputDir")
-    resumes = "restart" in ctx.params or ctx.info_name == "index"
+    resumes = "restart" in ctx.params or ctx.info_name in ("index", "loop")
     return f"stopped{'; run the same command again to resume' if output and resumes else ''}"
 
 

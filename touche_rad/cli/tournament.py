@@ -194,7 +194,7 @@ def tournament_command(options: TournamentOptions) -> int:
     speech = {"deadline": options.deadline, "words": options.words}
     budgets = Budgets(**limits)
     unlimited = replace(options, max_calls=None, max_tokens=None)
-    shared = [one.plugin for one in debaters if not one.model]
+    shared = [one.plugin for one in debaters if one.shares_server]
     index = any(one.opens_index(options) for one in debaters)
     services = prepare.open_services(unlimited, *shared, out=folder.contests, index=index)
     model, models = services.model, _own_models(debaters, unlimited, services.model)
@@ -287,7 +287,10 @@ def _own_models(
     models: dict[str, Model] = {}
     for one in debaters:
         if one.model:
-            model = prepare.open_model(replace(options, model=one.model, trace=False))
+            if shared and one.shares_server:
+                model = shared.named(one.model[1:])
+            else:
+                model = prepare.open_model(replace(options, model=one.model, trace=False))
             shared = shared or model
             models[one.tag] = model.spending(shared.usage)
     return models

@@ -15,6 +15,7 @@ import click
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.train_loop import loop_command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files import check_output
 from touche_rad.plugins import trainer
@@ -24,6 +25,9 @@ from touche_rad.training.folder import Folder
 @click.group("train", cls=help_text.Group)
 def train_command() -> None:
     """Train models on a collection of arguments or on labelled debates."""
+
+
+train_command.add_command(loop_command)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +248,11 @@ class AdapterOptions(TrainingOptions):
     precision: Literal["auto", "float32", "bfloat16", "float16"] = opt.option(
         "Number format.", default="auto"
     )
-    checkpointing: bool = opt.flag("Recompute activations: slower, with less memory.")
+    checkpointing: bool = opt.flag(
+        "Recompute activations, the default: slower, with less memory.",
+        "--checkpointing/--no-checkpointing",
+        default=True,
+    )
     merged: bool = opt.flag("Also write base and adapter as one model.", "--merge")
 
 
@@ -364,6 +372,8 @@ class DpoOptions(AdapterOptions):
         "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
     )
     adapter: str = opt.option("Adapter to continue, with --base.", metavar="DIR", default="")
+    batch: int = opt.option("Pairs per forward pass.", default=1)
+    accumulate: int = opt.option("Batches per optimiser step.", default=8)
     beta: float = opt.option(
         "Strength of the reference model; 1 in the paper's formula.", default=0.1
     )

@@ -163,6 +163,12 @@ class Model:
         other.settings = replace(self.settings, **changes)
         return other
 
+    def named(self, name: str) -> Model:
+        """Return another model of the same server; budget, cache and trace are shared."""
+        twin = copy.copy(self)
+        twin.name = name
+        return twin
+
     @property
     def identity(self) -> dict[str, Any]:
         """Name and settings: what the answers depend on."""

@@ -1,7 +1,8 @@
-"""Model cards: base, data, settings and measurements of a trained model."""
+"""Model cards: base, data, settings and measurements of a trained model; how vLLM serves it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files as resources
@@ -16,6 +17,9 @@ _PACKAGES: Final = ("touche-rad", "torch", "transformers", "peft", "trl")
 _JINJA: Final = jinja2.Environment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )
+
+_RANKS: Final = (8, 16, 32, 64, 128, 256, 320, 512)
+"""The adapter ranks that vLLM supports."""
 
 
 def versions(*also: str) -> dict[str, str]:
@@ -48,3 +52,15 @@ def _escaped(values: Mapping[str, Any]) -> dict[str, Any]:
         return [one(inner) for inner in value] if isinstance(value, list | tuple) else value
 
     return {key: value if key == "serve" else one(value) for key, value in values.items()}
+
+
+def adapter_options(place: str, rank: int) -> dict[str, Any]:
+    """Return vLLM's options for an adapter beside its base; the adapter is named by its folder."""
+    # vLLM's short form NAME=PATH cannot have these characters in a path.
+    short = not set(place) & set("=,")
+    module = f"{place}={place}" if short else json.dumps({"name": place, "path": place})
+    return {
+        "enable-lora": "true",
+        "max-lora-rank": next((one for one in _RANKS if one >= rank), rank),
+        "lora-modules": module,
+    }

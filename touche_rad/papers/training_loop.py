@@ -1,0 +1,235 @@
+"""InspireDebate's training as commands: SFT, then rounds of self-debate and DPO, each tested."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from touche_rad import files
+from touche_rad.contests.scoring import score_contests
+from touche_rad.debate import Debate
+from touche_rad.errors import InputError, OptionError
+from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import read_whole
+from touche_rad.files.traces import TRACE
+from touche_rad.plugins import Kind, find, parse_plugin
+from touche_rad.plugins.profiles import expected
+from touche_rad.training.card import adapter_options
+
+Count = Annotated[int, Field(ge=1)]
+Values = Mapping[str, bool | int | float | str]
+"""Options by name."""
+_RANK: Final = 16
+"""The rank of `train sft` if the plan has none."""
+
+
+class LoopPlan(BaseModel):
+    """The content of a plan, which is a TOML file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    topics: str
+    model: str
+    """The model to train: a folder, or OWNER/NAME."""
+    judge_model: str = ""
+    """What -m of the judge names; empty: what the environment names."""
+    teacher: str = ""
+    """The model that plays the debates of SFT, or gives the recorded ones their reasoning."""
+    recorded: tuple[str, ...] = ()
+    """Debates for SFT, instead of those of a teacher."""
+    index: str = ""
+    debater: str = "inspiredebate(profile=paper,shows=both)"
+    judge: str = "inspirescore(profile=paper)"
+    rounds: Count = 1
+    speeches: Count = 3
+    """Speeches of each side in a debate."""
+    split: tuple[Count, Count, Count] = (100, 510, 100)
+    """Topics for SFT, for debates of a model with itself and for tests; their shares, if fewer."""
+    seed: int = Field(0, ge=0)
+    sft: Values = {}
+    preferences: Values = {}
+    dpo: Values = {}
+    """Options of `train sft`, `train preferences` and `train dpo`."""
+    play: Values = {}
+    """Settings of the trained model, such as `temperature`."""
+    serve: Values = {}
+    """Options of vLLM."""
+
+
+def load_loop(path: Path) -> LoopPlan:
+    """Read and check a plan."""
+    try:
+        plan = LoopPlan.model_validate(tomllib.loads(read_whole(path)))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, f"expected TOML: {error}") from None
+    except ValidationError as error:
+        key = ".".join(map(str, error.errors()[0]["loc"]))
+        raise InputError(path, expected(error).lower(), field=key) from None
+    if not plan.teacher and not plan.recorded:
+        raise InputError(path, "name the model that plays the debates of SFT", field="teacher")
+    kinds: Mapping[str, Kind] = {"debater": "debater", "judge": "panel"}
+    for key, kind in kinds.items():
+        try:
+            name, options = parse_plugin(getattr(plan, key))
+            find(kind, name).parse(options)
+        except OptionError as error:
+            raise InputError(path, str(error), field=key) from None
+    return plan
+
+
+def split_topics(plan: LoopPlan) -> dict[str, list[Debate]]:
+    """Return the topics of each part, drawn with the seed; the recorded ones are in no part."""
+    whole_debates = {files.Kind.CONTESTS, *files.DEBATES}
+    readable = [one for one in map(Path, plan.recorded) if files.detect_kind(one) in whole_debates]
+    recorded = {contest.motion for one in readable for contest in files.read_contests(one)}
+    by_claim = {one.claim: one for one in files.read_claims(Path(plan.topics))}
+    topics = [by_claim[claim] for claim in sorted(by_claim) if claim not in recorded]
+    Random(plan.seed).shuffle(topics)
+    sizes = dict(zip(("sft", "debate", "test"), plan.split, strict=True))
+    if plan.recorded:
+        del sizes["sft"]
+    if len(topics) < len(sizes):
+        wanted = f"expected {len(sizes)} topics or more, got {len(topics)}"
+        raise InputError(Path(plan.topics), wanted)
+    spare, whole = len(topics) - len(sizes), sum(sizes.values())
+    if len(topics) < whole:
+        sizes = {name: 1 + size * spare // whole for name, size in sizes.items()}
+        sizes["debate"] += len(topics) - sum(sizes.values())
+    parts = {}
+    for name, size in sizes.items():
+        parts[name], topics = topics[:size], topics[size:]
+    return parts
+
+
+_SFT: Final = "train sft {sft} {sources} --base {model} {seed} -o {here}/model"
+_TEACHER: Final = (
+    "simulate {out}/sft.tsv {game} -d {base} -m {teacher} -o {here}/debates.jsonl",
+    _SFT.replace("{sources}", "{here}/debates.jsonl"),
+)
+_ROUND: Final = (
+    "simulate {out}/debate.tsv {game} -d {last_debater} {last_served} -o {here}/debates.jsonl",
+    "judge {here}/debates.jsonl {judge} -o {here}/outcomes.jsonl",
+    "train preferences {preferences} {here}/debates.jsonl {here}/outcomes.jsonl --replace "
+    "-o {here}/pairs.jsonl",
+    "train dpo {dpo} {here}/pairs.jsonl --from {last}/model {seed} -o {here}/model",
+)
+_TEST: Final = (
+    "simulate {out}/test.tsv {game} -d {base} --against {debater} {served} -o {here}/test.jsonl",
+    "judge {here}/test.jsonl {judge} -o {here}/verdicts.jsonl",
+)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A plan with the folder of its results, which has a folder for each round; 0 is SFT."""
+
+    plan: LoopPlan
+    out: Path
+
+    def folder(self, number: int) -> Path:
+        """Return the folder of a round."""
+        return self.out / f"round-{number}"
+
+    def adapter(self, number: int) -> str:
+        """Return the adapter that a round trains."""
+        return str(self.folder(number) / "model" / "adapter")
+
+    def commands(self) -> Iterator[list[str]]:
+        """Yield all commands in their order."""
+        first = (_SFT,) if self.plan.recorded else _TEACHER
+        for number in range(self.plan.rounds + 1):
+            values = self._values(number)
+            for command in (*(_ROUND if number else first), *_TEST):
+                yield [text for word in command.split() for text in _filled(word, values)]
+
+    def _values(self, number: int) -> dict[str, str | list[str]]:
+        """Return what stands for the placeholders in the commands of a round."""
+        plan, last, seed = self.plan, max(number - 1, 0), ["--seed", str(self.plan.seed)]
+        game = ["--both-sides", "--rounds", str(plan.speeches), "--words", "0", *seed]
+        reasoning = ["--reasoning", "teacher", "-m", plan.teacher] if plan.teacher else []
+        judge_model = ["-m", plan.judge_model] if plan.judge_model else []
+        return {
+            "out": str(self.out),
+            "here": str(self.folder(number)),
+            "last": str(self.folder(last)),
+            "model": plan.model,
+            "teacher": plan.teacher,
+            "seed": seed,
+            "base": self._debater(),
+            "debater": self._debater(self.adapter(number)),
+            "last_debater": self._debater(self.adapter(last)),
+            "game": [*game, *(["-i", plan.index] if plan.index else [])],
+            "sources": [*plan.recorded, *reasoning],
+            "judge": ["-j", plan.judge, *judge_model, *seed],
+            "served": self._served(number),
+            "last_served": self._served(last),
+            "sft": _flags(plan.sft),
+            "preferences": _flags({"pairing": "sides", **plan.preferences}),
+            "dpo": _flags(plan.dpo),
+        }
+
+    def _debater(self, adapter: str = "") -> str:
+        """Return the debater with the model of `-m`, or with an adapter on its server."""
+        name, options = parse_plugin(self.plan.debater)
+        options = {**options, "model": f"#{adapter}"} if adapter else options
+        return f"{name}({','.join(f'{key}={text}' for key, text in options.items())})"
+
+    def _served(self, number: int) -> list[str]:
+        """Return the options with which vLLM serves the base model and the adapter of a round."""
+        plan, words = self.plan, ["-m", f"vllm:{self.plan.model}"]
+        adapter = adapter_options(self.adapter(number), int(plan.sft.get("rank", _RANK)))
+        play = {"think": "off", **plan.play}  # the name of an adapter tells no family of models
+        for kind, options in (("vllm", {**plan.serve, **adapter}), ("model", play)):
+            for key, value in options.items():
+                text = str(value).lower() if isinstance(value, bool) else value
+                words += ["-O", f"{kind}.{key}={text}"]
+        return words
+
+    def inputs(self) -> dict[str, str]:
+        """Return the digests of the files that the plan names."""
+        return {path: sha256_of(Path(path)) for path in (self.plan.topics, *self.plan.recorded)}
+
+    def results(self) -> dict[str, str]:
+        """Return the digests of topics, data, debates and verdicts, and of all models."""
+        found = list(Path(self.plan.model).glob("*.safetensors"))
+        kept = (
+            "*.tsv",
+            "round-*/*.jsonl",
+            "round-*/model/*.jsonl",
+            "round-*/model/adapter/*.safe*",
+        )
+        found += [path for pattern in kept for path in self.out.glob(pattern)]
+        return {str(path): sha256_of(path) for path in sorted(found) if TRACE not in path.name}
+
+    def scores(self) -> list[dict[str, Any]]:
+        """Return the scores of base and model on the test topics, and their wins, by round."""
+        rounds = []
+        for number in range(self.plan.rounds + 1):
+            folder, adapter = self.folder(number), self.adapter(number)
+            report = score_contests([folder / "verdicts.jsonl"], folder / "test.jsonl")
+            totals = [row for row in report.means if row.dimension == "total"]
+            means = {adapter in row.debater: row.mean for row in totals}
+            rows = [row.model_dump(exclude={"run"}) for row in (*report.means, *report.wins)]
+            both = {"base": means.get(False), "trained": means.get(True)}
+            rounds.append({"round": number, "model": adapter, **both, "scores": rows})
+        return rounds
+
+
+def _flags(options: Values) -> list[str]:
+    words: list[str] = []
+    for key, value in options.items():
+        switch = f"--{'' if value else 'no-'}{key}"
+        words += [switch] if isinstance(value, bool) else [f"--{key}", str(value)]
+    return words
+
+
+def _filled(word: str, values: Mapping[str, str | list[str]]) -> list[str]:
+    """Return the words for a word of a command."""
+    value = values.get(word[1:-1]) if word.startswith("{") else None
+    return value if isinstance(value, list) else [word.format_map(values)]
