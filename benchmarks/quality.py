@@ -1,12 +1,11 @@
 """Measure the quality of retrieval, of stance models, and of the grounded judge.
 
-    python benchmarks/quality.py retrieval --split test --encoder fold1 --beside ENCODER
-    python benchmarks/quality.py stance --split test --stance nli:MODEL --stance trained:DIR,DIR
+    python benchmarks/quality.py retrieval --split test --encoder DIR --beside ENCODER
+    python benchmarks/quality.py stance --split test --stance nli:MODEL --stance trained:DIR
 
 `--data` (default: the environment variable TOUCHE_RAD_DATA) is the folder with
-claimrev-4441.jsonl.gz. Give one trained encoder or stance model per fold: each query is answered by
-one that never saw its topic. `--write FILE` replaces the tables of the same names between FILE's
-marks and keeps the others.
+claimrev-4441.jsonl.gz. Trained models are measured on held-out topics: `--split test`.
+`--write FILE` replaces the tables of the same names between FILE's marks and keeps the others.
 """
 
 from __future__ import annotations
@@ -35,15 +34,12 @@ from benchmarks.quality_pipelines import (
     Pipeline,
     about,
     blended,
-    models_by_query,
     short_name,
-    split_by_model,
     stance_pipelines,
 )
 from benchmarks.quality_stance import stance_table
 from retrieval._tasks import HIDDEN as HIDDEN_TASKS
 from retrieval._tasks import Topic, task, topics
-from retrieval.dense.tuning.training import report_of
 from touche_rad import files, plugins
 from touche_rad.debate import Argument
 from touche_rad.score.significance import holm
@@ -71,15 +67,13 @@ def main() -> None:
         action="append",
         default=[],
         metavar="BACKEND",
-        help="rules, nli:MODEL, trained:DIR[,DIR] or model:URL#NAME",
+        help="rules, nli:MODEL, trained:DIR or model:URL#NAME",
     )
     data.add_argument("--write", type=Path, metavar="FILE", help="Markdown file with marks")
     search = commands.add_parser("retrieval", parents=[data], help="pipelines on the tasks")
     search.add_argument("--task", action="append", choices=TASKS)
     search.add_argument(
         "--encoder",
-        action="append",
-        default=[],
         metavar="DIR",
         help="of touche-rad train encoder, on the same collection",
     )
@@ -101,6 +95,10 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         parser.error("name the data folder: --data DIR or TOUCHE_RAD_DATA")
     if len({short_name(name) for name in options.stance}) < len(options.stance):
         parser.error("two stance backends have the same name: rename a folder")
+    encoder = options.command == "retrieval" and options.encoder
+    trained = encoder or any(name.startswith("trained:") for name in options.stance)
+    if trained and options.split != "test":
+        parser.error("trained models are measured with --split test")
     if options.command == "retrieval" and options.beside != UNTUNED and not options.encoder:
         parser.error("--beside needs --encoder")
 
@@ -123,7 +121,7 @@ def retrieval(options: argparse.Namespace) -> dict[str, str]:
         hidden, tuned, full = indexes(
             arguments,
             options.keep or Path(scratch),
-            options.encoder,
+            [options.encoder] if options.encoder else [],
             options.beside,
             tasks={name.split("/")[0] for name in names},
         )
@@ -136,9 +134,9 @@ def retrieval(options: argparse.Namespace) -> dict[str, str]:
                 title = f"{title}, {options.queries} drawn"
             pipelines: Mapping[str, Pipeline]
             if kind in HIDDEN_TASKS:
-                pipelines = {**HIDDEN, **tuned_pipelines(options, arguments, queries, tuned)}
+                pipelines = {**HIDDEN, **tuned_pipelines(options, tuned)}
             else:
-                pipelines = {**OPEN, **stance_pipelines(options.stance, arguments, queries)}
+                pipelines = {**OPEN, **stance_pipelines(options.stance)}
             tables[title] = retrieval_table(
                 title, queries, pipelines, hidden if kind in HIDDEN_TASKS else full
             )
@@ -146,20 +144,13 @@ def retrieval(options: argparse.Namespace) -> dict[str, str]:
     return tables
 
 
-def tuned_pipelines(
-    options: argparse.Namespace,
-    arguments: Sequence[Argument],
-    queries: Sequence[Topic],
-    index: Any,
-) -> dict[str, Pipeline]:
-    """Return the pipelines of trained encoders; each query uses one that never saw its topic."""
+def tuned_pipelines(options: argparse.Namespace, index: Any) -> dict[str, Pipeline]:
+    """Return the pipelines of a trained encoder on their own index."""
     if not options.encoder:
         return {}
-    reports = {folder: report_of(Path(folder)) for folder in options.encoder}
-    answers = models_by_query(reports, arguments, queries, UNTUNED)
 
     def build(make: ModelPipeline) -> Pipeline:
-        return split_by_model(lambda _, name: make(index, name), answers)
+        return lambda _: make(index, options.encoder)
 
     pipelines = {name: build(make) for name, make in TUNED.items()}
     if options.beside != UNTUNED:

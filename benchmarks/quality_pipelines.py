@@ -1,25 +1,17 @@
-"""The pipelines that `quality.py retrieval` compares, built from PyTerrier's operators.
-
-A trained encoder or stance model must not answer queries on topics of its training data. With one
-model per fold, `models_by_query` gives each query a model that never saw its topic.
-"""
+"""The pipelines that `quality.py retrieval` compares, built from PyTerrier's operators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from retrieval._tasks import Topic
 from retrieval.dense.search import DenseRetriever
-from retrieval.index.store import digest
 from retrieval.retrievers import TextRetriever
-from retrieval.stance.trained import report_of as stance_report
-from touche_rad.debate import Argument
 from touche_rad.plugins import ArgumentIndex, Services, find
 
 DEPTH: Final = 300
@@ -146,13 +138,6 @@ def _retriever(name: str, **options: str) -> Pipeline:
     return lambda index: find("retriever", name).make(Services(index=index), options).pipeline(100)
 
 
-def by_stance(index: ArgumentIndex, backend: str) -> Any:
-    """Return the chained hybrid, reranked by a stance backend if one is named."""
-    if not backend:
-        return _retriever("chained")(index)
-    return _retriever("stance", by=backend)(index)
-
-
 HIDDEN: Final[dict[str, Pipeline]] = {
     "BM25 text": _field("text"),
     "BM25 topic+text": _field("all"),
@@ -185,86 +170,16 @@ OPEN: Final[dict[str, Pipeline]] = {
 }
 """For the tasks in which every field is searched."""
 
-FEW = 0.1
-"""At most this share of the queries may be without a model that is blind to their topics."""
-
-
-class Trained(Protocol):
-    """The report of a training."""
-
-    @property
-    def collection(self) -> str: ...
-
-    def saw(self, topic: str) -> bool: ...
-
-
-def models_by_query(
-    reports: Mapping[str, Trained],
-    arguments: Sequence[Argument],
-    queries: Sequence[Topic],
-    otherwise: str,
-) -> dict[str, set[str]]:
-    """Return the queries that each model answers; `otherwise` answers those that no model may."""
-    if any(report.collection != digest(arguments) for report in reports.values()):
-        raise SystemExit("a model was trained on another collection: its topics are unknown")
-    topic_of = {one.id: one.topic for one in arguments}
-    answers: dict[str, set[str]] = {otherwise: set(), **{name: set() for name in reports}}
-    for one in queries:
-        topics = {topic_of[docno] for docno in one.relevant}
-        blind = [name for name, report in reports.items() if not any(map(report.saw, topics))]
-        answers[blind[0] if blind else otherwise].add(one.qid)
-    if len(answers[otherwise]) > len(queries) * FEW:
-        raise SystemExit("the models saw the topics of too many queries: give a model of each fold")
-    return answers
-
-
-def split_by_model(make: ModelPipeline, answers: Mapping[str, set[str]]) -> Pipeline:
-    """Return the pipeline in which each model answers its own queries."""
-
-    def build(index: Any) -> Any:
-        def answer(queries: pd.DataFrame) -> pd.DataFrame:
-            results: pd.DataFrame = pd.concat(
-                make(index, name)(queries[queries["qid"].isin(qids)])
-                for name, qids in answers.items()
-                if qids
-            )
-            return results
-
-        return answer
-
-    return build
-
-
-TRAINED = "trained:"
-
-
-def stance_backends(name: str) -> list[str]:
-    """Return the backends of a name: `trained:DIR,DIR` names one model per fold."""
-    if not name.startswith(TRAINED):
-        return [name]
-    return [TRAINED + folder for folder in name.removeprefix(TRAINED).split(",")]
-
 
 def short_name(name: str) -> str:
     """Return a backend's name without the path or the owner of its model."""
-    kind, colon, _ = name.partition(":")
-    return kind + colon + ",".join(Path(one).name for one in stance_backends(name) if colon)
+    kind, colon, place = name.partition(":")
+    return kind + colon + (Path(place).name if colon else "")
 
 
-def stance_pipelines(
-    names: Sequence[str], arguments: Sequence[Argument], queries: Sequence[Topic]
-) -> dict[str, Pipeline]:
+def stance_pipelines(names: Sequence[str]) -> dict[str, Pipeline]:
     """Return the chained hybrid reranked by each backend."""
-    pipelines = {}
-    for name in names:
-        if name.startswith(TRAINED):
-            reports = {
-                one: stance_report(Path(one.removeprefix(TRAINED))) for one in stance_backends(name)
-            }
-            answers = models_by_query(reports, arguments, queries, otherwise="")
-        else:
-            answers = {name: {one.qid for one in queries}}
-        pipelines[f"chained hybrid, stance by {short_name(name)}"] = split_by_model(
-            by_stance, answers
-        )
-    return pipelines
+    return {
+        f"chained hybrid, stance by {short_name(name)}": _retriever("stance", by=name)
+        for name in names
+    }

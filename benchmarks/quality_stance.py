@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.quality_pipelines import short_name, stance_backends
+from benchmarks.quality_pipelines import short_name
 from retrieval._tasks import split_of
-from retrieval.index.store import digest
 from retrieval.stance import StanceBackend
 from retrieval.stance._language_model import ModelStance
 from retrieval.stance.backend import backend
-from retrieval.stance.trained import TrainedStance
 from retrieval.stance.training import ORIGINS, usable
 from touche_rad.debate import Argument
 
@@ -29,25 +27,11 @@ def stance_table(
 ) -> str:
     """Return the accuracy of each backend as a Markdown table."""
     asked = [one for one in usable(arguments) if not split or split_of(one.topic) == split]
-    known = digest(arguments)
     lines = [f"\n**{title}**, {len(asked)} arguments, chance .500\n", HEAD]
     for name in dict.fromkeys(("rules", *names)):
-        backends = [backend(one) for one in stance_backends(name)]
-        lines.append(row(short_name(name), list(decisions(backends, asked, known))))
+        decisions = zip(asked, _correct(backend(name), asked), strict=True)
+        lines.append(row(short_name(name), list(decisions)))
     return "\n".join(lines) + "\n"
-
-
-def decisions(
-    backends: Sequence[StanceBackend], asked: Sequence[Argument], collection: str
-) -> Iterator[tuple[Argument, float]]:
-    """Yield 1, 0 or .5 (no difference) for each argument, from the first backend blind to it."""
-    left = list(asked)
-    for one in backends:
-        if isinstance(one, TrainedStance) and one.report.collection != collection:
-            raise SystemExit("a model was trained on another collection: its topics are unknown")
-        part = [each for each in left if not _saw(one, each.topic)]
-        left = [each for each in left if _saw(one, each.topic)]
-        yield from zip(part, _correct(one, part), strict=True)
 
 
 def _correct(one: StanceBackend, part: Sequence[Argument]) -> Iterator[float]:
@@ -56,18 +40,14 @@ def _correct(one: StanceBackend, part: Sequence[Argument]) -> Iterator[float]:
     Most backends compare the argument's text with its two claims. A language model is asked about
     each claim separately and sees only the argument's text.
     """
-    if not isinstance(one, ModelStance):
-        for stance in one.stances([(each.text, each) for each in part]):
+    for each in part:
+        if isinstance(one, ModelStance):
+            (attacked,) = one.stances(each.attacks, [each])
+            (supported,) = one.stances(each.supports, [each])
+            yield (1 + np.sign(attacked.against - supported.against)) / 2
+        else:
+            (stance,) = one.stances(each.text, [each])
             yield (1 - np.sign(stance.against)) / 2
-        return
-    claims = [each.attacks for each in part] + [each.supports for each in part]
-    found = one.stances(list(zip(claims, (*part, *part), strict=True)))
-    for attacked, supported in zip(found[: len(part)], found[len(part) :], strict=True):
-        yield (1 + np.sign(attacked.against - supported.against)) / 2
-
-
-def _saw(one: StanceBackend, topic: str) -> bool:
-    return isinstance(one, TrainedStance) and one.report.saw(topic)
 
 
 def row(name: str, found: Sequence[tuple[Argument, float]]) -> str:

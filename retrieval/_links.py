@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from retrieval.index.analyser import tokens
 from retrieval.index.statements import ROLES, SIGNS
@@ -32,15 +32,6 @@ class Link:
     def weight(self) -> float:
         """1 if the statement is the text of one of the two, else less."""
         return 1.0 if "text" in (self.mine, self.theirs) else SIBLING
-
-
-@runtime_checkable
-class LinkedIndex(Protocol):
-    """An index that stores which arguments share statements."""
-
-    def links(self, argument_id: str) -> list[Link]:
-        """Return the links of an argument."""
-        ...
 
 
 def alike(one: str, other: str) -> float:

@@ -17,48 +17,9 @@ from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
 from touche_rad.training.folder import FORMAT
 
-
-@dataclass(frozen=True)
-class Unseen:
-    """The held-out topics: the split `test`, or fold `number` of `count`."""
-
-    number: int = 0
-    count: int = 0
-
-    @classmethod
-    def named(cls, name: str) -> Unseen:
-        """Parse `test`, or a fold such as 2/4."""
-        if name == "test":
-            return cls()
-        number, _, count = name.partition("/")
-        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) > 1):
-            raise OptionError(f"held-out topics are 'test' or a fold such as 2/4, not {name!r}")
-        return cls(int(number), int(count))
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.count}" if self.count else "test"
-
-    def __contains__(self, topic: str) -> bool:
-        if not self.count:
-            return split_of(topic) == "test"
-        place = sha256(f"fold\n{topic}".encode("utf-8", "replace")).hexdigest()
-        return int(place, 16) % self.count == self.number - 1
-
-    def part(self, arguments: Sequence[Argument]) -> tuple[list[Argument], list[Argument]]:
-        """Split arguments into those to train on and those that are held out."""
-        out = [one for one in arguments if one.topic in self]
-        rest = [one for one in arguments if one.topic not in self]
-        if not out or not rest:
-            raise UserError(
-                "the collection has too few topics: some must be held out to test the model"
-            )
-        return rest, out
-
-
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)
 RANKED: Final = ("counter", "support", "chain")
-KINDS: Final = (*RANKED, "stance")
 HIDDEN: Final = ("counter", "support")
 """The kinds whose pipelines may search topic and text only."""
 
@@ -97,8 +58,8 @@ def task(name: str) -> Task:
 
 def every() -> Iterator[Task]:
     """Yield every task."""
-    for kind in KINDS:
-        for original in (False, True) if kind in (*HIDDEN, "stance") else (False,):
+    for kind in RANKED:
+        for original in (False, True) if kind in HIDDEN else (False,):
             for split in ("", *SPLITS):
                 yield Task(kind, original, split)
 
@@ -110,16 +71,10 @@ class TrainingReport(BaseModel):
 
     base: str
     collection: str
-    held_out: str = "test"
-    """`test`, or the held-out fold, such as 2/4."""
     trained_on: int
     tested_on: int
     steps: int = 0
     recipe: dict[str, Any] = {}
-
-    def saw(self, topic: str) -> bool:
-        """Whether the model was trained on a topic."""
-        return topic not in Unseen.named(self.held_out)
 
     @classmethod
     def read(cls, folder: Path, trainer: str) -> Self:
@@ -138,11 +93,20 @@ def split_of(topic: str) -> str:
     return next(split for split, end in zip(SPLITS, _TENTHS, strict=True) if tenth < end)
 
 
+def hold_out(arguments: Sequence[Argument]) -> tuple[list[Argument], list[Argument]]:
+    """Split arguments into those to train on and those of the split `test`."""
+    out = [one for one in arguments if split_of(one.topic) == "test"]
+    rest = [one for one in arguments if split_of(one.topic) != "test"]
+    if not out or not rest:
+        raise UserError(
+            "the collection has too few topics: some must be held out to test the model"
+        )
+    return rest, out
+
+
 def topics(arguments: Iterable[Argument], of: Task) -> list[Topic]:
     """Return a task's topics, in the collection's order."""
     part = [one for one in arguments if not of.split or split_of(one.topic) == of.split]
-    if of.kind == "stance":
-        return list(_stances(part, of))
     if of.kind == "chain":
         return list(_chains(part))
     field = "supports" if of.kind == "support" else "attacks"
@@ -154,29 +118,25 @@ def topics(arguments: Iterable[Argument], of: Task) -> list[Topic]:
 
 
 def _claims(
-    arguments: Sequence[Argument], field: str, *, original: bool = False
-) -> dict[str, list[str]]:
-    claims: dict[str, list[str]] = {}
-    for argument in arguments:
-        claim = getattr(argument, field)
-        if claim.strip() and (not original or argument.original == field):
-            claims.setdefault(claim, []).append(argument.id)
-    return claims
+    arguments: Iterable[Argument], field: str, *, original: bool = False
+) -> Mapping[str, list[str]]:
+    """Return the ids of the arguments with each claim."""
+    return _grouped(
+        (getattr(one, field), one.id)
+        for one in arguments
+        if getattr(one, field).strip() and (not original or one.original == field)
+    )
 
 
-def _by_text(arguments: Sequence[Argument]) -> Mapping[str, list[str]]:
-    ids: defaultdict[str, list[str]] = defaultdict(list)
-    for argument in arguments:
-        ids[analyse(argument.text)].append(argument.id)
-    return ids
+def _by_text(arguments: Iterable[Argument]) -> Mapping[str, list[str]]:
+    return _grouped((analyse(one.text), one.id) for one in arguments)
 
 
-def _stances(arguments: Sequence[Argument], of: Task) -> Iterator[Topic]:
-    for argument in arguments:
-        if argument.attacks.strip() and argument.supports.strip() and argument.text.strip():
-            if of.original and argument.original != "attacks":
-                continue
-            yield Topic(f"stance-{argument.id}", argument.text, (f"{argument.id}:attacks",))
+def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
 
 
 def _chains(arguments: Sequence[Argument]) -> Iterator[Topic]:
@@ -196,7 +156,4 @@ def _chains(arguments: Sequence[Argument]) -> Iterator[Topic]:
 
 
 def _by_stems(claims: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
-    ids: defaultdict[str, list[str]] = defaultdict(list)
-    for claim, of_claim in claims.items():
-        ids[analyse(claim)] += of_claim
-    return ids
+    return _grouped((analyse(claim), one) for claim, ids in claims.items() for one in ids)

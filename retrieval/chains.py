@@ -7,14 +7,14 @@ argument is known after any number of steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from retrieval._fusion import ranked, scaled
-from retrieval._links import Link, LinkedIndex, alike
+from retrieval._links import Link, alike
 from retrieval._searching import Searcher
 from retrieval.index.statements import NEAR
 from touche_rad import plugins
@@ -47,8 +47,8 @@ def links_of(
     The index stores links between nearly equal statements. Weaker links, and all links if the index
     stores none (the official one), are searched: arguments whose claims resemble the text.
     """
-    stored = isinstance(index, LinkedIndex)
-    all_links = [index.links(one.id) if isinstance(index, LinkedIndex) else [] for one in arguments]
+    stored: Callable[[str], list[Link]] | None = getattr(index, "links", None)
+    all_links = [stored(one.id) if stored else [] for one in arguments]
     if near < NEAR or not stored:
         texts = [argument.text for argument in arguments]
         for field in ("attacks", "supports"):

@@ -76,18 +76,41 @@ class HybridRetriever(_WithChains):
 
         k: float = Field(5, gt=0, description="constant of reciprocal rank fusion")
         depth: int = Field(100, ge=1, description="number of hits per search")
+        meaning: float = Field(0.0, ge=0, description="weight of similarity by vectors")
         chain: float = Field(0.2, ge=0, description="weight of chains")
         topic: float = Field(0.2, ge=0, description="weight of topic agreement")
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """Fuse the three lists."""
-        depth = self.options.depth
-        attack = self.index.search("attacks", query, depth)
-        text = self.index.search("text", query, depth)
-        chain = self._chain.search(query, depth)
-        lists = [attack, chain, on_topic(attack, [*attack, *text])]
-        weights = [1.0, self.options.chain, self.options.topic]
-        return reciprocal_rank(lists, weights, self.options.k)[:k]
+        """Fuse the lists; without vectors in the index, similarity is left out."""
+        options = self.options
+        attack = self.index.search("attacks", query, options.depth)
+        text = self.index.search("text", query, options.depth)
+        near = self._near(query) if options.meaning else []
+        chain = self._chain.search(query, options.depth)
+        topic = on_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text])
+        weights = [1.0, options.meaning, options.chain, options.topic]
+        return reciprocal_rank([attack, near, chain, topic], weights, options.k)[:k]
+
+    def _near(self, query: str) -> list[Hit]:
+        meaning = meaning_of(self.index)
+        if meaning is None:
+            return []
+        ids = meaning.nearest("attacks", [query], self.options.depth)[0]
+        return [
+            Hit(argument=argument, score=1 / rank, rank=rank - 1, path=("near: attacks",))
+            for rank, argument in enumerate(arguments_by(self.index, ids), 1)
+            if argument is not None
+        ]
+
+
+class ChainedRetriever(HybridRetriever):
+    """Like hybrid, with similarity by vectors where the index has them."""
+
+    class Options(HybridRetriever.Options):
+        """The options of the retriever."""
+
+        k: float = Field(10, gt=0, description="constant of reciprocal rank fusion")
+        meaning: float = Field(1.0, ge=0, description="weight of similarity by vectors")
 
 
 def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
@@ -100,39 +123,3 @@ def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
         hit.model_copy(update={"score": weight[hit.argument.topic], "rank": rank})
         for rank, hit in enumerate(ordered)
     ]
-
-
-class ChainedRetriever(_WithChains):
-    """Like hybrid, with similarity by vectors where the index has them."""
-
-    class Options(PluginOptions):
-        """The options of the retriever."""
-
-        k: float = Field(10, gt=0, description="constant of reciprocal rank fusion")
-        depth: int = Field(100, ge=1, description="number of hits per search")
-        meaning: float = Field(1.0, ge=0, description="weight of similarity by vectors")
-        chain: float = Field(0.2, ge=0, description="weight of chains")
-        topic: float = Field(0.2, ge=0, description="weight of topic agreement")
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        """Fuse the lists; without vectors in the index, similarity is left out."""
-        options = self.options
-        attack = self.index.search("attacks", query, options.depth)
-        text = self.index.search("text", query, options.depth)
-        near = self._near(query)
-        lists = [attack, near, self._chain.search(query, options.depth)]
-        weights = [1.0, options.meaning, options.chain, options.topic]
-        lists.append(on_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text]))
-        return reciprocal_rank(lists, weights, options.k)[:k]
-
-    def _near(self, query: str) -> list[Hit]:
-        meaning = meaning_of(self.index)
-        if meaning is None:
-            return []
-        ids = meaning.nearest("attacks", [query], self.options.depth)[0]
-        arguments = arguments_by(self.index, ids)
-        return [
-            Hit(argument=argument, score=1 / rank, rank=rank - 1, path=("near: attacks",))
-            for rank, argument in enumerate(arguments, 1)
-            if argument is not None
-        ]

@@ -23,6 +23,27 @@ SECONDS = 60.0
 _LATER = {408, 425, 429, 500, 502, 503, 504, 524}
 
 
+Vectors = NDArray[np.float32]
+
+NEEDED = "pip install 'touche-rad[dense]'"
+STELLA = "NovaSearch/stella_en_400M_v5"
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors."""
+
+    name: str
+    """The name of its vectors in an index."""
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """Encode queries."""
+        ...
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """Encode passages."""
+        ...
+
+
 class Endpoint:
     """An OpenAI-compatible embeddings endpoint, asked in batches, with retries."""
 
@@ -48,12 +69,14 @@ class Endpoint:
         answer = self._post(body.encode("utf-8"))
         try:
             rows = sorted(answer["data"], key=lambda row: int(row["index"]))
-            vectors = [row["embedding"] for row in rows]
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+            if vectors.shape[0] != len(texts) or not np.isfinite(vectors).all():
+                raise ValueError
+            length = np.linalg.norm(vectors, axis=1, keepdims=True)
         except (KeyError, TypeError, ValueError):
-            raise WorkError(f"{self._address}: expected data with embeddings") from None
-        if len(vectors) != len(texts):
-            raise WorkError(f"{self._address}: got {len(vectors)} vectors for {len(texts)} texts")
-        return unit(vectors, self._address)
+            raise WorkError(f"{self._address}: expected {len(texts)} embeddings") from None
+        scaled: Vectors = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
+        return scaled
 
     def _post(self, body: bytes) -> Any:
         import httpx2
@@ -73,27 +96,6 @@ class Endpoint:
                     raise WorkError(f"{self._address}: {error}") from None
             time.sleep(min(8.0, 0.25 * 2 ** (TRIES - 1 - left)) * random.uniform(0.5, 1.0))
         raise AssertionError("the last try returns or raises")
-
-
-Vectors = NDArray[np.float32]
-
-NEEDED = "pip install 'touche-rad[dense]'"
-STELLA = "NovaSearch/stella_en_400M_v5"
-
-
-class Encoder(Protocol):
-    """Turns texts into vectors."""
-
-    name: str
-    """The name of its vectors in an index."""
-
-    def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode queries."""
-        ...
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode passages."""
-        ...
 
 
 def encoder(name: str) -> Encoder:
@@ -170,13 +172,3 @@ _ENCODERS: dict[str, Callable[[], Encoder]] = {
         "stella", STELLA, query_prompt="s2p_query", trust_remote_code=True
     ),
 }
-
-
-def unit(vectors: Any, what: str) -> Vectors:
-    """Scale vectors to length 1."""
-    rows = np.asarray(vectors, dtype=np.float32)
-    if rows.ndim != 2 or not np.isfinite(rows).all():
-        raise WorkError(f"{what} returned invalid vectors")
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: Vectors = (rows / np.maximum(length, 1e-12)).astype(np.float32)
-    return scaled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 from pydantic import Field
@@ -17,10 +17,13 @@ from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
 from touche_rad.plugins import ArgumentIndex, Services, arguments_by
 
+log = logging.getLogger("touche_rad")
+
 REMEMBERED = 4_096
+FIELDS: Final = ("text", "attacks", "supports")
+"""Similarity needs vectors of all these fields."""
 
 
-@runtime_checkable
 class DenseIndex(Protocol):
     """An index with vectors."""
 
@@ -62,7 +65,7 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
 
 def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
     """Check that the index has vectors; return it with the encoder's name (default: the first)."""
-    names = list(index.encoders) if isinstance(index, DenseIndex) else []
+    names: Sequence[str] = getattr(index, "encoders", ())
     if not names:
         raise UserError(
             "the index has no vectors; add them: touche-rad index SOURCE -o DIR --dense ENCODER"
@@ -70,8 +73,7 @@ def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
     name = name or names[0]
     if name not in names:
         raise OptionError(f"the index has no vectors by {name!r}{nearest(name, names)}")
-    assert isinstance(index, DenseIndex)
-    return index, name
+    return cast("DenseIndex", index), name
 
 
 class DenseRetriever(Searcher):
@@ -92,26 +94,22 @@ class DenseRetriever(Searcher):
     def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return the nearest `k` of each query."""
         field, vectors = self.options.field, encoded(self._name, queries)
-        nearest_ids = self._dense.nearest(self._name, field, vectors, k)
-        return [self._hits(scored, (f"near in meaning: {field}",)) for scored in nearest_ids]
-
-    def _hits(self, scored: Sequence[tuple[str, float]], path: tuple[str, ...]) -> list[Hit]:
-        arguments = arguments_by(self.index, [docno for docno, _ in scored])
         return [
-            Hit(argument=argument, score=score, rank=rank, path=path)
-            for rank, ((_, score), argument) in enumerate(zip(scored, arguments, strict=True))
-            if argument is not None
+            [
+                Hit(argument=argument, score=score, rank=rank, path=(f"near in meaning: {field}",))
+                for rank, ((_, score), argument) in enumerate(
+                    zip(scored, arguments_by(self.index, [one for one, _ in scored]), strict=True)
+                )
+                if argument is not None
+            ]
+            for scored in self._dense.nearest(self._name, field, vectors, k)
         ]
 
 
-log = logging.getLogger("touche_rad")
-
-FIELDS: Final = ("text", "attacks", "supports")
-"""Similarity needs vectors of all these fields."""
-
-
-def usable(encoded_fields: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the first encoder that loads and has vectors of all `FIELDS`, or None."""
+def vector_meaning(
+    index: DenseIndex, encoded_fields: Mapping[str, Sequence[str]]
+) -> VectorMeaning | None:
+    """Return similarity by the first encoder that has vectors of all `FIELDS`, if it loads."""
     whole = [name for name, fields in encoded_fields.items() if set(FIELDS) <= set(fields)]
     if not whole:
         if encoded_fields:
@@ -122,7 +120,7 @@ def usable(encoded_fields: Mapping[str, Sequence[str]]) -> str | None:
     except ToucheRadError as error:
         log.warning("the index's vectors are not used: %s", error)
         return None
-    return whole[0]
+    return VectorMeaning(index, whole[0])
 
 
 class VectorMeaning:

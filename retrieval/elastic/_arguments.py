@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval._links import Link, alike
 from retrieval.elastic import _shape as shape
-from retrieval.elastic._connection import Connection, may_be_id, place
+from retrieval.elastic._connection import Connection, place
 from retrieval.elastic._shape import DEEPEST
 from retrieval.index.analyser import FIELDS, check_field
 from retrieval.index.analyser import NAME as ANALYSER
+from retrieval.index.statements import ROLES
+from retrieval.index.store import may_be_id
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
-from touche_rad.plugins import Annotations, Meaning
+from touche_rad.plugins import Meaning
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -28,11 +30,6 @@ PAGE: Final = 1_000
 ALIVE: Final = "5m"
 _OF_A_NAME: Final = re.compile(r"-[0-9a-f]{12}-\d+$")
 """The suffix that an index's own name has, and its alias has not."""
-
-
-ANNOTATIONS: Final = "annotations"
-ANNOTATION: Final = "annotation_{}"
-"""The field of the annotation as JSON; not searchable."""
 
 
 class ElasticArguments:
@@ -54,31 +51,50 @@ class ElasticArguments:
             _check_ours(location, self.ours)
 
     def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
-        return type(self), (self.location,)
+        return ElasticArguments, (self.location,)
 
     @cached_property
     def meaning(self) -> Meaning | None:
         """Similarity by vectors, if the index is ours, has vectors and their encoder loads."""
         if self.ours is None:
             return None  # the official index: its encoder is large, and was not asked for
-        from retrieval.dense.search import VectorMeaning, usable
+        from retrieval.dense.search import vector_meaning
 
-        name = usable({one: self.encoded_fields(one) for one in self.encoders})
-        return None if name is None else VectorMeaning(self, name)
-
-    @cached_property
-    def annotations(self) -> Mapping[str, Annotations]:
-        """The annotations of the arguments by name, if they are complete."""
-        return {
-            name: ElasticAnnotations(self, name, about)
-            for name, about in ((self.ours or {}).get(ANNOTATIONS) or {}).items()
-            if about.get("complete")
-        }
+        return vector_meaning(self, {one: self.encoded_fields(one) for one in self.encoders})
 
     @property
-    def linked(self) -> bool:
-        """Whether the index has the groups of its statements."""
-        return self.ours is not None and shape.GROUPS in self._properties
+    def links(self) -> Callable[[str], list[Link]] | None:
+        """Returns the links of an argument; None if the index stores none (the official one)."""
+        return None if self.ours is None else self._links
+
+    def _links(self, argument_id: str) -> list[Link]:
+        """Return the arguments that share a statement with this one, as the local index does."""
+        source = self._sources([argument_id], shape.GROUPS).get(argument_id)
+        if not (groups := (source or {}).get(shape.GROUPS)):
+            return []
+        mine = self._argument(source, argument_id)
+        same = [
+            {"terms": {f"{shape.GROUPS}.{theirs}": sorted(set(groups.values()))}}
+            for theirs in ROLES
+        ]
+        sharing = {
+            "query": {"bool": {"filter": {"bool": {"should": same}}}},
+            "size": DEEPEST,
+            **self._body(shape.GROUPS),
+        }
+        hits = sorted(self._searched([sharing])[0], key=lambda hit: hit["_id"].encode())
+        others = [
+            (self._argument(hit["_source"], hit["_id"]), hit["_source"][shape.GROUPS])
+            for hit in hits
+            if hit["_id"] != argument_id
+        ]
+        return [
+            Link(other, role, theirs, alike(getattr(mine, role), getattr(other, theirs)))
+            for role in ROLES
+            for other, held in others
+            for theirs in ROLES
+            if role in groups and held.get(theirs) == groups[role]
+        ]
 
     @property
     def fingerprint(self) -> str:
@@ -101,47 +117,32 @@ class ElasticArguments:
 
     def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
         """Return the argument of each id, or None."""
-        return [
-            self._argument(source, shape.sendable(one)) if source else None
-            for one, source in zip(ids, self.sources(ids), strict=True)
-        ]
+        sources = self._sources(ids)
+        return [self._argument(sources[one], one) if one in sources else None for one in ids]
 
-    def sources(self, ids: Sequence[str], *fields: str) -> list[Mapping[str, Any] | None]:
-        """Return the document of each argument, with further fields, or None."""
-        names = list(dict.fromkeys(one for one in map(shape.sendable, ids) if may_be_id(one)))
-        parts = [names[at : at + PAGE] for at in range(0, len(names), PAGE)]
+    def _sources(self, ids: Sequence[str], *fields: str) -> dict[str, Any]:
+        """Return the documents of the arguments, with further fields, by their ids."""
+        names = list(dict.fromkeys(filter(may_be_id, ids)))
         bodies = [
             {"query": {"ids": {"values": part}}, "size": len(part), **self._body(*fields)}
-            for part in parts
+            for part in (names[at : at + PAGE] for at in range(0, len(names), PAGE))
         ]
-        held = {hit["_id"]: hit["_source"] for hits in self.searched(bodies) for hit in hits}
-        return [self._own(one, held.get(shape.sendable(one))) for one in ids]
+        return {hit["_id"]: hit["_source"] for hits in self._searched(bodies) for hit in hits}
 
-    def _own(self, argument_id: str, source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Return the document if it is this argument's; a replaced surrogate may match another."""
-        if source is None or self._argument(source, shape.sendable(argument_id)).id != argument_id:
-            return None
-        return source
-
-    def _argument(self, source: Mapping[str, Any], name: str) -> Argument:
+    def _argument(self, source: Any, name: str) -> Argument:
         return shape.argument(source, name, ours=self.ours is not None)
-
-    def update(self, argument_id: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the bulk action that adds fields to an argument's document."""
-        name = shape.sendable(argument_id)
-        return {"_op_type": "update", "_index": self.concrete, "_id": name, "doc": fields}
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument of a snapshot, in a fixed order."""
         for page in self.pages():
-            yield from (argument for argument, _ in page)
+            yield from page
 
-    def pages(self, *fields: str) -> Iterator[list[tuple[Argument, Mapping[str, Any]]]]:
-        """Yield pages of all arguments of a snapshot, with their documents."""
+    def pages(self) -> Iterator[list[Argument]]:
+        """Yield pages of all arguments of a snapshot."""
         ask = self.connection.ask
         snapshot = ask(lambda es: es.open_point_in_time(index=self._index, keep_alive=ALIVE))["id"]
         order = "order" if self.ours is not None else self._id_field or "_doc"
-        body = {"size": PAGE, "sort": [{order: "asc"}], **self._body(*fields)}
+        body = {"size": PAGE, "sort": [{order: "asc"}], **self._body()}
         try:
             while True:
                 body["pit"] = {"id": snapshot, "keep_alive": ALIVE}
@@ -150,7 +151,7 @@ class ElasticArguments:
                 if not hits:
                     return
                 snapshot, body["search_after"] = answer["pit_id"], hits[-1]["sort"]
-                yield [(self._argument(hit["_source"], hit["_id"]), hit["_source"]) for hit in hits]
+                yield [self._argument(hit["_source"], hit["_id"]) for hit in hits]
         finally:
             ask(lambda es: es.close_point_in_time(id=snapshot))
 
@@ -168,8 +169,18 @@ class ElasticArguments:
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries."""
-        return [
-            [
+        check_field(field)
+        results: list[list[Hit]] = [[] for _ in queries]
+        if k <= 0:
+            return results
+        query_of = shape.official_query if self.ours is None else shape.our_query
+        bodies = {at: query_of(field, str(words)) for at, words in enumerate(queries)}
+        ties = [{self._id_field: "asc"}] if self._id_field else []
+        common = {"size": min(k, DEEPEST), "sort": [{"_score": "desc"}, *ties], **self._body()}
+        sent = {at: {"query": query, **common} for at, query in bodies.items() if query}
+        for at, hits in zip(sent, self._searched(list(sent.values())), strict=True):
+            hits.sort(key=lambda hit: (-hit["_score"], hit["_id"].encode()))
+            results[at] = [
                 Hit(
                     argument=self._argument(hit["_source"], hit["_id"]),
                     score=hit["_score"],
@@ -178,37 +189,28 @@ class ElasticArguments:
                 )
                 for rank, hit in enumerate(hits)
             ]
-            for hits in self._best(field, queries, k)
-        ]
+        return results
 
     @property
     def encoders(self) -> Sequence[str]:
         """The encoders whose vectors the index has."""
         if self.ours is not None:
-            return list(self.ours.get("encoders") or {})
+            return list(self.ours["encoders"])
         official = shape.vector_field("attacks", shape.OFFICIAL_VECTORS)
         return [shape.OFFICIAL_VECTORS] if official in self._properties else []
 
     def encoded_fields(self, encoder: str) -> Sequence[str]:
         """The fields that an encoder has encoded completely."""
-        if encoder not in self.encoders:
-            return []
-        encoded = (self.ours or {}).get("encoded") or {}
-        if encoder in encoded:
-            return list(encoded[encoder])
-        return [one for one in FIELDS if self._field(encoder, one) in self._properties]
-
-    def _field(self, encoder: str, field: str) -> str:
-        """Return the name of a field's vectors; it is not in the mapping if all texts are blank."""
-        slug = encoder if self.ours is None else str(self.ours["encoders"][encoder])
-        return shape.vector_field(field, slug)
+        if self.ours is not None:
+            return list(self.ours["encoded"].get(encoder, ()))
+        return [one for one in FIELDS if shape.vector_field(one, encoder) in self._properties]
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return the ids of the nearest arguments of each query, with cosines."""
         name = self._vectors(encoder, field)
-        if k <= 0 or name not in self._properties:
+        if k <= 0 or name is None:
             return [[] for _ in queries]
         k, breadth = min(k, DEEPEST), min(DEEPEST, max(100, 10 * k))
         cosines = self._cosines([shape.nearest(name, query, k, breadth) for query in queries])
@@ -219,26 +221,27 @@ class ElasticArguments:
     ) -> list[list[float]]:
         """Return the cosine of each query with each argument; 0 if it has no such text."""
         name = self._vectors(encoder, field)
-        sent = [shape.sendable(one) for one in ids]
         cosines: list[dict[str, float]] = [{} for _ in queries]
-        for at in range(0, len(sent) if name in self._properties else 0, PAGE):
-            part = sent[at : at + PAGE]
+        for at in range(0, len(ids), PAGE):
+            if name is None:
+                break
+            part = ids[at : at + PAGE]
             only = {"ids": {"values": part}}
             bodies = [
                 shape.nearest(name, one, len(part), len(part), filter=only) for one in queries
             ]
             for of_query, of_part in zip(cosines, self._cosines(bodies), strict=True):
                 of_query.update(of_part)
-        return [[of_query.get(one, 0.0) for one in sent] for of_query in cosines]
+        return [[of_query.get(one, 0.0) for one in ids] for of_query in cosines]
 
     def _cosines(self, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
         """Return the cosines of each search by vectors; the server's score is (1 + cosine) / 2."""
         return [
-            {hit["_id"]: 2 * hit["_score"] - 1 for hit in hits} for hits in self.searched(bodies)
+            {hit["_id"]: 2 * hit["_score"] - 1 for hit in hits} for hits in self._searched(bodies)
         ]
 
-    def _vectors(self, encoder: str, field: str) -> str:
-        """Check encoder and field, and return the name of the field with the vectors."""
+    def _vectors(self, encoder: str, field: str) -> str | None:
+        """Return the name of the field with the vectors; None if all its texts are blank."""
         if encoder not in self.encoders:
             raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self.encoders)}")
         fields = self.encoded_fields(encoder)
@@ -246,7 +249,9 @@ class ElasticArguments:
             raise UserError(
                 f"encoder {encoder!r} has no vectors of the field {field!r}{nearest(field, fields)}"
             )
-        return self._field(encoder, field)
+        slug = encoder if self.ours is None else self.ours["encoders"][encoder]
+        name = shape.vector_field(field, slug)
+        return name if name in self._properties else None
 
     def _body(self, *fields: str) -> dict[str, Any]:
         """Return what a search for arguments, and further fields, says."""
@@ -254,21 +259,7 @@ class ElasticArguments:
         source = {"excludes": ["*_embedding_*"]} if self.ours is None else ours
         return {"_source": source, "track_total_hits": False}
 
-    def _best(self, field: str, queries: Sequence[str], k: int) -> list[list[Any]]:
-        check_field(field)
-        best: list[list[Any]] = [[] for _ in queries]
-        if k <= 0:
-            return best
-        query_of = shape.official_query if self.ours is None else shape.our_query
-        bodies = {at: query_of(field, str(words)) for at, words in enumerate(queries)}
-        ties = [{self._id_field: "asc"}] if self._id_field else []
-        common = {"size": min(k, DEEPEST), "sort": [{"_score": "desc"}, *ties], **self._body()}
-        sent = {at: {"query": query, **common} for at, query in bodies.items() if query}
-        for at, hits in zip(sent, self.searched(list(sent.values())), strict=True):
-            best[at] = sorted(hits, key=lambda hit: (-hit["_score"], hit["_id"].encode()))
-        return best
-
-    def searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    def _searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
         """Return the hits of each search."""
         header = {"index": self._index, "allow_partial_search_results": False}
         if int(self._settings.get("number_of_shards") or 1) > 1:
@@ -282,38 +273,17 @@ class ElasticArguments:
         return hits
 
 
-class ElasticAnnotations:
-    """The annotations of one name of an index on a server."""
-
-    def __init__(self, index: ElasticArguments, name: str, about: Mapping[str, Any]) -> None:
-        self._index = index
-        self._field = ANNOTATION.format(name)
-        self._about = about
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of the annotator and the number of annotations."""
-        about = json.dumps(self._about, sort_keys=True, default=str)
-        return sha256(about.encode()).hexdigest()[:16]
-
-    def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
-        """Return the annotation of each argument, or None if there is none."""
-        sources = self._index.sources(ids, self._field)
-        return [json.loads((source or {}).get(self._field) or "null") for source in sources]
-
-
 def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
     """Reject an index of ours that is incomplete or was built differently."""
-    name = _OF_A_NAME.sub("", location)
-    again = f"build it again: touche-rad index SOURCE --to {name} --replace"
     refuse_newer(location, ours, shape.FORMAT)
-    if ours.get("format") != shape.FORMAT:
-        raise UserError(f"{location}: built by another version of touche-rad; {again}")
-    if ours.get("analyser") != ANALYSER:
-        other = f"{ours.get('analyser')!s:.60}"
-        raise UserError(f"{location}: built with the analyser {other}, not {ANALYSER}; {again}")
-    if not ours.get("complete"):
-        raise UserError(f"{location}: loading was not finished; {again}")
+    fault = ""
+    if (ours.get("format"), ours.get("analyser")) != (shape.FORMAT, ANALYSER):
+        fault = "the index was built by another version of touche-rad"
+    elif not ours.get("complete"):
+        fault = "loading was not finished"
+    if fault:
+        again = f"touche-rad index SOURCE --to {_OF_A_NAME.sub('', location)} --replace"
+        raise UserError(f"{location}: {fault}; build it again: {again}")
 
 
 def _hits(es: Any, searches: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

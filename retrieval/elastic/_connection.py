@@ -12,15 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from retrieval.index.store import LONGEST_ID
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 
 _NAME: Final = re.compile(r"(?![-_+.])[^\\/*?\"<>|,#:\s]+")
-
-
-def may_be_id(name: str) -> bool:
-    """Whether a document can have this id."""
-    return 0 < len(name.encode()) <= LONGEST_ID
 
 
 KEY: Final = "TOUCHE_RAD_ES_API_KEY"
@@ -104,9 +98,6 @@ class Connection:
         self._seconds = _seconds()
         self._client: Any = _client(where, min(ONE_TRY, self._seconds))
 
-    def __repr__(self) -> str:
-        return f"Connection({str(self.where)!r})"
-
     def ask(self, call: Callable[[Any], T], one_try: float | None = None) -> T:
         """Make a call with the client; retry temporary errors, and raise others as one-line errors.
 
@@ -135,53 +126,44 @@ class Connection:
         import elastic_transport
         import elasticsearch
 
-        where = self.where
         match error:
             case elastic_transport.TlsError():
-                own = f"{_short(str(error.message))} ({CA}={os.environ.get(CA, '')})"
-                return UserError(f"{where}: no secure connection: {own}"), False
+                own = f"{_short(error.message)} ({CA}={os.environ.get(CA, '')})"
+                return UserError(f"{self.where}: no secure connection: {own}"), False
             case elastic_transport.ConnectionTimeout():
-                return WorkError(f"{where}: no answer in time (set {TIMEOUT})"), True
+                return WorkError(f"{self.where}: no answer in time (set {TIMEOUT})"), True
             case elastic_transport.ConnectionError():
-                return WorkError(f"{where}: the server cannot be reached"), True
+                return WorkError(f"{self.where}: the server cannot be reached"), True
             case elasticsearch.UnsupportedProductError():
-                return UserError(f"{where}: the server is not Elasticsearch"), False
+                return UserError(f"{self.where}: the server is not Elasticsearch"), False
             case elasticsearch.ApiError():
-                status = error.meta.status
-                return self._refused(status, _reason(error.body)), status in _LATER
+                return self._refused(error.meta.status, reason(error.body))
             case elastic_transport.TransportError():
-                return WorkError(f"{where}: {_short(str(error))}"), False
-            case KeyError():
-                return WorkError(f"{where}: the answer has no field {error}"), False
+                return WorkError(f"{self.where}: {_short(error)}"), False
         return None, False
 
-    def _refused(self, status: int, reason: str) -> ToucheRadError:
+    def _refused(self, status: int, why: str) -> tuple[ToucheRadError, bool]:
         index, user = self.where.index, os.environ.get(USER) or "this key"
-        unavailable = f"a shard of {index!r} is not available (red): see _cluster/health"
-        large = "an argument is larger than the server allows (http.max_content_length)"
-        faults: dict[int, tuple[type[ToucheRadError], str]] = {
-            401: (UserError, f"wrong user, password or key ({USER}, {PASSWORD}, {KEY})"),
-            403: (UserError, f"{user} has no permission to do this"),
-            404: (UserError, f"there is no index {index!r}"),
-            413: (UserError, large),
-            503: (WorkError, unavailable),
-        }
-        if "not connected" in reason:  # 502 while a node has just died
+        if "not connected" in why:  # 502 while a node has just died
             status = 503
-        kind: type[ToucheRadError] = WorkError if status >= 500 or status in _LATER else UserError
-        kind, message = faults.get(status, (kind, f"error {status}: {reason}"))
-        return kind(f"{self.where}: {message}")
+        messages = {
+            401: f"wrong user, password or key ({USER}, {PASSWORD}, {KEY})",
+            403: f"{user} has no permission to do this",
+            404: f"there is no index {index!r}",
+            413: "an argument is larger than the server allows (http.max_content_length)",
+            503: f"a shard of {index!r} is not available (red): see _cluster/health",
+        }
+        kind = WorkError if status >= 500 or status in _LATER else UserError
+        message = messages.get(status, f"error {status}: {why}")
+        return kind(f"{self.where}: {message}"), status in _LATER
 
 
 def _seconds() -> float:
     value = os.environ.get(TIMEOUT) or str(SECONDS)
     try:
-        seconds = float(value)
+        return float(value)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise UserError(f"{TIMEOUT}: expected seconds, got {value!r:.40}")
-    return seconds
+        raise UserError(f"{TIMEOUT}: expected seconds, got {value!r:.40}") from None
 
 
 def _client(where: Place, seconds: float) -> Any:
@@ -196,27 +178,26 @@ def _client(where: Place, seconds: float) -> Any:
         "max_retries": 0,
         "connections_per_node": CONNECTIONS,
     }
-    key, user, ca = os.environ.get(KEY), os.environ.get(USER), os.environ.get(CA)
-    if key:
+    if key := os.environ.get(KEY):
         settings["api_key"] = key
-    elif user:
+    elif user := os.environ.get(USER):
         settings["basic_auth"] = (user, os.environ.get(PASSWORD, ""))
-    if ca:
+    if ca := os.environ.get(CA):
         settings["ca_certs"] = ca
     try:
         return Elasticsearch(list(where.urls), **settings)
     except Exception as error:
-        about_ca = f" ({CA}={ca})" if ca else ""
-        raise UserError(f"{where}: {_short(str(error))}{about_ca}") from None
+        raise UserError(f"{where}: {_short(error)} ({CA}={ca})") from None
 
 
-def _reason(body: Any) -> str:
+def reason(body: Any) -> str:
+    """Return why the server refused a request, from its answer."""
     error = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(error, dict):
         first = (error.get("root_cause") or [error])[0]
-        error = first.get("reason") or error.get("reason") or error.get("type") or error
-    return _short(str(error))
+        error = first.get("reason") or error.get("type") or error
+    return _short(error)
 
 
-def _short(message: str) -> str:
-    return " ".join(message.split())[:200]
+def _short(message: Any) -> str:
+    return " ".join(str(message).split())[:200]

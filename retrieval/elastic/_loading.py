@@ -11,7 +11,7 @@ from itertools import islice
 from typing import IO, Any, Final
 
 from retrieval.elastic import _shape as shape
-from retrieval.elastic._connection import WRITING_TRY, Connection, log, place
+from retrieval.elastic._connection import WRITING_TRY, Connection, log, place, reason
 from retrieval.index.analyser import PARTS, tokens
 from retrieval.index.statements import ROLES, StatementGroups
 from retrieval.index.store import distinct
@@ -41,11 +41,9 @@ def send(
             connection.ask(call, one_try=WRITING_TRY)
         except BulkIndexError as error:
             ((_, item),) = error.errors[0].items()
-            why = item.get("error")
-            reason = " ".join(str(why.get("reason") if isinstance(why, dict) else why).split())
             raise WorkError(
                 f"{connection.where}: the server rejected the argument {item.get('_id')!r}: "
-                f"{reason[:200]}"
+                f"{reason(item)}"
             ) from None
 
 
@@ -86,7 +84,7 @@ def _spool(arguments: Iterable[Argument], file: IO[str]) -> tuple[str, Any]:
     The groups are known only after the last argument.
     """
     digest, statements = sha256(), StatementGroups()
-    for _, line in distinct(arguments, shape.sendable):
+    for _, line in distinct(arguments):
         digest.update(line)
         record = json.loads(line)
         stems = {part: tokens(record.get(part) or "") for part in PARTS}
@@ -117,12 +115,8 @@ def _standing(connection: Connection, *, replace: bool) -> list[str]:
     if not connection.ask(lambda es: bool(es.indices.exists(index=name))):
         return []
     indexes = connection.ask(lambda es: es.indices.get(index=name)).body
-    if name in indexes:
-        raise UserError(f"{connection.where} is an index and not an alias of ours: not replaced")
-    if any(
-        shape.MARK not in ((one.get("mappings") or {}).get("_meta") or {})
-        for one in indexes.values()
-    ):
+    marks = [(one.get("mappings") or {}).get("_meta") or {} for one in indexes.values()]
+    if name in indexes or not all(shape.MARK in one for one in marks):
         raise UserError(f"{connection.where} was not built by touche-rad: not replaced")
     if not replace:
         raise UserError(f"{connection.where} exists already; replace it with --replace")
@@ -171,7 +165,7 @@ def describe(connection: Connection, concrete: str, **changes: Any) -> None:
     about = connection.ask(lambda es: es.indices.get_mapping(index=concrete))[concrete]
     meta = about["mappings"]["_meta"]
     for key, value in changes.items():
-        earlier = meta[shape.MARK].get(key) or {}
+        earlier = meta[shape.MARK][key]
         meta[shape.MARK][key] = {**earlier, **value} if isinstance(value, dict) else value
     connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=meta))
 

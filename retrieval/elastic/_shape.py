@@ -94,6 +94,17 @@ def vector_field(field: str, encoder: str) -> str:
     return f"{field}_embedding_{encoder}"
 
 
+def vector_mapping(dimension: int, precision: str) -> dict[str, Any]:
+    """Return the mapping of a field of vectors."""
+    return {
+        "type": "dense_vector",
+        "dims": dimension,
+        "index": True,
+        "similarity": "cosine",
+        "index_options": {"type": "int8_hnsw" if precision == "int8" else "hnsw"},
+    }
+
+
 def mapping(digest: str, count: int) -> dict[str, Any]:
     """Return the mapping of an index of ours."""
     # No query of ours or of the official baseline needs the places of words.
@@ -141,8 +152,7 @@ def document(
 ) -> dict[str, Any]:
     """Return the document of an argument, which lacks its order and groups.
 
-    The document has the argument's own fields. If these are not all of it, or not as they are (with
-    nulls or lone surrogates), the field `line` has its JSON.
+    If the argument has further fields, nulls or lone surrogates, the field `line` has its JSON.
     """
     fields = dict(record)
     if not record.keys() <= _FIELDS or b"\\ud" in line or b": null" in line:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from retrieval.dense.encoders import Encoder
 from retrieval.dense.vectors import slug
@@ -10,7 +11,6 @@ from retrieval.elastic import _shape as shape
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.elastic._loading import describe, send, settle
 from retrieval.index.analyser import content
-from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted
 from touche_rad.plugins.contracts import Progress
 
@@ -22,56 +22,40 @@ def add_vectors(
 
     A killed run is resumed after its last complete field.
     """
-    if index.ours is None:
-        raise UserError(f"{index.location} was not built by touche-rad: it is not changed")
+    ask, joined = index.connection.ask, slug(encoder.name, "_")
     encoded = list(index.encoded_fields(encoder.name))
     fields = [field for field in wanted.fields if field not in encoded]
-    if not fields:
-        return 0
-    joined = slug(encoder.name, "_")
     total, done = len(index) * len(fields), 0
     for field in fields:
         name = shape.vector_field(field, joined)
         for page in index.pages():
-            texts = {one.id: content(one, field) for one, _ in page}
-            _encode(index, texts, encoder, name, wanted)
+            texts = {one.id: text for one in page if (text := content(one, field)).strip()}
+            if texts:
+                distinct = list(dict.fromkeys(texts.values()))
+                vectors = dict(zip(distinct, encoder.passages(distinct).tolist(), strict=True))
+                kind = shape.vector_mapping(len(vectors[distinct[0]]), wanted.precision)
+                put = partial(_put, index=index.concrete, properties={name: kind})
+                ask(put)
+                updates = [
+                    {
+                        "_op_type": "update",
+                        "_index": index.concrete,
+                        "_id": one,
+                        "doc": {name: vectors[text]},
+                    }
+                    for one, text in texts.items()
+                ]
+                send(index.connection, updates)
             done += len(page)
             if report is not None:
                 report(done, total)
         encoded.append(field)
         changes = {"encoders": {encoder.name: joined}, "encoded": {encoder.name: encoded}}
         describe(index.connection, index.concrete, **changes)
-    settle(index.connection, index.concrete)
+    if fields:
+        settle(index.connection, index.concrete)
     return total
 
 
-def _encode(
-    index: ElasticArguments,
-    texts: Mapping[str, str],
-    encoder: Encoder,
-    name: str,
-    wanted: VectorsWanted,
-) -> None:
-    """Encode the texts of arguments, by their ids, and send them; blank ones have no vector."""
-    distinct = list(dict.fromkeys(text for text in texts.values() if text.strip()))
-    if not distinct:
-        return
-    vectors = dict(zip(distinct, encoder.passages(distinct).tolist(), strict=True))
-    mapping = {
-        "type": "dense_vector",
-        "dims": len(vectors[distinct[0]]),
-        "index": True,
-        "similarity": "cosine",
-        "index_options": {"type": "int8_hnsw" if wanted.precision == "int8" else "hnsw"},
-    }
-    index.connection.ask(
-        lambda es: es.indices.put_mapping(index=index.concrete, properties={name: mapping})
-    )
-    send(
-        index.connection,
-        [
-            index.update(one, {name: vectors[text]})
-            for one, text in texts.items()
-            if text in vectors
-        ],
-    )
+def _put(es: Any, index: str, properties: Any) -> None:
+    es.indices.put_mapping(index=index, properties=properties)

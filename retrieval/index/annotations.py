@@ -8,38 +8,30 @@ killed run is resumed after its last complete block.
 from __future__ import annotations
 
 import json
-import mmap
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
-
+from retrieval.index import parts
 from retrieval.index.store import Store
-from touche_rad.errors import UserError, WorkError, refuse_newer
-from touche_rad.files import atomic_write
+from touche_rad.errors import UserError, WorkError
 from touche_rad.files.outputs import locked
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Progress
 
 ANNOTATIONS: Final = "annotations"
-ABOUT, RECORDS = "about.json", "records.jsonl"
-FORMAT: Final = 2
+RECORDS: Final = "records.jsonl"
 CALLS: Final = 64
 """Calls per block; annotations are saved after each block."""
+_OPTION: Final = "--annotate"
 
 
-class About(BaseModel):
+class About(parts.About):
     """What `about.json` says."""
 
-    model_config = ConfigDict(frozen=True)
-
-    format: int
-    collection: str
     arguments: int
     annotated: int | None = None
     """Number of annotations; None until all arguments have a line."""
@@ -51,15 +43,13 @@ class StoredAnnotations:
     """Opened annotations; any number of threads and processes can read them."""
 
     def __init__(self, folder: Path, about: About, number: Callable[[str], int | None]) -> None:
-        """Map the file; `number` returns the position of an argument by its id."""
+        """Read the file; `number` returns the position of an argument by its id."""
         self.about = about
-        self._folder = folder
+        self.name = folder.name
         self._number = number
-        with (folder / RECORDS).open("rb") as file:
-            self._records = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self._places = [0, *accumulate(map(len, file))]
-        if len(self._places) != about.arguments + 1:
-            raise ValueError(f"{RECORDS} has {len(self._places) - 1} lines")
+        self._lines = (folder / RECORDS).read_bytes().splitlines()
+        if len(self._lines) != about.arguments:
+            raise ValueError(f"{RECORDS} has {len(self._lines)} lines")
 
     def __len__(self) -> int:
         return self.about.annotated or 0
@@ -67,39 +57,28 @@ class StoredAnnotations:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the content."""
-        return sha256(self.about.model_dump_json().encode() + self._records).hexdigest()[:16]
+        content = (self.about.model_dump_json().encode(), *self._lines)
+        return sha256(b"\n".join(content)).hexdigest()[:16]
 
     def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """Return the annotation of each argument, or None if there is none."""
-        return [self._get(self._number(one)) for one in ids]
-
-    def _get(self, number: int | None) -> Mapping[str, Any] | None:
-        if number is None:
-            return None
-        begin, end = self._places[number : number + 2]
+        numbers = [self._number(one) for one in ids]
         try:
-            record: Mapping[str, Any] | None = json.loads(self._records[begin:end])
+            return [None if one is None else json.loads(self._lines[one]) for one in numbers]
         except ValueError:
-            raise WorkError(f"{self._folder}: argument number {number} is damaged") from None
-        return record
+            raise WorkError(f"annotations {self.name}: {RECORDS} is damaged") from None
 
 
 def open_annotations(
     index: Path, collection: str, number: Callable[[str], int | None]
 ) -> dict[str, StoredAnnotations]:
     """Open all complete annotations of an index, by name."""
-    opened: dict[str, StoredAnnotations] = {}
-    for path in sorted((index / ANNOTATIONS).glob(f"*/{ABOUT}")):
-        folder, about = path.parent, _read_about(path.parent)
-        if (about.format, about.collection) != (FORMAT, collection):
-            raise UserError(f"{folder} annotates another collection; {_again(folder)}")
-        if about.annotated is None:
-            continue
-        try:
-            opened[folder.name] = StoredAnnotations(folder, about, number)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{folder} is damaged ({error}); {_again(folder)}") from None
-    return opened
+
+    def make(folder: Path, about: About) -> StoredAnnotations | None:
+        return None if about.annotated is None else StoredAnnotations(folder, about, number)
+
+    opened = parts.open_parts(index / ANNOTATIONS, About, collection, _OPTION, make)
+    return {one.name: one for one in opened if one is not None}
 
 
 async def annotate(
@@ -111,27 +90,29 @@ async def annotate(
     """
     folder = index / ANNOTATIONS / annotator.name
     folder.mkdir(parents=True, exist_ok=True)
+    by = json.loads(json.dumps(annotator.identity, default=str))
     try:
         with locked(folder):
             store = Store(index)
-            if (folder / ABOUT).exists():
-                about = _read_about(folder)
-                check_annotator(about.by, annotator, f"remove {folder} to annotate again")
-                if about.annotated is not None:
-                    return 0
-            else:
-                about = About(
-                    format=FORMAT,
-                    collection=collection,
-                    arguments=len(store),
-                    by=plain(annotator),
-                )
+            about = parts.read_about(folder, About, collection, _OPTION)
+            if about is None:
+                about = About(collection=collection, arguments=len(store), by=by)
                 (folder / RECORDS).unlink(missing_ok=True)
-                _write_about(folder, about)
+                about.write(folder)
+            elif about.by != by:
+                old = ", ".join(
+                    f"{key} {about.by.get(key)}" for key in by if about.by.get(key) != by[key]
+                )
+                raise UserError(
+                    f"annotations {annotator.name} are by another model or with other settings "
+                    f"({old}): remove {folder} to annotate again"
+                )
+            elif about.annotated is not None:
+                return 0
             await _record(folder / RECORDS, store, annotator, report)
-            with (folder / RECORDS).open("rb") as lines:
-                annotated = sum(line != b"null\n" for line in lines)
-            _write_about(folder, about.model_copy(update={"annotated": annotated}))
+            lines = (folder / RECORDS).read_bytes().splitlines()
+            annotated = sum(line != b"null" for line in lines)
+            about.model_copy(update={"annotated": annotated}).write(folder)
             return annotated
     except BlockingIOError:
         raise UserError(f"{folder}: another process is annotating this index") from None
@@ -157,38 +138,3 @@ async def _record(path: Path, store: Store, annotator: Annotator, report: Progre
                 out.write(line.encode("utf-8", "replace"))
             out.flush()
             os.fsync(out.fileno())
-
-
-def plain(annotator: Annotator) -> dict[str, Any]:
-    """Return an annotator's identity as JSON returns it, to compare it with a stored one."""
-    identity: dict[str, Any] = json.loads(json.dumps(annotator.identity, default=str))
-    return identity
-
-
-def check_annotator(by: Mapping[str, Any], annotator: Annotator, fix: str) -> None:
-    """Reject annotations by another annotator."""
-    now = plain(annotator)
-    if dict(by) != now:
-        different = ", ".join(f"{key} {by.get(key)}" for key in now if by.get(key) != now[key])
-        raise UserError(
-            f"annotations {annotator.name} are by another model or with other settings "
-            f"({different}): {fix}"
-        )
-
-
-def _write_about(folder: Path, about: About) -> None:
-    with atomic_write(folder / ABOUT) as stream:
-        stream.write(about.model_dump_json(indent=2) + "\n")
-
-
-def _read_about(folder: Path) -> About:
-    try:
-        record = json.loads((folder / ABOUT).read_bytes())
-        refuse_newer(folder, record, FORMAT)
-        return About.model_validate(record)
-    except (OSError, ValueError):
-        raise UserError(f"{folder} cannot be read; {_again(folder)}") from None
-
-
-def _again(folder: Path) -> str:
-    return f"remove the folder and run: touche-rad index --annotate {folder.name}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 from collections import Counter
@@ -12,8 +11,6 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec
-from itertools import chain, groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,50 +33,14 @@ _OF_THE_BUILD: Final = ("fwd", "inv.docs", "inv.freqs")
 _making = threading.Lock()
 
 
-MEMBERS, STARTS = "members.npy", "starts.npy"
-WORTH_IT: Final = 0.8
-"""If a larger share of the documents is distinct, equal ones are not stored once."""
-
-
 def build_engine(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
-    """Index numbered documents of plain words in a new folder.
-
-    Many arguments attack the same claim, so equal documents are stored once where that pays off; a
-    hit stands for all documents with its text.
-    """
-    documents = list(documents)
-    numbers: dict[str, list[int]] = {}
-    for number, words in documents:
-        numbers.setdefault(words, []).append(number)
+    """Index numbered documents of plain words in a new folder."""
     with _alone():
-        if len(numbers) > WORTH_IT * len(documents):
-            _write(folder, documents)
-        else:
-            distinct = list(enumerate(numbers))
-            _write(folder, distinct)
-            members = [sorted(same) for same in numbers.values()]
-            np.save(folder / MEMBERS, np.array(list(chain(*members)), dtype=np.int32))
-            np.save(folder / STARTS, np.cumsum([0, *map(len, members)]))
-            repeated = [one for one in documents if one[0] != numbers[one[1]][0]]
-            _weigh_all(folder, [*distinct, *repeated])
+        _write(folder, documents)
         # The first search writes the weights: do it now, so that later searches only read.
         _index(folder).bm25(num_results=1)
         for name in _OF_THE_BUILD:
             (folder / name).unlink(missing_ok=True)
-
-
-def _weigh_all(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
-    """Give an index of distinct texts the term weights of all documents.
-
-    The weights are a separate file. It is taken from a second index of all documents, in which the
-    distinct texts come first and so have the same numbers.
-    """
-    whole = folder.with_name(f"{folder.name}.whole")
-    _write(whole, documents)
-    _index(whole).bm25(num_results=1)
-    weights = min(whole.glob("bm25*"), key=lambda path: len(path.name))
-    weights.rename(folder / weights.name)
-    shutil.rmtree(whole)
 
 
 def _write(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
@@ -149,12 +110,6 @@ class Engine:
             bm25_k1=_K1,
             bm25_b=_B,
         )
-        grouped = (folder / MEMBERS).is_file()
-        # Slices of memory are much faster than those of a memmap object.
-        self._members, self._starts = (
-            memoryview(np.load(folder / name, mmap_mode="r")) if grouped else None
-            for name in (MEMBERS, STARTS)
-        )
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[Engine], tuple[Path]]:
@@ -173,38 +128,15 @@ class Engine:
         depth, left = k + _SLACK, list(range(len(queries)))
         while left:
             deepest = self._deepest([queries[place] for place in left], depth)
-            for place, texts in zip(left, deepest, strict=True):
-                first = self._first(texts, k, more=len(texts) == depth)
-                if first is not None:
-                    results[place] = first
+            for place, best in zip(left, deepest, strict=True):
+                best.sort(key=lambda one: (-one[0], one[1]))
+                if len(best) < depth or best[k - 1][0] > best[-1][0]:  # else equally good ones lack
+                    results[place] = best[:k]
             left = [place for place in left if place not in results]
             depth *= 4
         return [results[place] for place in range(len(queries))]
 
-    def _first(self, texts: list[tuple[float, str]], k: int, more: bool) -> list[Scored] | None:
-        """Return the `k` best documents; None if `texts` may lack equally good ones."""
-        best: list[Scored] = []
-        texts.sort(reverse=True)
-        for score, equal in groupby(texts, key=itemgetter(0)):
-            if more and score == texts[-1][0]:
-                return None
-            room = k - len(best)
-            groups = [self._documents(int(text), room) for _, text in equal]
-            members = groups[0] if len(groups) == 1 else sorted(chain(*groups))
-            best += [(score, number) for number in members[:room]]
-            if len(best) == k:
-                break
-        return best
-
-    def _documents(self, text: int, k: int) -> list[int]:
-        """Return the first `k` documents with a text; without grouping, its own number."""
-        if self._members is None or self._starts is None:
-            return [text]
-        start, end = self._starts[text], self._starts[text + 1]
-        numbers: list[int] = self._members[start : min(end, start + k)].tolist()
-        return numbers
-
-    def _deepest(self, queries: Sequence[str], depth: int) -> list[list[tuple[float, str]]]:
+    def _deepest(self, queries: Sequence[str], depth: int) -> list[list[Scored]]:
         room = len(queries) * depth
         query_numbers = np.empty(room, dtype=np.int32)
         documents = np.empty(room, dtype=object)
@@ -226,13 +158,13 @@ class Engine:
             result_ranks=np.empty(room, dtype=np.int32),
             result_scores=scores,
         )
-        results: list[list[tuple[float, str]]] = [[] for _ in queries]
+        results: list[list[Scored]] = [[] for _ in queries]
         exact = scores[:size].astype(float)
         unit = 10.0 ** (np.floor(np.log10(np.maximum(exact, 1e-30))) - (_DIGITS - 1))
         rounded = np.round(exact / unit) * unit
         columns = (query_numbers[:size].tolist(), rounded.tolist(), documents[:size])
         for query, score, document in zip(*columns, strict=True):
-            results[query].append((score, document))
+            results[query].append((score, int(document)))
         return results
 
 

@@ -51,10 +51,6 @@ class PisaIndexes(IndexBackend):
         if location != DEMO:
             verify(Path(location))
 
-    def exists(self, location: str) -> bool:
-        """Whether there is a folder."""
-        return super().exists(_own(location))
-
     def holds(self, location: str, of: Iterable[Argument]) -> bool:
         """Whether the folder is an index of this version with exactly these arguments."""
         try:
@@ -64,7 +60,9 @@ class PisaIndexes(IndexBackend):
 
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Build an index; the folder appears only when it is complete."""
-        return build(arguments, _own(location), replace=replace)
+        if location == DEMO:
+            raise UserError(f"{DEMO} is the name of the demo collection: choose another folder")
+        return build(arguments, location, replace=replace)
 
     def check_vectors(self, wanted: VectorsWanted) -> None:
         """Load the encoder, which may need an extra."""
@@ -177,17 +175,9 @@ class PisaArguments:
         """Similarity by vectors, if the index has any and their encoder loads."""
         if not self._vectors:
             return None
-        from retrieval.dense.search import VectorMeaning, usable
+        from retrieval.dense.search import vector_meaning
 
-        name = usable({one: self._encoded(vectors) for one, vectors in self._vectors.items()})
-        if name is None:
-            return None
-        return VectorMeaning(self, name)
-
-    def _encoded(self, vectors: DenseVectors) -> list[str]:
-        """Return the encoded fields, including fields that are empty in all arguments."""
-        blank = [field for field in FIELDS if self._is_blank(vectors, field)]
-        return [*vectors.about.fields, *blank]
+        return vector_meaning(self, {one: of.about.fields for one, of in self._vectors.items()})
 
     @cached_property
     def annotations(self) -> Mapping[str, Annotations]:
@@ -200,40 +190,25 @@ class PisaArguments:
         self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return each query's nearest arguments' ids with the cosines."""
-        vectors = self._vectors_by(encoder)
-        if self._is_blank(vectors, field):
-            return [[] for _ in queries]
         id_at = self._store.id_at
-        results = vectors.nearest(field, queries, k)
+        results = self._vectors_by(encoder).nearest(field, queries, k)
         return [[(id_at(number), score) for score, number in hits] for hits in results]
 
     def likeness(
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
     ) -> list[list[float]]:
         """Return the cosine of each query with each argument; 0 if it has no such text."""
-        vectors = self._vectors_by(encoder)
         numbers = [number for one in ids if (number := self._store.number(one)) is not None]
         if len(numbers) != len(ids):
             raise KeyError("an argument is not in the index")
-        if self._is_blank(vectors, field):
-            return [[0.0] * len(ids) for _ in queries]
-        cosines: list[list[float]] = vectors.likeness(field, queries, numbers).tolist()
+        likeness = self._vectors_by(encoder).likeness(field, queries, numbers)
+        cosines: list[list[float]] = likeness.tolist()
         return cosines
 
     def _vectors_by(self, encoder: str) -> DenseVectors:
         if encoder not in self._vectors:
             raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self._vectors)}")
         return self._vectors[encoder]
-
-    def _is_blank(self, vectors: DenseVectors, field: str) -> bool:
-        return field not in vectors.about.fields and not self.manifest.fields.get(field)
-
-
-def _own(location: str) -> str:
-    """Return the folder of a new index; the name of the demo collection is taken."""
-    if location == DEMO:
-        raise UserError(f"{DEMO} is the name of the demo collection: choose another folder")
-    return location
 
 
 def _collection(location: str, of: Of) -> str:

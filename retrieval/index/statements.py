@@ -23,7 +23,7 @@ LONGEST: Final = 40
 """Longer statements are grouped only if they are equal."""
 SHARED = 100
 """Maximum number of statements that are compared under one of their rarest stems."""
-_BLOCK: Final = 100_000
+_BLOCK: Final = 10_000
 _CONTRACTIONS: Final = (
     "isn't aren't wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't "
     "hasn't haven't hadn't mustn't"
@@ -43,89 +43,59 @@ def groups_of(keys: Sequence[Key]) -> Any:
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    later, earlier = _near_pairs(keys)
-    edges = np.ones(len(later), dtype=bool)
-    pairs = coo_matrix((edges, (later, earlier)), shape=(len(keys), len(keys)))
+    one, other = _near_pairs(keys)
+    edges = np.ones(len(one), dtype=bool)
+    pairs = coo_matrix((edges, (one, other)), shape=(len(keys), len(keys)))
     labels = connected_components(pairs, directed=False)[1] if keys else np.zeros(0, np.int32)
     _, firsts, own = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(firsts))[own].astype(np.int32)
 
 
 def _near_pairs(keys: Sequence[Key]) -> tuple[Any, Any]:
-    """Return the pairs of near statements: the later and the earlier ones.
+    """Return the pairs of near statements.
 
     Two similar statements share one of their rarest stems: those under the same stem are compared.
     They must have the same negations.
     """
+    from scipy.sparse import triu
+
     rows = np.array([at for at, key in enumerate(keys) if 2 < len(key) <= LONGEST], np.int64)
-    if not len(rows):
-        return rows, rows
     often = Counter(chain.from_iterable(keys))
-    stems = sorted(often, key=lambda stem: (often[stem], stem))
-    rank = {stem: at for at, stem in enumerate(stems)}
-    sizes = np.array([len(keys[at]) for at in rows])
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    words = np.fromiter(
-        chain.from_iterable(sorted(map(rank.__getitem__, keys[at])) for at in rows), np.int64
-    )
-    signs = np.uint64(1) << (words % 64).astype(np.uint64)
-    negations = np.zeros(len(stems), dtype=np.uint64)
-    marked = [at for at, stem in enumerate(stems) if stem in NEGATION_STEMS]
-    negations[marked] = np.uint64(1) << np.arange(len(marked), dtype=np.uint64)
-    denied = np.bitwise_or.reduceat(negations[words], starts)
-    kinds, kind = np.unique(denied, return_inverse=True)
-
-    rarest = sizes - -(-sizes * 7 // 10) + 1
-    first = np.arange(len(words)) - np.repeat(starts, sizes) < np.repeat(rarest, sizes)
-    owner = np.repeat(np.arange(len(rows)), sizes)[first]
-    bucket = words[first] * len(kinds) + kind[owner]
-    order = np.argsort(bucket, kind="stable")
-    depth = _since_change(bucket[order])
-    owner, depth = owner[order[depth < SHARED]], depth[depth < SHARED]
-    signatures = np.bitwise_or.reduceat(signs, starts)
-    later, earlier = (owner[one] for one in _alike(depth, sizes[owner], signatures[owner]))
-    near = _are_near(words, sizes, ends, later, earlier)
-    return rows[later[near]], rows[earlier[near]]
-
-
-def _since_change(values: Any) -> Any:
-    """Return the number of equal values directly before each value."""
-    places = np.arange(len(values))
-    changed = np.r_[True, values[1:] != values[:-1]]
-    return places - np.maximum.accumulate(np.where(changed, places, 0))
+    rank = {stem: at for at, stem in enumerate(sorted(often, key=lambda one: (often[one], one)))}
+    counts: Counter[tuple[str, Key]] = Counter()
+    buckets: dict[tuple[str, Key], int] = {}
+    words, under = [], []
+    for key in (keys[at] for at in rows):
+        stems = sorted(key, key=rank.__getitem__)
+        negations = tuple(stem for stem in stems if stem in NEGATION_STEMS)
+        rarest = [(stem, negations) for stem in stems[: len(stems) - -(-len(stems) * 7 // 10) + 1]]
+        words.append([rank[stem] for stem in stems])
+        compared = [one for one in rarest if counts[one] < SHARED]
+        under.append([buckets.setdefault(one, len(buckets)) for one in compared])
+        counts.update(rarest)
+    held, rare = _matrix(words), _matrix(under)
+    sizes = np.diff(held.indptr)
+    near = [np.empty((2, 0), dtype=np.int64)]
+    for start in range(0, len(rows), _BLOCK):
+        candidates = triu(rare[start : start + _BLOCK] @ rare.T, start + 1)
+        one, other = candidates.row + start, candidates.col
+        alike = np.minimum(sizes[one], sizes[other]) >= NEAR * np.maximum(sizes[one], sizes[other])
+        one, other = one[alike], other[alike]
+        shared = np.asarray(held[one].multiply(held[other]).sum(axis=1)).reshape(-1)
+        enough = shared >= NEAR * (sizes[one] + sizes[other] - shared)
+        near.append(rows[np.stack([one[enough], other[enough]])])
+    first, second = np.concatenate(near, axis=1)
+    return first, second
 
 
-def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
-    """Return the pairs of entries under the same stem with similar signatures.
-
-    A stem that only one of two statements has changes at most one bit of the signatures, so pairs
-    with too many different bits cannot be similar enough.
-    """
-    bits = np.array([number.bit_count() for number in range(2**16)], dtype=np.uint8)
-    pairs = [np.empty((2, 0), dtype=np.int64)]
-    later = np.arange(len(depth))
-    for apart in range(1, int(depth.max(initial=0)) + 1):
-        later = later[depth[later] >= apart]
-        earlier = later - apart
-        most = (1 - 2 * NEAR / (1 + NEAR)) * (sizes[later] + sizes[earlier]) + 1e-6
-        different = (signatures[later] ^ signatures[earlier]).view(np.uint16).reshape(-1, 4)
-        alike = bits[different].sum(axis=1) <= most
-        pairs.append(np.stack([later[alike], earlier[alike]]))
-    return np.concatenate(pairs, axis=1)
-
-
-def _are_near(words: Any, sizes: Any, ends: Any, later: Any, earlier: Any) -> Any:
-    """Whether the pairs share enough of their stems."""
+def _matrix(rows: Sequence[Sequence[int]]) -> Any:
+    """Return rows of numbers as a sparse matrix with ones in these columns."""
     from scipy.sparse import csr_matrix
 
-    held = csr_matrix((np.ones(len(words), dtype=np.int32), words, np.r_[0, ends]))
-    near = [np.empty(0, dtype=bool)]
-    for start in range(0, len(later), _BLOCK):
-        one, other = later[start : start + _BLOCK], earlier[start : start + _BLOCK]
-        shared = np.asarray(held[one].multiply(held[other]).sum(axis=1)).reshape(-1)
-        near.append(shared >= NEAR * (sizes[one] + sizes[other] - shared))
-    return np.concatenate(near)
+    numbers = np.fromiter(chain.from_iterable(rows), np.int64)
+    width = int(numbers.max(initial=0)) + 1
+    starts = np.cumsum([0, *map(len, rows)])
+    return csr_matrix((np.ones(len(numbers), np.int32), numbers, starts), (len(rows), width))
 
 
 class StatementGroups:

@@ -26,7 +26,7 @@ from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
 
 FILE = "manifest.json"
-FORMAT = 4
+FORMAT = 5
 
 
 class Manifest(BaseModel):
@@ -119,7 +119,7 @@ def write_store(
     digest, keys, ends = sha256(), list[bytes](), array("Q", [0])
     with (folder / ARGUMENTS).open("wb") as out:
         for argument, line in distinct(arguments):
-            keys.append(_key(argument.id))
+            keys.append(argument.id.encode())
             ends.append(ends[-1] + out.write(line))
             digest.update(line)
             also(argument)
@@ -136,27 +136,28 @@ def digest(arguments: Iterable[Argument]) -> str:
     return value.hexdigest()
 
 
-def distinct(
-    arguments: Iterable[Argument], name: Callable[[str], str] = str
-) -> Iterator[tuple[Argument, bytes]]:
-    """Yield each argument once, with its line; `name` returns the id under which it is stored."""
+def distinct(arguments: Iterable[Argument]) -> Iterator[tuple[Argument, bytes]]:
+    """Yield each argument once, with its line."""
     lines: dict[str, int] = {}
     for argument in arguments:
         line = (files.argument_line(argument) + "\n").encode("utf-8")
-        id_ = name(argument.id)
+        id_ = argument.id
         if id_ not in lines:
-            size = len(_key(id_))
-            if not 0 < size <= LONGEST_ID or "\0" in id_:
-                limits = f"1 to {LONGEST_ID} bytes and no NUL"
-                raise UserError(f"an id must have {limits}, got {id_!r:.60} of {size} bytes")
+            if not may_be_id(id_):
+                limits = f"1 to {LONGEST_ID} bytes of UTF-8 and no NUL"
+                raise UserError(f"an id must have {limits}, got {id_!r:.60}")
             lines[id_] = hash(line)
             yield argument, line
         elif lines[id_] != hash(line):
             raise UserError(f"two different arguments have the id {id_!r}")
 
 
-def _key(argument_id: str) -> bytes:
-    return argument_id.encode("utf-8", "surrogatepass")
+def may_be_id(name: str) -> bool:
+    """Whether an argument in an index can have this id."""
+    try:
+        return 0 < len(name.encode()) <= LONGEST_ID and "\0" not in name
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
 
 
 def _write_places(folder: Path, keys: list[bytes], ends: Any) -> Any:
@@ -196,8 +197,10 @@ class Store:
 
     def number(self, argument_id: str) -> int | None:
         """Return the number of the argument with this id, or None."""
-        key = _key(argument_id)
-        if not key or key.endswith(b"\0") or len(key) > self._ids.dtype.itemsize:
+        if not may_be_id(argument_id):
+            return None
+        key = argument_id.encode()
+        if len(key) > self._ids.dtype.itemsize:
             return None
         number = int(np.searchsorted(self._ids, np.bytes_(key)))
         if number >= len(self._ids) or bytes(self._ids[number]) != key:
@@ -206,7 +209,7 @@ class Store:
 
     def id_at(self, number: int) -> str:
         """Return the id of the argument with this number."""
-        return bytes(self._ids[number]).decode("utf-8", "surrogatepass")
+        return bytes(self._ids[number]).decode()
 
     def _at(self, number: int) -> Argument:
         try:

@@ -24,10 +24,10 @@ class Stance:
 
 
 class StanceBackend(Protocol):
-    """Predicts the stance of arguments to texts."""
+    """Predicts the stance of arguments to a text."""
 
-    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
-        """Return the stance of each argument to the text it is paired with."""
+    def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
+        """Return the stance of each argument to the text."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Stance by a language model: one call for all arguments that are paired with the same text."""
+"""Stance by a language model: one call for all arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-import anyio
 from pydantic import BaseModel, Field, create_model
 
 from retrieval.stance import Stance
@@ -19,8 +18,6 @@ _SURE: Final = 0.9
 """The probability of the position that the model names; it gives no probabilities itself."""
 _MAX_CHARACTERS: Final = 1_200
 """Longer texts are truncated in the prompt."""
-_PARALLEL: Final = 32
-"""Maximum number of calls at a time. A call's deadline starts when the call is made."""
 
 
 class Position(BaseModel):
@@ -44,30 +41,9 @@ class ModelStance:
         self._model = Model(parse_address(address or None)) if address or model is None else model
         self._prompt = Prompt.load("retrieval.stance", "stance")
 
-    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
-        """Return the stance of each argument to the text it is paired with."""
-        return run_sync(self._ask_all(pairs)) if pairs else []
-
-    async def _ask_all(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
-        places: dict[str, list[int]] = {}
-        for place, (text, _) in enumerate(pairs):
-            places.setdefault(text, []).append(place)
-        stances: dict[int, Stance] = {}
-        limiter = anyio.CapacityLimiter(_PARALLEL)
-
-        async def ask(text: str) -> None:
-            async with limiter:
-                arguments = [pairs[place][1] for place in places[text]]
-                answers = await self._ask(text, arguments)
-                stances.update(zip(places[text], answers, strict=True))
-
-        try:
-            async with anyio.create_task_group() as group:
-                for text in places:
-                    group.start_soon(ask, text)
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-        return [stances[place] for place in range(len(pairs))]
+    def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
+        """Return the stance of each argument to the text."""
+        return run_sync(self._ask(text, arguments)) if arguments else []
 
     async def _ask(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         texts = [" ".join(one.text.split())[:_MAX_CHARACTERS] for one in arguments]

@@ -42,9 +42,9 @@ _OPPOSED: Final = tuple(
 class Rules:
     """Uses negations, opposed words, and the words that differ between an argument's two claims."""
 
-    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
-        """Return the stance of each argument to the text it is paired with."""
-        return [_stance(text, argument) for text, argument in pairs]
+    def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
+        """Return the stance of each argument to the text."""
+        return [_stance(text, argument) for argument in arguments]
 
 
 def _stance(text: str, argument: Argument) -> Stance:

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, Final
 
 import numpy as np
+from scipy.special import softmax
 
 from retrieval.dense.encoders import encodable, load_model
 from retrieval.stance import Stance
@@ -18,47 +19,37 @@ from touche_rad.errors import UserError
 
 BATCH: Final = 32
 _LABEL: Final = re.compile(r"(?:(no|not|non)[\W_]*)?(entail|contradict|neutral)")
-_NEITHER: Final = {
-    frozenset({"entail", "contradict", "neutral"}): "neutral",
-    frozenset({"entail", "contradict"}): None,
-    frozenset({"entail", "not entail"}): "not entail",
-    frozenset({"entail", "neutral"}): "neutral",
-    frozenset({"contradict", "not contradict"}): "not contradict",
-    frozenset({"contradict", "neutral"}): "neutral",
-}
-"""For each set of labels, the label that means neither entailment nor contradiction."""
+_KINDS: Final = ({"entail", "contradict", "neutral"}, {"entail", "contradict"}, {"entail", "not"})
 
 
 @dataclass(frozen=True)
 class Rows:
     """The rows of a model's head; None if the model has no such row."""
 
-    entailment: int | None
+    entailment: int
     contradiction: int | None
     neither: int | None
 
     @property
-    def supporting(self) -> tuple[int, int]:
-        """The rows that speak most and least for the hypothesis."""
-        rows = (self.entailment, self.neither, self.contradiction)
-        present = [row for row in rows if row is not None]
-        return present[0], present[-1]
+    def opposite(self) -> int:
+        """The row that speaks most against the hypothesis."""
+        row = self.neither if self.contradiction is None else self.contradiction
+        assert row is not None
+        return row
 
 
 def rows_of(config: Any) -> Rows | None:
     """Read the labels of a model's configuration; None if they are not NLI labels."""
     labels: Mapping[Any, Any] = config.id2label
-    rows = {}
+    rows: dict[str, int] = {}
     for row, label in labels.items():
         match = _LABEL.match(str(label).strip().lower())
         if match is None:
             return None
-        rows[f"not {match[2]}" if match[1] else match[2]] = int(row)
-    kinds = frozenset(rows)
-    if len(rows) != len(labels) or kinds not in _NEITHER:
+        rows["not" if match[1] else match[2]] = int(row)
+    if len(rows) != len(labels) or set(rows) not in _KINDS:
         return None
-    neither = _NEITHER[kinds]
-    return Rows(rows.get("entail"), rows.get("contradict"), rows[neither] if neither else None)
+    return Rows(rows["entail"], rows.get("contradict"), rows.get("neutral", rows.get("not")))
 
 
 class Nli:
@@ -87,8 +78,7 @@ class Nli:
             return np.zeros((0, 3))
         with self._lock:
             logits = logits_of(self._model, pairs)
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        likely = powers / powers.sum(axis=1, keepdims=True)
+        likely = softmax(logits, axis=1)
         rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
         nothing = np.zeros(len(likely))
         return np.stack([nothing if row is None else likely[:, row] for row in rows], axis=1)
@@ -117,11 +107,9 @@ class NliStance:
     def __init__(self, model: str) -> None:
         self._nli = Nli(model)
 
-    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
-        """Return the stance of each argument to the text it is paired with."""
-        if not pairs:
-            return []
-        read = self._nli.read(with_claims(pairs))
+    def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
+        """Return the stance of each argument to the text."""
+        read = self._nli.read(with_claims(text, arguments))
         attacked, supported = read[0::2], read[1::2]
         # Columns: entailed, contradicted, neither.
         opposite = (attacked[:, 0] + supported[:, 1]) / 2
@@ -157,16 +145,17 @@ def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
     """
     from torch.nn import Identity
 
-    different: dict[tuple[str, str], int] = {}
-    places = [
-        different.setdefault((encodable(one), encodable(two)), len(different)) for one, two in pairs
-    ]
+    different = list(dict.fromkeys(pairs))
     outputs = model.predict(
-        list(different), batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
+        [(encodable(one), encodable(two)) for one, two in different],
+        batch_size=BATCH,
+        show_progress_bar=False,
+        activation_fn=Identity(),
     )
-    return np.asarray(outputs, dtype=float)[places]
+    by_pair = dict(zip(different, np.asarray(outputs, dtype=float), strict=True))
+    return np.array([by_pair[one] for one in pairs])
 
 
-def with_claims(pairs: Sequence[tuple[str, Argument]]) -> list[tuple[str, str]]:
-    """Pair each text with the claim that the argument attacks, then with the one it supports."""
-    return [(text, claim) for text, one in pairs for claim in (one.attacks, one.supports)]
+def with_claims(text: str, arguments: Sequence[Argument]) -> list[tuple[str, str]]:
+    """Pair the text with the claim that each argument attacks, then with the one it supports."""
+    return [(text, claim) for one in arguments for claim in (one.attacks, one.supports)]

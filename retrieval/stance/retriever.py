@@ -44,7 +44,7 @@ class StanceRetriever(Searcher):
         options = self.options
         hits: list[Hit] = self._first.search(query, max(k, options.top))
         top, rest = hits[: options.top], hits[options.top :]
-        stances = self._backend.stances([(query, hit.argument) for hit in top])
+        stances = self._backend.stances(query, [hit.argument for hit in top])
         reranked = []
         for hit, stance in zip(scaled(top), stances, strict=True):
             score = hit.score + options.weight * self._sign * stance.against
@@ -52,8 +52,5 @@ class StanceRetriever(Searcher):
             reranked.append(hit.model_copy(update={"score": score, "path": (*hit.path, step)}))
         best = ranked(reranked)
         lowest = min((hit.score for hit in best), default=0.0)
-        after = [
-            hit.model_copy(update={"score": lowest - place, "rank": len(best) + place - 1})
-            for place, hit in enumerate(rest, 1)
-        ]
+        after = [hit.model_copy(update={"score": lowest - at}) for at, hit in enumerate(rest, 1)]
         return [*best, *after][:k]

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-import numpy as np
+from scipy.special import expit
 
 from retrieval._tasks import TrainingReport
 from retrieval.stance import Stance
@@ -17,8 +17,6 @@ from touche_rad.debate import Argument
 CHANCE: Final = 0.5
 _UNRELATED: Final = 0.2
 """The fixed probability of `unrelated`, which is not trained."""
-_MAX_LOG_ODDS: Final = 500.0
-"""Beyond these log odds a probability is 0 or 1."""
 
 
 class StanceReport(TrainingReport):
@@ -31,36 +29,30 @@ class StanceReport(TrainingReport):
     """The accuracy of the base model."""
     after: float | None
     claim_only: float | None
-    """The accuracy of a model trained in the same way on the claims alone, without the texts."""
+    """The accuracy of the model if it sees the claims alone, without the texts."""
     chance: float = CHANCE
     by_origin: dict[str, dict[str, float | None]]
     """Accuracies by which claim people wrote (the other is its generated negation). If they differ
     much, the model recognises generated negations instead of reading the text."""
 
 
-def report_of(folder: Path) -> StanceReport:
-    """Return the report of a stance model."""
-    return StanceReport.read(folder, "stance")
-
-
 class TrainedStance:
     """A cross-encoder that scores how much a text supports a claim."""
 
     def __init__(self, folder: str) -> None:
-        self.report = report_of(Path(folder))
+        self.report = StanceReport.read(Path(folder), "stance")
         self._model = cross_encoder(folder)
         self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
 
-    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
-        """Return the stance of each argument to the text it is paired with."""
-        if not pairs:
+    def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
+        """Return the stance of each argument to the text."""
+        if not arguments:
             return []
         with self._lock:
-            scores = supports(self._model, with_claims(pairs))
+            scores = supports(self._model, with_claims(text, arguments))
         attacked, supported = scores[0::2], scores[1::2]
         # A text that supports the attacked claim has the opposite position.
-        odds = np.clip(supported - attacked, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)
-        opposite = 1 / (1 + np.exp(odds))
+        opposite = expit(attacked - supported)
         related = 1 - _UNRELATED
         return [
             Stance(related * (1 - float(one)), related * float(one), _UNRELATED) for one in opposite

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -15,8 +14,7 @@ from retrieval.stance.nli import cross_encoder, rows_of
 from retrieval.stance.trained import StanceReport, supports
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-from touche_rad.training.folder import Folder
-from touche_rad.training.loop import trainable
+from touche_rad.training.loop import fit, trainable
 from touche_rad.training.recipe import Count, Layers, Positive, Recipe
 
 Initialised = Literal["stance", "NLI", "chance"]
@@ -56,22 +54,19 @@ def batches(arguments: Sequence[Argument], size: int, seed: str) -> Iterator[lis
     order = random_order.sample(arguments, len(arguments))
     parts = []
     for start in range(0, len(order), size * _WINDOW):
-        window = sorted(order[start : start + size * _WINDOW], key=_length)
+        window = order[start : start + size * _WINDOW]
+        window.sort(key=lambda one: len(one.text) + max(len(one.supports), len(one.attacks)))
         parts += [window[at : at + size] for at in range(0, len(window), size)]
     random_order.shuffle(parts)
     yield from parts
 
 
-def _length(one: Argument) -> int:
-    return len(one.text) + max(len(one.supports), len(one.attacks))
-
-
-def loss(model: Any, batch: Sequence[Argument], recipe: StanceRecipe, *, text: bool) -> Any:
+def loss(model: Any, batch: Sequence[Argument], recipe: StanceRecipe) -> Any:
     """Return the pairwise ranking loss: a supported claim should score above an attacked one."""
     import torch
 
     network = model.model
-    texts = [encodable(one.text) if text else "" for one in batch]
+    texts = [encodable(one.text) for one in batch]
     supported = [encodable(one.supports) for one in batch]
     attacked = [encodable(one.attacks) for one in batch]
     tokens = model.tokenizer(
@@ -100,15 +95,12 @@ def one_row(network: Any, base: str) -> Initialised:
         row = torch.nn.Linear(old.in_features, 1, bias=old.bias is not None).to(old.weight)
         with torch.no_grad():
             if rows is None:
-                spread = getattr(network.config, "initializer_range", None)
-                row.weight.normal_(0.0, spread or _SPREAD)
-                if row.bias is not None:
-                    row.bias.zero_()
+                row.weight.normal_(0.0, getattr(network.config, "initializer_range", _SPREAD))
             else:
-                more, less = rows.supporting
-                row.weight.copy_(old.weight[more] - old.weight[less])
-                if row.bias is not None:
-                    row.bias.copy_(old.bias[more] - old.bias[less])
+                row.weight.copy_(old.weight[rows.entailment] - old.weight[rows.opposite])
+            if row.bias is not None:
+                bias = 0.0 if rows is None else old.bias[rows.entailment] - old.bias[rows.opposite]
+                row.bias.fill_(bias)
         network.set_submodule(name, row)
     network.config.num_labels = network.num_labels = 1
     network.config.id2label, network.config.label2id = {0: _SUPPORTS}, {_SUPPORTS: 0}
@@ -152,20 +144,10 @@ def _mean(right: Any) -> float | None:
     return round(float(right.mean()), 4) if len(right) else None
 
 
-def _base(job: Job[StanceRecipe]) -> tuple[Any, Initialised]:
-    """Return the base model with one row, always the same, in full precision."""
-    import torch
-
-    torch.manual_seed(job.recipe.seed)
-    model = cross_encoder(job.base).float()
-    return model, one_row(model.model, job.recipe.base)
-
-
-def _fit(model: Any, job: Job[StanceRecipe], *, text: bool = True) -> int:
-    """Train a cross-encoder in place, with or without texts, and return the number of steps."""
-    network, recipe = model.model, job.recipe
-    parts = trainable(network, recipe.layers)
-    if recipe.layers:  # the pooler and the head are always trained
+def _parts(network: Any, layers: int) -> list[Any]:
+    """Return the trained parts: the top layers, and always the pooler and the head."""
+    parts = trainable(network, layers)
+    if layers:
         prefix = network.base_model_prefix
         above = [module for name, module in network.named_children() if name != prefix]
         pooler = getattr(getattr(network, prefix, None), "pooler", None)
@@ -173,40 +155,32 @@ def _fit(model: Any, job: Job[StanceRecipe], *, text: bool = True) -> int:
         for part in above:
             part.requires_grad_(True)
         parts = [*parts, *above]
-    return job.fit(
-        network,
-        parts,
-        lambda seed: batches(job.arguments, recipe.batch, seed),
-        lambda batch, _: loss(model, batch, recipe, text=text),
-    )
+    return parts
 
 
 def _train(job: Job[StanceRecipe]) -> Trained:
-    """Train two models, with and without the texts; measure the base and both."""
-    out = job.held_out
-    model, initialised = _base(job)
-    measured = {"before": accuracy(model, out)}
-    steps = _fit(model, _half_of(job, 0, job.folder))
-    measured["after"] = accuracy(model, out)
-    blind, _ = _base(job)
-    # The baseline without texts has its own checkpoints; they are deleted at the end.
-    folder = Folder(job.folder.checkpoints / "claim_only")
-    folder.root.mkdir(parents=True, exist_ok=True)
-    _fit(blind, _half_of(job, 1, folder), text=False)
-    measured["claim_only"] = accuracy(blind, out, text=False)
+    """Train the base in full precision; measure before, after, and after without the texts."""
+    import torch
+
+    recipe = job.recipe
+    torch.manual_seed(recipe.seed)
+    model = cross_encoder(job.base).float()
+    initialised = one_row(model.model, recipe.base)
+    measured = {"before": accuracy(model, job.held_out)}
+    steps = fit(
+        model.model,
+        _parts(model.model, recipe.layers),
+        lambda seed: batches(job.arguments, recipe.batch, seed),
+        lambda batch, _: loss(model, batch, recipe),
+        recipe,
+        job.folder,
+        job.progress,
+    )
+    measured["after"] = accuracy(model, job.held_out)
+    measured["claim_only"] = accuracy(model, job.held_out, text=False)
     overall = {name: row[ALL] for name, row in measured.items()}
     origins = {one: {name: row[one] for name, row in measured.items()} for one in ORIGINS}
     return Trained(model, steps, {"begun": initialised, **overall, "by_origin": origins})
-
-
-def _half_of(job: Job[StanceRecipe], number: int, folder: Folder) -> Job[StanceRecipe]:
-    """Return one of two trainings, which reports its progress as a part of both."""
-
-    def progress(step: int, steps: int) -> None:
-        if job.progress is not None:
-            job.progress(number * steps + step, 2 * steps)
-
-    return replace(job, folder=folder, progress=progress)
 
 
 train_stance: Final = CollectionTrainer(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -63,8 +63,8 @@ class Folder:
         with self._lock:
             if self._pages is None:
                 pages = list(_pages(self._folder))
-                words = [(number, analyse(_content(page))) for number, page in enumerate(pages)]
-                words = [(number, stems) for number, stems in words if stems]
+                stems = [analyse(f"{page.title}\n{page.text}") for page in pages]
+                words = [(number, one) for number, one in enumerate(stems) if one]
                 if words:
                     self._index = tempfile.TemporaryDirectory(prefix="touche-rad-web-")
                     place = Path(self._index.name) / "pages"
@@ -72,10 +72,6 @@ class Folder:
                     self._engine = Engine(place)
                 self._pages = pages
             return self._pages, self._engine
-
-
-def _content(page: Page) -> str:
-    return f"{page.title}\n{page.text}"
 
 
 def _pages(folder: Path) -> Iterator[Page]:
@@ -94,31 +90,27 @@ def _pages(folder: Path) -> Iterator[Page]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the text files below a folder, sorted; links are not followed."""
-    selection: list[Path] = []
-    for place, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = (Path(place) / name for name in sorted(names) if not name.startswith("."))
-        texts = (path for path in paths if path.suffix.lower() in SUFFIXES)
-        selection += [path for path in texts if path.is_file() and not path.is_symlink()]
-        if len(selection) >= MAX_FILES:
-            break
-    return selection[:MAX_FILES]
+    """Return the text files below a folder, sorted; links and hidden ones are not followed."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES)
+    texts = (
+        path
+        for path in paths
+        if path.is_file()
+        and not path.is_symlink()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    return list(islice(texts, MAX_FILES))
 
 
 def _passages(text: str) -> Iterator[str]:
     """Yield passages of whole sentences that fit into a page, so that none is truncated."""
     for paragraph in re.split(r"\n[ \t]*\n", text):
+        held = ""
         for start in range(0, len(paragraph), _PIECE):
-            yield from _joined(sentences(" ".join(paragraph[start : start + _PIECE].split())))
-
-
-def _joined(parts: Iterable[str]) -> Iterator[str]:
-    held = ""
-    for part in parts:
-        if held and len(held) + len(part) >= LONGEST_TEXT:
+            for part in sentences(" ".join(paragraph[start : start + _PIECE].split())):
+                if held and len(held) + len(part) >= LONGEST_TEXT:
+                    yield held
+                    held = ""
+                held = f"{held} {part}".strip()
+        if held:
             yield held
-            held = ""
-        held = f"{held} {part}".strip()
-    if held:
-        yield held

@@ -27,12 +27,8 @@ class SearXNG:
 
     def __init__(self, address: str, seconds: float = SECONDS) -> None:
         """Take the address, such as http://localhost:8080; no request is sent."""
-        try:
-            parts = urlsplit(address)
-            valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:  # such as a port that is no number
-            valid = False
-        if not valid or "@" in parts.netloc:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
             raise UserError(f"web search {address!r}: expected http://HOST:PORT without a password")
         self._address = address.rstrip("/").removesuffix("/search") + "/search"
         self._seconds = seconds
@@ -47,36 +43,33 @@ class SearXNG:
         words = _without_commands(query)
         if not words or k < 1:
             return []
+        sent = {"q": words, "format": "json"}
         try:
             with anyio.fail_after(self._seconds):
-                sent = {"q": words, "format": "json"}
                 async with Client() as client:
                     reply = await client.send("GET", self._address, params=sent, largest=LARGEST)
+            return self._pages(reply)[:k]
         except TimeoutError:
             why = f"no answer within {self._seconds:.3g} s"
-        except NoReply as error:
-            why = plain(str(error), 200)
         except TooLarge:
             why = f"the reply is larger than {LARGEST} bytes"
-        else:
-            if reply.status == HTTPStatus.OK:
-                return self._pages(reply)[:k]
-            why = _status(reply.status)
+        except (NoReply, ValueError) as error:
+            why = plain(str(error), 200)
         raise SearchFailed(f"{self.place}: {why}")
 
     def _pages(self, reply: Reply) -> list[Page]:
+        if reply.status != HTTPStatus.OK:
+            hint = ": add json to search.formats in its settings" if reply.status == 403 else ""
+            raise ValueError(f"{reply.status}{hint}")
         try:
-            content: Any = reply.json()
-        except ValueError:
-            raise SearchFailed(f"{self.place}: the reply is not JSON") from None
-        results = content.get("results") if isinstance(content, dict) else None
-        if not isinstance(results, list):
-            raise SearchFailed(f"{self.place}: the reply has no results")
-        pages = [
-            page_of(one.get("title"), one.get("content"), _web_address(one.get("url")))
-            for one in results
-            if isinstance(one, dict)
-        ]
+            results = reply.json()["results"]
+            pages = [
+                page_of(one.get("title"), one.get("content"), _web_address(one.get("url")))
+                for one in results
+                if isinstance(one, dict)
+            ]
+        except (ValueError, TypeError, KeyError):
+            raise ValueError("the reply is not JSON with results") from None
         return [page for page in pages if page.text]
 
 
@@ -87,11 +80,3 @@ def _without_commands(query: str) -> str:
 
 def _web_address(url: Any) -> str:
     return url if isinstance(url, str) and url.startswith(("http://", "https://")) else ""
-
-
-def _status(status: int) -> str:
-    if status == HTTPStatus.FORBIDDEN:
-        return "403: add json to search.formats in its settings"
-    if status in (301, 302, 307, 308):
-        return f"{status}: redirected; use the address that the server redirects to"
-    return "429: too many requests" if status == 429 else str(status)

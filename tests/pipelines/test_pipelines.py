@@ -119,7 +119,7 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
         Judge("grounded")(pd.DataFrame({"qid": ["1"], "query": ["x"]}))
     short = tmp_path / "labels.jsonl"
     short.write_text(LABELS.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
-    with pytest.raises(UserError, match="has debate 2"):
+    with pytest.raises(UserError, match=r"debate 2: .* has labels of 0 responses"):
         label_qrels(DEBATES, short)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from retrieval._tasks import Unseen
+from retrieval._tasks import split_of
 from tests.retrieval.trainings import DEMO, Training, metrics, report
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -31,7 +31,7 @@ class TrainerTests:
         self, spoken: Path, trained: Path
     ) -> None:
         told, arguments = report(trained), list(files.read_arguments(spoken))
-        assert told["tested_on"] == sum(one.topic in Unseen() for one in arguments)
+        assert told["tested_on"] == sum(split_of(one.topic) == "test" for one in arguments)
         assert told["trained_on"] + told["tested_on"] == len(arguments)
         rows = metrics(trained)
         assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
@@ -56,10 +56,6 @@ class TrainerTests:
         assert "note:" not in again.err
         with pytest.raises(UserError, match="another seed: 0, now 7"):
             self.training.train(spoken, trained, tiny, seed=7)
-        with pytest.raises(UserError, match="another held_out"):
-            self.training.train(spoken, trained, tiny, held_out="1/3")
-        with pytest.raises(UserError, match="a fold such as 2/4"):
-            self.training.train(spoken, trained, tiny, seed=7, restart=True, held_out="9/4")
         assert report(trained)["recipe"]["seed"] == 0
 
     @pytest.mark.services
@@ -71,9 +67,7 @@ class TrainerTests:
         assert {str(one.dtype) for one in _weights(tmp_path / "out")} == {"torch.float32"}
         assert all(one.isfinite().all() for one in _weights(tmp_path / "out"))
 
-    @pytest.mark.parametrize(
-        ("option", "value"), [("--rate", "0"), ("--layers", "-1"), ("--held-out", "9/4")]
-    )
+    @pytest.mark.parametrize(("option", "value"), [("--rate", "0"), ("--layers", "-1")])
     def test_an_impossible_value_is_refused_and_nothing_is_written(
         self, option: str, value: str, tmp_path: Path
     ) -> None:

@@ -202,20 +202,6 @@ def test_a_making_that_is_killed_twice_ends_in_the_same_bytes(
     assert undisturbed < len(server.asked) < 2 * undisturbed, "what was done is not asked again"
 
 
-@pytest.mark.long
-def test_a_torn_last_line_is_asked_for_again(server: Scripted, tmp_path: Path) -> None:
-    source, place = collection(tmp_path, 70), tmp_path / "parts"
-    index(source, tmp_path / "whole", server, *SINGLE)
-    index(source, place, server, *SINGLE, "--max-calls", "64")
-    (records,) = place.rglob("records.jsonl")
-    assert records.read_bytes().count(b"\n") == 64
-    records.write_bytes(records.read_bytes()[:-7])
-    server.asked.clear()
-    assert index(source, place, server, *SINGLE).code == 0
-    assert len(server.asked) == 70
-    assert bytes_of(place) == bytes_of(tmp_path / "whole")
-
-
 def test_a_model_that_is_down_stops_the_making_and_the_same_settings_resume_it(
     server: Scripted, tmp_path: Path
 ) -> None:
@@ -266,7 +252,7 @@ def test_the_memory_belongs_to_the_arguments_of_its_index(server: Scripted, tmp_
     assert not opened(BEES, tmp_path / "bees").annotations
     index(collection(tmp_path, 3), tmp_path / "ix", server)
     shutil.copytree(tmp_path / "ix" / "annotations", tmp_path / "bees" / "annotations")
-    with pytest.raises(UserError, match="annotates another collection"):
+    with pytest.raises(UserError, match="belongs to another collection"):
         annotations_of(open_index(str(tmp_path / "bees")))
     build_index(BEES, str(tmp_path / "ix"), replace=True)
     assert remembered(tmp_path / "ix") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from retrieval.stance.trained import report_of
 from tests.nli import always, by_chance
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -23,7 +23,6 @@ TOWNS = (
     "Alton Brill Corby Dunmow Ely Frome Glossop Hexham Ilkley Jarrow Keswick Ludlow Malton Nantwich "
     "Oakham Penrith Quorn Ripon Selby Thirsk Ulverston Ventnor Whitby Yarm"
 ).split()
-FOLDS = 3
 PAGE = """before
 <!-- benchmarks/quality.py -->
 
@@ -31,7 +30,7 @@ PAGE = """before
 
 | chain | stays |
 
-**counter**, 1 queries
+**counter/test**, 1 queries
 
 | counter | goes |
 <!-- end -->
@@ -58,15 +57,11 @@ def _towns() -> list[Argument]:
 
 @dataclass(frozen=True)
 class World:
-    """A collection, a model that finds no difference between claims, and one model a fold."""
+    """A collection, a model that finds no difference between claims, and a trained one."""
 
     data: Path
     undecided: Path
-    folds: tuple[Path, ...]
-
-    @property
-    def trained(self) -> str:
-        return "trained:" + ",".join(map(str, self.folds))
+    trained: Path
 
 
 def _written(arguments: list[Argument], data: Path) -> Path:
@@ -81,13 +76,9 @@ def _written(arguments: list[Argument], data: Path) -> Path:
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     root = tmp_path_factory.mktemp("world")
     collection = _written(_towns(), root / "data")
-    base, folds = by_chance(root / "base"), []
-    for number in range(1, FOLDS + 1):
-        folds.append(root / f"fold{number}")
-        trainer("stance")(
-            collection, folds[-1], base=str(base), held_out=f"{number}/{FOLDS}", epochs=2, rate=0.01
-        )
-    return World(root / "data", always(root / "undecided", "ENTAILMENT", 3.0), tuple(folds))
+    base, trained = by_chance(root / "base"), root / "trained"
+    trainer("stance")(collection, trained, base=str(base), epochs=2, rate=0.01)
+    return World(root / "data", always(root / "undecided", "ENTAILMENT", 3.0), trained)
 
 
 def _ran(world: World, *words: str, data: Path | None = None) -> Any:
@@ -110,9 +101,10 @@ def _cells(out: str, first: str) -> list[str]:
 def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE)
-    stances = ("--stance", f"nli:{world.undecided}", "--stance", world.trained)
+    stances = ("--stance", f"nli:{world.undecided}", "--stance", f"trained:{world.trained}")
+    report = json.loads((world.trained / "report.json").read_text())
     for command in (("--task", "counter"), ("stance",)):
-        ran = _ran(world, *command, "--write", str(page), *stances)
+        ran = _ran(world, *command, "--split", "test", "--write", str(page), *stances)
         assert ran.returncode == 0, ran.stderr
     written = page.read_text()
     assert written.startswith("before\n")
@@ -122,41 +114,14 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     assert str(world.data.parent) not in written
 
     # A model that finds both claims entailed alike is right half the time.
-    assert _cells(written, "nli:undecided")[:2] == ["48", "0.500 (0.500-0.500)"]
-
-    # Each argument is decided by the model that never saw its topic, as its report measured it.
-    reports = [report_of(folder) for folder in world.folds]
-    right = sum((one.after or 0) * one.tested_on for one in reports) / 48
-    count, accuracy = _cells(written, "trained:fold1,fold2,fold3")[:2]
-    assert count == "48"
-    assert float(accuracy.split()[0]) == pytest.approx(right, abs=1e-3)
+    count = str(report["tested_on"])
+    assert _cells(written, "nli:undecided")[:2] == [count, "0.500 (0.500-0.500)"]
+    counted, accuracy = _cells(written, "trained:trained")[:2]
+    assert counted == count
+    assert float(accuracy.split()[0]) == pytest.approx(report["after"], abs=1e-3)
 
 
-def test_a_model_is_not_asked_of_topics_that_it_saw(world: World) -> None:
-    of_one_fold = ("--stance", f"trained:{world.folds[0]}")
-    ran = _ran(world, "stance", *of_one_fold)
-    assert _cells(ran.stdout, "rules")[0] == "48"
-    assert _cells(ran.stdout, "trained:fold1")[0] == str(report_of(world.folds[0]).tested_on)
-
-
-def test_a_model_of_another_collection_is_refused(world: World, tmp_path: Path) -> None:
-    _written(_towns()[:-2], tmp_path / "data")
-    words = ("stance", "--stance", world.trained)
-    ran = _ran(world, *words, data=tmp_path / "data")
-    assert ran.returncode == 1
-    assert "trained on another collection" in ran.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--stance", "nli:one/model", "--stance", "nli:another/model"), "have the same name"),
-        (("--task", "counter", "--beside", "stella"), "--beside needs --encoder"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    world: World, words: tuple[str, ...], told: str
-) -> None:
-    ran = _ran(world, *words)
+def test_a_trained_model_is_measured_on_held_out_topics_only(world: World) -> None:
+    ran = _ran(world, "stance", "--stance", f"trained:{world.trained}")
     assert ran.returncode == 2
-    assert told in ran.stderr
+    assert "trained models are measured with --split test" in ran.stderr

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,7 @@ from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
-from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, open_index
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
@@ -77,12 +76,6 @@ def test_any_few_vectors(
     assert len({number for _, number in found}) == len(found) == min(k, rows)
     best = sorted((vectors @ vectors[0]).tolist(), reverse=True)[:k]
     assert [score for score, _ in found] == pytest.approx(best, abs=0.01)
-
-
-def test_equal_vectors_stand_in_their_order(tmp_path: Path) -> None:
-    vectors = _unit(np.tile(np.eye(4, dtype=np.float32), (300, 1)))
-    found = _told(vectors, tmp_path / "n").nearest(vectors[1:2], 5)[0]
-    assert [number for _, number in found] == [1, 5, 9, 13, 17]
 
 
 def _embed(handler: scripted.Handler) -> None:
@@ -172,50 +165,6 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted, tmp_path: Pa
     assert again.code == 0
 
 
-def test_further_fields_are_encoded_beside_those_that_are_there(
-    server: Scripted, tmp_path: Path
-) -> None:
-    common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
-    both = (*common[:2], str(tmp_path / "both"), *common[3:])
-    assert touche_rad("index", *common, "--dense-field", "text").code == 0
-    server.asked.clear()
-    assert (
-        touche_rad("index", *common, "--dense-field", "text", "--dense-field", "attacks").code == 0
-    )
-    assert server.asked
-    assert touche_rad("index", *both, "--dense-field", "text", "--dense-field", "attacks").code == 0
-    assert _files(tmp_path / "ix") == _files(tmp_path / "both")
-    again = touche_rad("index", *common, "--dense-field", "attacks")
-    assert "already" in again.out + again.err
-
-
-def test_an_encoder_that_changed_adds_no_further_fields(tmp_path: Path) -> None:
-    from retrieval.dense import vectors
-
-    class Of:
-        name = "of"
-
-        def __init__(self, dimension: int) -> None:
-            self._dimension = dimension
-
-        def passages(self, texts: Sequence[str]) -> Any:
-            return _unit(np.ones((len(texts), self._dimension)))
-
-        queries = passages
-
-    index = opened(BEES, tmp_path / "ix")
-    made = index.folder, index.manifest.collection
-    text, both = VectorsWanted("of", ("text",)), VectorsWanted("of", ("text", "attacks"))
-    assert vectors.add_vectors(*made, Of(3), text) == len(BEES)
-    with pytest.raises(WorkError, match="the vector size of 'of' changed from 3"):
-        vectors.add_vectors(*made, Of(4), both)
-    assert vectors.open_vectors(*made)["of"].about.fields == ("text",)
-    assert vectors.add_vectors(*made, Of(3), both) > 0
-    kept = vectors.open_vectors(*made)["of"]
-    assert kept.about.fields == ("text", "attacks")
-    assert len(kept.nearest("attacks", _unit([[1, 1, 1]]), 10)[0]) == len(BEES)
-
-
 def test_vectors_of_other_arguments_are_refused(server: Scripted, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
     ended = touche_rad("index", str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
@@ -290,15 +239,6 @@ def test_damaged_vectors_are_told(server: Scripted, tmp_path: Path) -> None:
     index: Any = open_index(str(tmp_path / "ix"))
     with pytest.raises(UserError, match="damaged"):
         _dense(index, "text")
-
-
-def test_arguments_without_a_text_have_no_vector(server: Scripted, tmp_path: Path) -> None:
-    texts = {"a": "abc", "b": " ", "c": "abc"}
-    opened([Argument(id=id_, text=text) for id_, text in texts.items()], tmp_path / "ix")
-    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
-    index: Any = open_index(str(tmp_path / "ix"))
-    found = index.nearest("openai:letters", "text", np.ones((1, 11), dtype=np.float32), 5)[0]
-    assert [docno for docno, _ in found] == ["a", "c"]
 
 
 @pytest.mark.services

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import BEES, opened
-from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import build_index, open_index
@@ -119,13 +118,6 @@ def test_arguments_are_read_by_id_and_in_order(index: PisaArguments) -> None:
         index.search("attack", "x", 1)
 
 
-def test_an_index_keeps_no_uncompressed_postings(place: Path) -> None:
-    """They are over half of the size, and only the build reads them."""
-    there = {one.name for one in place.rglob("*") if one.is_file()}
-    assert {"fwd.termlex", "fwd.doclex"} <= there
-    assert not {"fwd", "inv.docs", "inv.freqs"} & there
-
-
 def test_searching_writes_nothing(place: Path) -> None:
     def state() -> dict[str, float]:
         return {str(path): path.stat().st_mtime_ns for path in place.rglob("*")}
@@ -194,21 +186,6 @@ def test_an_index_is_replaced_only_when_told_and_nothing_else_ever(tmp_path: Pat
     assert (tmp_path / "photos" / "one.jpg").exists()
 
 
-@pytest.mark.long
-def test_the_real_sample_is_found_by_what_it_attacks(real_data: Path, tmp_path: Path) -> None:
-    arguments = list(files.read_arguments(real_data / "claimrev-4441.jsonl.gz"))
-    assert build_index(arguments, str(tmp_path / "index")) == 4441
-    index = open_index(str(tmp_path / "index"))
-    assert all(index.get(one.id) == one for one in arguments)
-    claims = list(dict.fromkeys(one.attacks for one in arguments))
-    hits = index.search_all("attacks", claims, 3)
-    right = [
-        any(hit.argument.attacks == claim for hit in found)
-        for claim, found in zip(claims, hits, strict=True)
-    ]
-    assert sum(right) / len(right) > 0.95
-
-
 SLOW = """
 import sys, time
 from touche_rad.debate import Argument
@@ -245,7 +222,7 @@ def test_a_killed_maker_leaves_the_index_that_was_there_or_none(
     assert os.listdir(tmp_path) == ["index"]
 
 
-HOSTILE = st.text(st.characters(), min_size=1, max_size=12).filter(lambda text: "\0" not in text)
+HOSTILE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), database=None)
@@ -261,9 +238,9 @@ def test_any_id_and_text_is_kept_and_found(
     assert list(index.arguments()) == arguments
 
 
-@pytest.mark.parametrize("wrong", ["", "a\0", "x" * 513])
+@pytest.mark.parametrize("wrong", ["", "a\0", "x" * 513, "\ud800"])
 def test_an_id_that_cannot_be_kept_is_told(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(UserError, match="an id must have 1 to 512 bytes and no NUL"):
+    with pytest.raises(UserError, match="an id must have 1 to 512 bytes of UTF-8 and no NUL"):
         build_index([Argument(id=wrong, text="x")], str(tmp_path / "index"))
     assert os.listdir(tmp_path) == []
 
@@ -277,35 +254,10 @@ def test_a_field_that_nobody_fills_finds_nothing(tmp_path: Path) -> None:
     assert bare.search("text", "bees", 5) == []
 
 
-def test_an_empty_folder_is_filled_and_a_file_never_replaced(tmp_path: Path) -> None:
-    assert len(opened(BEES, tmp_path)) == len(BEES)
-    (tmp_path / "notes.txt").write_text("mine")
-    for replace, told in ((False, "exists already"), (True, "is not an index")):
-        with pytest.raises(UserError, match=told):
-            build_index(BEES, str(tmp_path / "notes.txt"), replace=replace)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-def test_a_link_to_an_index_is_followed(tmp_path: Path) -> None:
-    opened(BEES[:2], tmp_path / "index")
-    (tmp_path / "link").symlink_to("index")
-    assert len(opened(BEES, tmp_path / "link")) == len(BEES)
-    assert (tmp_path / "link").is_symlink()
-    assert len(open_index(str(tmp_path / "index"))) == len(BEES)
-
-
 def test_an_index_that_is_replaced_meanwhile_is_read_to_its_end(tmp_path: Path) -> None:
     old = opened(BEES, tmp_path / "index")
     opened(BEES[:1], tmp_path / "index")
     assert [hit.argument.id for hit in old.search("text", "night trains", 3)] == ["6"]
-
-
-def test_what_is_no_index_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "folder").mkdir()
-    for name in ("nothing", "file", "folder"):
-        with pytest.raises(UserError, match=r"there is no index|is not an index"):
-            open_index(str(tmp_path / name))
 
 
 def test_a_changed_line_is_told_when_it_is_read(tmp_path: Path) -> None:
@@ -318,11 +270,3 @@ def test_a_changed_line_is_told_when_it_is_read(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="the index is damaged") as error:
         index.search("text", "trains", 1)
     assert "\n" not in str(error.value)
-
-
-def test_nothing_is_printed_past_pythons_streams(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    opened(BEES, tmp_path / "index").search("text", "bees", 3)
-    captured = capfd.readouterr()
-    assert (captured.out, captured.err) == ("", "")

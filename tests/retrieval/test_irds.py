@@ -41,15 +41,6 @@ def test_a_document_holds_the_whole_argument() -> None:
 
 
 @pytest.mark.usefixtures("bees")
-def test_documents_are_sliced() -> None:
-    docs = ir_datasets.load("touche-rad/claimrev").docs_iter()
-    assert [doc.doc_id for doc in docs[1:3]] == ["2", "3"]
-    assert [doc.doc_id for doc in docs[-2:]] == ["5", "6"]
-    assert docs[3].doc_id == "4"
-    assert [doc.doc_id for doc in docs] == [one.id for one in BEES]
-
-
-@pytest.mark.usefixtures("bees")
 @pytest.mark.parametrize(("kind", "field"), [("counter", "attacks"), ("support", "supports")])
 def test_relevant_is_what_has_the_claim_in_its_field(kind: str, field: str) -> None:
     made = ir_datasets.load(f"touche-rad/claimrev/{kind}")
@@ -82,19 +73,12 @@ def test_qrels_of_a_collection_grade_attacks_above_support() -> None:
 def test_pyterrier_registers_them_without_an_import_of_ours() -> None:
     code = "import pyterrier; print(len(pyterrier.get_dataset('irds:touche-rad/demo').get_qrels()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout.split()[-1]) == len(pt.get_dataset("touche-rad:demo").get_qrels())
-
-
-def test_pyterrier_knows_them_by_its_provider() -> None:
-    provider = irds.ArgumentDatasets()
-    assert "demo/counter" in provider.list_dataset_names()
-    dataset = provider.get_dataset("demo/support")
+    dataset = pt.get_dataset("irds:touche-rad/demo")
+    assert int(done.stdout.split()[-1]) == len(dataset.get_qrels())
     documents = {row["docno"] for row in dataset.get_corpus_iter(verbose=False)}
     assert set(dataset.get_qrels()["docno"]) <= documents
     part = [row["docno"] for row in dataset.get_corpus_iter(verbose=False, start=1, count=2)]
     assert part == ["101.2", "101.3"]
-    with pytest.raises(KeyError):
-        provider.get_dataset("nothing")
 
 
 def test_a_collection_without_its_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,13 +108,6 @@ def _found(name: str) -> dict[str, tuple[str, ...]]:
     return {one.query: one.relevant for one in topics(FOUR, task(name))}
 
 
-def test_claims_and_who_is_for_and_against_them() -> None:
-    assert _found("counter")["Cats work."] == ("1",)
-    assert _found("support")["Cats sleep."] == ("3",)
-    assert set(_found("counter/orig")) == {"Cats work.", "Cats sleep.", "Cats rest."}
-    assert set(_found("support/orig")) == {"Cats sleep."}
-
-
 def test_a_claim_that_is_an_arguments_text_is_named() -> None:
     itself = {one.query: one.itself for one in topics(FOUR, task("counter"))}
     assert itself == {
@@ -147,12 +124,8 @@ def test_chains_are_two_steps() -> None:
     assert "Cats toil." not in _found("chain") or "3" not in _found("chain")["Cats toil."]
 
 
-def test_stances_are_the_claims_of_an_argument() -> None:
-    assert _found("stance")["Cats sleep."] == ("1:attacks",)
-
-
 def test_splits_hold_whole_topics(demo: list[Argument]) -> None:
-    for kind in ("counter", "support", "stance"):
+    for kind in ("counter", "support"):
         whole = {one.qid: one for one in topics(demo, task(kind))}
         parts = [topics(demo, task(f"{kind}/{split}")) for split in SPLITS]
         asked = [one.query for part in parts for one in part]
@@ -172,10 +145,6 @@ def test_each_task_is_an_ir_dataset(demo: list[Argument]) -> None:
         asked = {query.query_id for query in dataset.queries_iter()}
         judged = list(dataset.qrels_iter())
         assert {row.query_id for row in judged} == asked
-    stance = ir_datasets.load("touche-rad/demo/stance")
-    assert stance.docs_count() == len(list(stance.docs_iter())) == 2 * len(demo)
-    held = {doc.doc_id for doc in stance.docs_iter()}
-    assert {row.doc_id for row in stance.qrels_iter()} <= held
 
 
 @pytest.mark.parametrize("name", ["contra", "counter/orig/orig", "counter/test/orig", "chain/orig"])

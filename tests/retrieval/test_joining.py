@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,34 +61,6 @@ def test_any_few_words(sets: list[set[str]], shared: int) -> None:
         assert groups_of(keys).tolist() == _plainly(keys, shared)
 
 
-def _many(count: int) -> list[Key]:
-    """Statements of 1 to 60 words, half of them another one with some words changed."""
-    chance = random.Random(3)
-    said: list[set[str]] = []
-    for _ in range(count):
-        if said and chance.random() < 0.5:
-            one = set(chance.choice(said))
-            for _ in range(chance.randint(0, 5)):
-                one.discard(chance.choice(sorted(one)) if one else "")
-                one.add(f"w{int(chance.expovariate(0.01))}")
-        else:
-            size = chance.randint(1, 60)
-            one = {f"w{int(chance.expovariate(0.01))}" for _ in range(size)}
-            one |= set(chance.sample(["not", "never"], chance.randint(0, 1)))
-        said.append(one)
-    return list(dict.fromkeys(tuple(sorted(one)) for one in said if one))
-
-
-@pytest.mark.long
-def test_thousands_of_statements(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_BLOCK", 1000)
-    keys = _many(4000)
-    found = groups_of(keys)
-    assert found.dtype == np.int32
-    assert found.tolist() == _plainly(keys, joining.SHARED)
-    assert len(set(found.tolist())) < 0.9 * len(keys)
-
-
 @pytest.mark.long
 def test_real_statements(real_data: Path) -> None:
     said = [
@@ -100,9 +70,3 @@ def test_real_statements(real_data: Path) -> None:
     ]
     keys = list(dict.fromkeys(tuple(sorted(set(tokens(text)))) for text in said))
     assert groups_of(keys).tolist() == _plainly(keys, joining.SHARED)
-
-
-def test_nothing_to_join() -> None:
-    assert groups_of([]).tolist() == []
-    assert groups_of([("a",), ("b", "c")]).tolist() == [0, 1]
-    assert groups_of([tuple(f"w{n}" for n in range(LONGEST + 1))]).tolist() == [0]

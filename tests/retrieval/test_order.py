@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import log
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.index.engine import build_engine
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
@@ -99,15 +97,6 @@ def test_a_claim_that_many_attack_weighs_and_is_found_once_for_each(
         )
         order = [(-hit.score, hit.argument.id) for hit in hits]
         assert order == sorted(order)
-
-
-def test_an_index_is_not_made_of_half_of_its_documents(tmp_path: Path) -> None:
-    def documents() -> Iterator[tuple[int, str]]:
-        yield 0, "fig"
-        raise OSError("the disk is gone")
-
-    with pytest.raises(OSError, match="the disk is gone"):
-        build_engine(tmp_path / "broken", documents())
 
 
 def test_a_batch_finds_what_single_queries_find(fruit: PisaArguments) -> None:

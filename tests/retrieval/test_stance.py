@@ -43,17 +43,11 @@ def _sums_to_one(stance: Stance) -> bool:
 
 
 def test_rules_see_the_words_that_differ() -> None:
-    against, along, other = backend("rules").stances([(SAID, AGAINST), (SAID, FOR), (SAID, OTHER)])
+    against, along, other = backend("rules").stances(SAID, [AGAINST, FOR, OTHER])
     assert against.against > 0.05
     assert along.against == pytest.approx(-against.against)
     assert other.unrelated > max(other.same, other.opposite)
     assert all(map(_sums_to_one, (against, along, other)))
-
-
-@pytest.mark.parametrize("text", ["", "\ud800", "of the", "word " * 20_000])
-def test_rules_take_any_text(text: str) -> None:
-    empty = Argument(id="4", text="")
-    assert all(map(_sums_to_one, backend("rules").stances([(text, AGAINST), (text, empty)])))
 
 
 @pytest.mark.parametrize(("side", "first"), [("against", "1"), ("for", "2")])
@@ -86,12 +80,14 @@ def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.services
 def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
-    found = backend(f"nli:{nli}").stances([(SAID, AGAINST), ("\ud800", OTHER)])
-    assert all(map(_sums_to_one, found))
+    (found,) = backend(f"nli:{nli}").stances(SAID, [AGAINST])
+    (other,) = backend(f"nli:{nli}").stances("\ud800", [OTHER])
+    assert _sums_to_one(found)
+    assert _sums_to_one(other)
     # What entails both claims alike is on neither side: half for each, and little is unrelated.
-    assert found[0].against == pytest.approx(0.0, abs=1e-6)
-    assert found[0].unrelated < 0.1
-    assert backend(f"nli:{nli}").stances([]) == []
+    assert found.against == pytest.approx(0.0, abs=1e-6)
+    assert found.unrelated < 0.1
+    assert backend(f"nli:{nli}").stances(SAID, []) == []
 
 
 @pytest.mark.services
@@ -110,10 +106,9 @@ def test_a_hypothesis_of_which_something_may_be_cut_off_is_told(nli: Path) -> No
         (("entailment", "not_entailment"), (0, None, 1)),
         (("Non-Entailment", "Entailment"), (1, None, 0)),
         (("NOT ENTAILED", "entailed"), (1, None, 0)),
-        (("not_contradiction", "contradiction"), (None, 1, 0)),
-        (("neutral", "entailment"), (1, None, 0)),
+        (("not_contradiction", "contradiction"), None),
+        (("neutral", "entailment"), None),
         (("LABEL_0", "LABEL_1", "LABEL_2"), None),
-        (("entailment", "not_contradiction"), None),
         (("entailment", "entails", "contradiction"), None),
         (("entailment",), None),
     ],
@@ -135,27 +130,11 @@ def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
     assert read[0, 0] > 0.9
     assert read[1, 2] > 0.9
     assert list(read[:, 1]) == [0, 0]
-    pairs = [(SAID, AGAINST), (SAID, FOR), (SAID, OTHER)]
-    against, along, other = backend(f"nli:{model}").stances(pairs)
+    against, along, other = backend(f"nli:{model}").stances(SAID, [AGAINST, FOR, OTHER])
     assert against.against > 0.4
     assert along.against == pytest.approx(-against.against)
     assert other.unrelated > 0.9
     assert all(map(_sums_to_one, (against, along, other)))
-
-
-@pytest.mark.services
-def test_who_contradicts_the_supported_claim_is_of_the_opposite_position(tmp_path: Path) -> None:
-    no, yes = "not_contradiction", "contradiction"
-    pairs = [(SAID, AGAINST.attacks, no), (SAID, AGAINST.supports, yes)]
-    model = taught(tmp_path, pairs, (no, yes))
-    (read,) = Nli(str(model)).read([(SAID, AGAINST.supports)])
-    assert read[0] == 0
-    assert read[1] > 0.9
-    against, along = backend(f"nli:{model}").stances([(SAID, AGAINST), (SAID, FOR)])
-    assert 0.4 < against.opposite <= 0.5
-    assert against.same < 0.1
-    assert along.against == pytest.approx(-against.against)
-    assert all(map(_sums_to_one, (against, along)))
 
 
 @pytest.mark.services
@@ -176,19 +155,6 @@ def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
         backend(f"trained:{nli}")
     with pytest.raises(OptionError, match="there is no stance backend 'rule'"):
         backend("rule")
-
-
-def test_a_stance_model_that_answers_prose_is_one_line() -> None:
-    from tests.models import scripted
-    from tests.terminal import touche_rad
-
-    with scripted.serving() as server:
-        server.always = scripted.content("I will not.")
-        retriever = f"stance(of=text,by=model:{server.url}#tiny)"
-        words = ("retrieve", "--say", "Zoos should be closed.", "-i", "demo", "-k", "2")
-        ended = touche_rad(*words, "-r", retriever)
-    assert ended.code != 0
-    assert len(ended.err.strip().splitlines()) <= 3
 
 
 def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) -> None:
@@ -221,12 +187,12 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
         shown = len(re.findall(r"^\d+\. ", user["content"], re.MULTILINE))
         assert positions["minItems"] == positions["maxItems"] == shown == 2
         assert list(missing(f"{system['content']}\n{user['content']}", schema)) == []
-        stances = backend(f"model:{server.url}#tiny").stances([(SAID, FOR), ("Trains?", OTHER)])
+        stances = backend(f"model:{server.url}#tiny").stances(SAID, [FOR, OTHER])
         assert [stance.against < 0 for stance in stances] == [True, False]
         assert stances[1].unrelated > 0.8
         server.always = scripted.content('{"positions": []}')
-        (unknown,) = backend(f"model:{server.url}#tiny").stances([(SAID, FOR)])
+        (unknown,) = backend(f"model:{server.url}#tiny").stances(SAID, [FOR])
         assert unknown.against == 0
         server.always = scripted.content("I will not.")
         with pytest.raises(InvalidAnswer):
-            backend(f"model:{server.url}#tiny").stances([(SAID, FOR)])
+            backend(f"model:{server.url}#tiny").stances(SAID, [FOR])

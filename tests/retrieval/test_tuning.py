@@ -13,13 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval._tasks import Unseen
 from retrieval.dense.tuning.training import batches, false_negatives, queries
 from tests.retrieval.collection_trainers import TrainerTests
 from tests.retrieval.small import encoder_by_chance
 from tests.retrieval.trainings import Training, changed, report, written
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
 
 ENCODER = Training(
@@ -81,33 +79,6 @@ def test_an_epoch_has_each_argument_once(topics: list[int], size: int, group: in
     assert sorted(one.id for part in found for one in part) == sorted(one.id for one in arguments)
     assert all(len(part) == size for part in found[:-1])
     assert found == list(batches(arguments, size, group, "0 0"))
-
-
-def test_arguments_of_a_topic_stay_together() -> None:
-    arguments = [
-        _argued(f"{topic} {at}", "a", "", str(topic)) for topic in range(8) for at in range(4)
-    ]
-    for part in batches(arguments, 8, 4, "0 0"):
-        assert len({one.topic for one in part}) == 2
-    assert list(batches(arguments, 8, 4, "0 0")) != list(batches(arguments, 8, 4, "0 1"))
-
-
-@given(st.text(max_size=20), st.integers(2, 9))
-def test_each_topic_is_unseen_by_one_fold(topic: str, count: int) -> None:
-    folds = [Unseen(number, count) for number in range(1, count + 1)]
-    assert sum(topic in fold for fold in folds) == 1
-    assert [Unseen.named(str(fold)) for fold in folds] == folds
-
-
-@pytest.mark.parametrize("name", ["", "train", "0/4", "5/4", "1/1", "1/", "-1/4", "1/4/2"])
-def test_what_is_no_fold_is_told(name: str) -> None:
-    with pytest.raises(OptionError, match="held-out topics are 'test' or a fold such as 2/4"):
-        Unseen.named(name)
-
-
-def test_a_collection_of_one_topic_is_too_little() -> None:
-    with pytest.raises(UserError, match="too few topics"):
-        Unseen().part([_argued("a", "b", "c")])
 
 
 @pytest.fixture(scope="module")

@@ -72,11 +72,6 @@ class CollectionOptions(TrainingOptions):
         metavar="MODEL",
         default="minilm",
     )
-    held_out: str = opt.option(
-        "Held-out topics: the split test, or the I-th of N folds.",
-        metavar="test|I/N",
-        default="test",
-    )
     precision: Literal["auto", "float32", "bfloat16"] = opt.option(
         "Number format; auto uses bfloat16 on a GPU only.", default="auto"
     )
@@ -108,7 +103,7 @@ class StanceOptions(CollectionOptions):
 @opt.command(
     "encoder",
     "train encoder touche_rad/demo/arguments.jsonl -o encoder",
-    "train encoder touche_rad/demo/arguments.jsonl -o encoder --epochs 1 --held-out 1/4",
+    "train encoder touche_rad/demo/arguments.jsonl -o encoder --epochs 1",
     group=train_command,
 )
 def encoder(options: EncoderOptions) -> None:
@@ -124,14 +119,14 @@ def encoder(options: EncoderOptions) -> None:
 @opt.command(
     "stance",
     "train stance arguments.jsonl -o stance --base OWNER/NLI-MODEL",
-    "train stance arguments.jsonl -o fold --base nli-model --held-out 2/4",
+    "train stance arguments.jsonl -o stance --base nli-model --layers 2",
     group=train_command,
 )
 def stance(options: StanceOptions) -> None:
     """Train a cross-encoder to tell the claim that an argument attacks from its negation.
 
     Whole topics are held out. The command prints the accuracy on them beside the accuracy of the
-    base model, of chance, and of a model that does not see the argument. An NLI model is a good
+    base model, of chance, and without the argument's text. An NLI model is a good
     base. A stopped training is resumed by the same command.
     """
     by = f"by=trained:{options.output}"

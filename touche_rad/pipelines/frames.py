@@ -6,7 +6,6 @@ column `debate` holds the whole conversation so far, which debaters and judges n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -48,29 +47,21 @@ def judge_topics(path: str | Path) -> Any:
 
 def label_qrels(debates: str | Path, labels: str | Path) -> Any:
     """Return people's labels as qrels: the documents of a turn are the maxims, with 1 for yes."""
-    return pd.DataFrame(
-        list(_qrels(Path(debates), Path(labels))), columns=["qid", "docno", "label"]
-    )
-
-
-def _qrels(debates: Path, labels: Path) -> Iterator[dict[str, Any]]:
-    pairs = zip_longest(files.read_views(debates), files.read_labels(labels))
+    rows = []
+    pairs = zip_longest(files.read_views(Path(debates)), files.read_labels(Path(labels)))
     for number, (judgeable, turns) in enumerate(pairs, 1):
-        if judgeable is None or turns is None:
+        views = judgeable[1] if judgeable else ()
+        if turns is None or len(views) != len(turns):
             raise UserError(
-                f"{debates} and {labels} differ in length: only one has debate {number}"
-            )
-        views = judgeable[1]
-        if len(views) != len(turns):
-            raise UserError(
-                f"debate {number}: {labels} has labels of {len(turns)} responses, and {debates} "
-                f"has {len(views)} responses"
+                f"debate {number}: {labels} has labels of {len(turns or ())} responses, and "
+                f"{debates} has {len(views)} responses"
             )
         for view, verdicts in zip(views, turns, strict=True):
             qid = _topic(view, len(view.turns) - 1)["qid"]
             for maxim in Maxim:
                 if (label := verdicts.get(maxim)) is not None:
-                    yield {"qid": qid, "docno": maxim.value, "label": int(label)}
+                    rows.append({"qid": qid, "docno": maxim.value, "label": int(label)})
+    return pd.DataFrame(rows, columns=["qid", "docno", "label"])
 
 
 def context_of(debate: Debate) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pandas as pd
 import pyterrier as pt
 
+from touche_rad import plugins
 from touche_rad.calls import run_sync
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.pipelines.frames import context_of
-from touche_rad.plugins import ArgumentIndex, Kind, Services, find, open_index, parse_plugin
+from touche_rad.plugins import ArgumentIndex, Kind, Services
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.judging import judge_view
 
@@ -36,13 +38,13 @@ class _Plugin(pt.Transformer):
         """Find the plugin and check its options."""
         super().__init__()
         self.plugin = plugin
-        self.name, self.options = parse_plugin(plugin)
-        self._plugin = find(self.kind, self.name)
+        self.name, self.options = plugins.parse_plugin(plugin)
+        self._plugin = plugins.find(self.kind, self.name)
         parsed = self._plugin.parse(self.options)
         wants_index = self.kind == "debater" or "index" in self._plugin.needs
         if index is None and wants_index and not self._plugin.works_without_index(parsed):
             raise UserError(f"{self.kind} {self.name} needs index=LOCATION, or index='demo'")
-        opened = open_index(index) if isinstance(index, str) else index
+        opened = plugins.open_index(index) if isinstance(index, str) else index
         self.services = Services(index=opened, model=model, seed=seed)
 
     def __repr__(self) -> str:
@@ -66,30 +68,25 @@ class Answer(_Plugin):
         pt.validate.columns(inp, includes=["qid", "query"], warn=False)
         if "docno" in inp.columns and self.services.index is None:
             raise UserError(f"debater {self.name} needs index=LOCATION, with the documents")
+        columns = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
         rows = []
         for _, group in inp.groupby("qid", sort=False):
             first = group.iloc[0].to_dict()
-            index = self.services.index
-            if index is not None and "docno" in inp.columns:
-                index = Candidates(index, group)
-            debate = first.get("debate")
-            if not isinstance(debate, Debate):
-                query = str(first["query"])
-                debate = Debate(id=str(first["qid"]), claim=query, turns=(Turn(utterance=query),))
-            services = Services(index=index, model=self.services.model, seed=self.services.seed)
+            services, debate = self.services, _asked(first)
+            if services.index is not None and "docno" in inp.columns:
+                services = replace(services, index=Candidates(services.index, group))
             answerer = Answerer(make_chain(self.name, self.options, services), services.index)
             answer = run_sync(answerer.answer(debate))
             answered = debate.with_response(answer.response)
             rows.append(
                 {
-                    **{key: first[key] for key in inp.columns if key not in (*_ADDED, *_RESULT)},
+                    **{key: first[key] for key in columns},
                     "debate": answered,
                     "qanswer": answer.response.content,
                     "qcontext": context_of(answered),
                     "debater": answer.by,
                 }
             )
-        columns = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
         return pd.DataFrame(rows, columns=[*columns, *_ADDED])
 
 
@@ -106,7 +103,7 @@ class Texts(pt.Transformer):
     def __init__(self, index: str | ArgumentIndex) -> None:
         """Open the index that contains the documents; it may be open already."""
         super().__init__()
-        self.index = open_index(index) if isinstance(index, str) else index
+        self.index = plugins.open_index(index) if isinstance(index, str) else index
 
     def transform(self, inp: Any) -> Any:
         """Add the text of each argument; it is empty if the index does not contain it."""
@@ -143,35 +140,41 @@ class Judge(_Plugin):
         rows = []
         for row in inp.to_dict("records"):
             judgement = run_sync(judge_view(self.judge, _debate_of(row)))
-            verdicts = sorted(
-                judgement.verdicts.items(), key=lambda item: (-(item[1].score or 0), item[0].value)
-            )
+            verdicts = [
+                (maxim, verdict)
+                for maxim, verdict in judgement.verdicts.items()
+                if verdict.score is not None and verdict.score >= self.threshold
+            ]
+            verdicts.sort(key=lambda pair: (-(pair[1].score or 0), pair[0].value))
+            kept = {key: row[key] for key in columns}
             rows += [
                 {
-                    **{key: row[key] for key in columns},
+                    **kept,
                     "docno": maxim.value,
                     "score": verdict.score,
                     "rank": rank,
                     "rationale": verdict.rationale,
                 }
                 for rank, (maxim, verdict) in enumerate(verdicts)
-                if verdict.score is not None and verdict.score >= self.threshold
             ]
         columns += ["docno", "score", "rank", "rationale"]
         return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})
 
 
+def _asked(row: Mapping[str, Any]) -> Debate:
+    """Return the debate in a row, or one of its query alone."""
+    debate = row.get("debate")
+    if isinstance(debate, Debate):
+        return debate
+    query = str(row["query"])
+    return Debate(id=str(row["qid"]), claim=query, turns=(Turn(utterance=query),))
+
+
 def _debate_of(row: Mapping[str, Any]) -> Debate:
     """Return the debate up to the judged answer."""
-    debate = row.get("debate")
-    answer = str(row["qanswer"])
-    if isinstance(debate, Debate):
-        response = debate.last.response
-        if response is not None and response.content == answer:
-            return debate
-    else:
-        query = str(row["query"])
-        debate = Debate(id=str(row["qid"]), claim=query, turns=(Turn(utterance=query),))
+    debate, answer = _asked(row), str(row["qanswer"])
+    if debate.last.response is not None and debate.last.response.content == answer:
+        return debate
     texts = [line for line in str(row.get("qcontext") or "").splitlines() if line.strip()]
     cited = tuple(Argument(id=str(number), text=text) for number, text in enumerate(texts, 1))
     return debate.with_response(Response(content=answer, arguments=cited))
@@ -185,17 +188,17 @@ class Candidates:
         self._index = index
         if "rank" in documents.columns:
             documents = documents.sort_values("rank", kind="stable")
-        scores = (
-            documents["score"] if "score" in documents.columns else range(len(documents), 0, -1)
-        )
-        self._scored = [
-            (str(docno), float(score))
-            for docno, score in zip(documents["docno"], scores, strict=True)
-            if index.get(str(docno)) is not None
+        count = len(documents)
+        scores = documents["score"] if "score" in documents.columns else range(count, 0, -1)
+        arguments = plugins.arguments_by(index, [str(docno) for docno in documents["docno"]])
+        scored = [pair for pair in zip(arguments, scores, strict=True) if pair[0] is not None]
+        self._hits = [
+            Hit(argument=argument, score=float(score), rank=rank)
+            for rank, (argument, score) in enumerate(scored)
         ]
 
     def __len__(self) -> int:
-        return len(self._scored)
+        return len(self._hits)
 
     @property
     def fingerprint(self) -> str:
@@ -208,20 +211,12 @@ class Candidates:
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the first `k` documents."""
-        hits = []
-        for rank, (docno, score) in enumerate(self._scored[:k]):
-            argument = self._index.get(docno)
-            if argument is not None:
-                hits.append(Hit(argument=argument, score=score, rank=rank))
-        return hits
+        return self._hits[:k]
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return the same documents for each query."""
-        return [self.search(field, query, k) for query in queries]
+        return [self._hits[:k] for _ in queries]
 
     def arguments(self) -> Iterator[Argument]:
         """Yield the documents."""
-        for docno, _ in self._scored:
-            argument = self._index.get(docno)
-            if argument is not None:
-                yield argument
+        return (hit.argument for hit in self._hits)

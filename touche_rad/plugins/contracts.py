@@ -23,8 +23,8 @@ Of = Iterable[Argument] | None
 class ArgumentIndex(Protocol):
     """An opened argument index.
 
-    An index may have three more members, which these functions use where they exist: `get_all(ids)`
-    (`arguments_by`), `meaning` (`meaning_of`) and `annotations` (`annotations_of`).
+    An index may have more members, which are used where they exist: `get_all(ids)` (see
+    `arguments_by`), `meaning` (`meaning_of`), `annotations` (`annotations_of`), and `links(id)`.
     """
 
     def __len__(self) -> int:
@@ -164,7 +164,10 @@ class IndexBackend:
         Returns:
             The number of annotated arguments; 0 if all were annotated before.
         """
-        raise UserError(f"{location}: this index cannot store annotations")
+        raise UserError(
+            f"{location}: this index cannot store annotations; annotate a copy of it in a folder: "
+            f"touche-rad index {location} -o DIR --annotate {annotator.name}"
+        )
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -64,19 +64,24 @@ def trainable(model: Any, layers: int) -> list[Any]:
 def fit(
     model: Any,
     parts: Sequence[Any],
-    batches: Sequence[Batch],
+    batches: Callable[[str], Iterable[Batch]],
     loss: Callable[[Batch, int], Any],
     recipe: Recipe,
     folder: Folder,
     progress: Callable[[int, int], None] | None,
-) -> None:
-    """Train parts of a model in place, one step per batch; continue from the last checkpoint."""
+) -> int:
+    """Train parts of a model in place, continuing from the last checkpoint; return the steps.
+
+    `batches` returns the batches of an epoch for a random seed.
+    """
     import torch
 
     torch.manual_seed(recipe.seed)
     trained = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=recipe.rate)
-    steps = len(batches)
+    epochs = [list(batches(f"{recipe.seed} {epoch}")) for epoch in range(recipe.epochs)]
+    order = [batch for epoch in epochs for batch in epoch]
+    steps = len(order)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate_at(step, steps))
     state = (model, optimizer, schedule)
     start = _restore(folder, state)
@@ -85,7 +90,7 @@ def fit(
     model.eval()
     for part in parts:
         part.train()
-    for step, batch in enumerate(batches[start:], start + 1):
+    for step, batch in enumerate(order[start:], start + 1):
         # One seed per step: dropout is the same after a resume.
         torch.manual_seed(recipe.seed + step)
         value = loss(batch, step)
@@ -100,6 +105,7 @@ def fit(
         if progress is not None:
             progress(step, steps)
     model.eval()
+    return steps
 
 
 def _rate_at(step: int, steps: int) -> float:

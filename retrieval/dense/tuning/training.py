@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from pydantic import Field
 
-from retrieval._tasks import HIDDEN, Task, Topic, TrainingReport, topics
+from retrieval._tasks import HIDDEN, Task, TrainingReport, topics
 from retrieval._training import CollectionTrainer, Job, Trained
 from retrieval.dense.encoders import SentenceEncoder, encodable
 from retrieval.index.analyser import ALL, analyse, content
 from touche_rad.debate import Argument
-from touche_rad.training.loop import trainable
+from touche_rad.training.loop import fit, trainable
 from touche_rad.training.recipe import Count, Layers, Positive, Recipe
 
 FIELDS: Final = ("text", ALL)
@@ -47,11 +46,6 @@ class EncoderReport(TrainingReport):
     measured: dict[str, dict[str, float]]
 
 
-def report_of(folder: Path) -> EncoderReport:
-    """Return the report of a tuned encoder."""
-    return EncoderReport.read(folder, "encoder")
-
-
 def usable(arguments: Sequence[Argument]) -> list[Argument]:
     """Return the arguments that have a text and a claim."""
     return [one for one in arguments if one.text.strip() and claims(one)]
@@ -66,11 +60,6 @@ def claims(argument: Argument) -> list[str]:
 def passage(argument: Argument, field: str) -> str:
     """Return a field of the argument without its claims, which are the queries."""
     return content(argument.model_copy(update=_NO_CLAIMS), field)
-
-
-def passages(batch: Sequence[Argument], step: int) -> list[str]:
-    """Return the texts that a step encodes of a batch's arguments."""
-    return [passage(one, FIELDS[step % len(FIELDS)]) for one in batch]
 
 
 def queries(batch: Sequence[Argument]) -> list[tuple[str, int]]:
@@ -136,23 +125,13 @@ def loss(model: Any, batch: Sequence[Argument], step: int, recipe: EncoderRecipe
     import torch
 
     pairs = queries(batch)
-    vectors = encode(model, passages(batch, step), recipe)
+    field = FIELDS[step % len(FIELDS)]
+    vectors = encode(model, [passage(one, field) for one in batch], recipe)
     cosines = encode(model, [claim for claim, _ in pairs], recipe) @ vectors.T
     excluded = torch.tensor(false_negatives(batch), device=cosines.device)
     scores = (recipe.scale * cosines).masked_fill(excluded, _EXCLUDED)
     own = torch.tensor([place for _, place in pairs], device=cosines.device)
     return torch.nn.functional.cross_entropy(scores, own)
-
-
-def _fit(model: Any, job: Job[EncoderRecipe]) -> int:
-    """Train a sentence-transformers model in place and return the number of steps."""
-    recipe = job.recipe
-    return job.fit(
-        model,
-        trainable(model, recipe.layers),
-        lambda seed: batches(job.arguments, recipe.batch, recipe.group, seed),
-        lambda batch, step: loss(model, batch, step, recipe),
-    )
 
 
 def _measure(encoder: SentenceEncoder, job: Job[EncoderRecipe]) -> dict[str, float]:
@@ -170,34 +149,38 @@ def _measure(encoder: SentenceEncoder, job: Job[EncoderRecipe]) -> dict[str, flo
         for kind in HIDDEN:
             part = topics(job.held_out, Task(kind))[:_MAX_QUERIES]
             qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in part for docno in one.relevant]
-            run = list(_run(encoder, part, documents, vectors))
+            run = []
+            cosines = encoder.queries([one.query for one in part]) @ vectors.T
+            for one, row in zip(part, cosines, strict=True):
+                itself = set(one.itself) - set(one.relevant)
+                best = np.argsort(-row, kind="stable")[: 10 + len(itself)]
+                run += [
+                    ir_measures.ScoredDoc(one.qid, documents[place].id, float(row[place]))
+                    for place in best
+                    if documents[place].id not in itself
+                ]
             aggregated = ir_measures.calc_aggregate(measures, qrels, run)
-            for one in measures:  # `aggregated` has no fixed order
-                values[f"{kind} {one}"] = round(float(aggregated[one]), 4)
+            for measure in measures:  # `aggregated` has no fixed order
+                values[f"{kind} {measure}"] = round(float(aggregated[measure]), 4)
     return values
-
-
-def _run(
-    encoder: SentenceEncoder, part: Sequence[Topic], documents: Sequence[Argument], vectors: Any
-) -> Iterator[Any]:
-    import ir_measures
-
-    cosines = encoder.queries([one.query for one in part]) @ vectors.T
-    for one, row in zip(part, cosines, strict=True):
-        itself = set(one.itself) - set(one.relevant)
-        for place in np.argsort(-row, kind="stable")[: 10 + len(itself)]:
-            if documents[place].id not in itself:
-                yield ir_measures.ScoredDoc(one.qid, documents[place].id, float(row[place]))
 
 
 def _train(job: Job[EncoderRecipe]) -> Trained:
     encoder = SentenceEncoder(job.recipe.base, job.base)
     encoder.model.float()  # half precision, in which many models are stored, is too coarse to train
-    before = _measure(encoder, job)
-    steps = _fit(encoder.model, job)
+    before, model, recipe = _measure(encoder, job), encoder.model, job.recipe
+    steps = fit(
+        model,
+        trainable(model, recipe.layers),
+        lambda seed: batches(job.arguments, recipe.batch, recipe.group, seed),
+        lambda batch, step: loss(model, batch, step, recipe),
+        recipe,
+        job.folder,
+        job.progress,
+    )
     after = _measure(encoder, job)
     gain = {name: {"before": before[name], "after": after[name]} for name in after}
-    return Trained(encoder.model, steps, {"measured": gain})
+    return Trained(model, steps, {"measured": gain})
 
 
 train_encoder: Final = CollectionTrainer(

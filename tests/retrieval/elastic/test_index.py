@@ -12,10 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from retrieval._links import LinkedIndex
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.analyser import FIELDS
 from retrieval.index.pisa import PisaArguments
@@ -122,13 +120,6 @@ def test_odd_arguments_come_back_whole(location: str) -> None:
     index = open_index(location)
     assert list(index.arguments()) == odd
     assert index.get("ü/☃ ?#") == odd[1]
-
-
-def test_pipelines_and_retrievers_work_on_it(demo: ElasticArguments) -> None:
-    topics = pd.DataFrame({"qid": ["1", "2"], "query": ["Zoos are cruel", "Cars out of towns"]})
-    for name in ("text", "attack", "support", "chain", "hybrid", "opposing"):
-        found = find("retriever", name).make(Services(index=demo)).pipeline(5)(topics)
-        assert set(found["qid"]) == {"1", "2"}
 
 
 def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
@@ -277,7 +268,7 @@ def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None
 
 ODD = (
     *BEES,
-    Argument(id="\ud800", text="Bees belong in town.", attacks="Bees have no place in town."),
+    Argument(id="ü", text="Bees belong in town.", attacks="Bees have no place in town."),
     Argument(id="blank", text=" ", attacks="", supports=" "),
     Argument(id="again", text="Bees have no place in town!", supports="Bees belong in town"),
     Argument(id="Z", text="", attacks="Night trains save time."),
@@ -287,7 +278,6 @@ ODD = (
 def _linked(location: str) -> Any:
     index = open_index(location)
     assert isinstance(index, ElasticArguments)
-    assert isinstance(index, LinkedIndex)
     return index
 
 
@@ -305,12 +295,3 @@ def test_both_homes_link_the_same_arguments(location: str, tmp_path: Path, parts
     assert found[0] == found[1] != set()
     for nobody in ("nobody", "", "?", "\udfff"):
         assert there.links(nobody) == here.links(nobody) == []
-
-
-def test_an_index_without_groups_is_searched_for_its_links(server: Server, location: str) -> None:
-    name = location.rpartition("/")[2]
-    properties = {one: {"type": "text"} for one in ("topic", "text", "attacks", "supports")}
-    asked(server, name, {"mappings": {"properties": properties}}, "PUT")
-    index = open_index(location)
-    assert isinstance(index, ElasticArguments)
-    assert not isinstance(index, LinkedIndex)

@@ -7,7 +7,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +26,6 @@ from tests.retrieval.elastic.servers import (
     run,
 )
 from touche_rad.errors import UserError
-from touche_rad.plugins import open_index
 
 pytestmark = pytest.mark.services
 
@@ -166,13 +164,6 @@ def test_places_that_cannot_be_are_refused(location: str, tmp_path: Path) -> Non
     assert "secret" not in str(told.value)
 
 
-def test_places_are_read() -> None:
-    assert place("elasticsearch:http://[::1]:9200/x").urls == ("http://[::1]:9200",)
-    nodes = place("elasticsearch:http://es1:9200,https://es2/prefix,http://es3:9200/x")
-    assert (nodes.urls[1], nodes.index) == ("https://es2:443/prefix", "x")
-    assert str(nodes) == "elasticsearch:http://es1:9200,https://es2:443/prefix,http://es3:9200/x"
-
-
 class _Recorder(ThreadingHTTPServer):
     """Answers as the server would for an index with one argument, and keeps what it was sent."""
 
@@ -251,24 +242,3 @@ def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path)
     recorder.faults = [503] * 1000
     ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
     _one_line(ran, "(red): see _cluster/health", code=1)
-
-
-def test_what_will_not_pass_is_not_asked_again(recorder: _Recorder, tmp_path: Path) -> None:
-    recorder.faults = [400]
-    _one_line(_searched(tmp_path, _recorded(recorder)), "error 400: busy")
-    assert len(recorder.asked) == 1
-
-
-def test_another_server_than_elasticsearch_is_told(tmp_path: Path) -> None:
-    with _Recorder(product="") as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
-        _one_line(_searched(tmp_path, _recorded(other)), "is not Elasticsearch")
-        other.shutdown()
-
-
-def test_as_many_debates_as_run_at_a_time_search_at_once(recorder: _Recorder) -> None:
-    index = open_index(_recorded(recorder))
-    recorder.together = threading.Barrier(40)  # nobody is answered before all have asked
-    with ThreadPoolExecutor(40) as debates:
-        found = list(debates.map(lambda _: index.search("attacks", "Two.", 1), range(40)))
-    assert [[hit.argument.id for hit in hits] for hits in found] == [["1"]] * 40

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +14,11 @@ from retrieval.dense.encoders import Vectors
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.elastic._vectors import add_vectors
 from tests.debaters.world import debate
-from tests.retrieval.elastic.servers import Server, run
+from tests.retrieval.elastic.servers import Server
 from tests.retrieval.small import BEES
 from touche_rad import files
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.plugins import Services, VectorsWanted, build_index, find, open_index
 from touche_rad.plugins import add_vectors as add_by_name
 
@@ -82,17 +81,6 @@ def test_what_is_encoded_is_not_encoded_again(location: str) -> None:
             assert cosine == pytest.approx(1.0, abs=0.001)
 
 
-def test_the_same_collection_loaded_again_keeps_its_vectors(location: str) -> None:
-    build_index(BEES, location)
-    _add(location, Letters(), "text")
-    before = _opened(location).concrete
-    build_index(BEES, location, replace=True)
-    assert _opened(location).concrete == before
-    none = Letters()
-    assert _add(location, none, "text") == 0
-    assert none.given == []
-
-
 def test_a_killed_encoding_is_resumed_after_its_last_field(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,20 +99,6 @@ def test_a_killed_encoding_is_resumed_after_its_last_field(
         assert {one for one, _ in found} == {one.id for one in BEES}
 
 
-def test_equal_texts_are_encoded_once(location: str) -> None:
-    words = ["Bees belong in town.", "Hives hum.", "", "Bees belong in town.", "Night trains."]
-    many = [Argument(id=f"{number}", text=words[number % 5]) for number in range(30)]
-    build_index(many, location)
-    letters = Letters()
-    assert _add(location, letters, "text") == len(many)
-    assert sorted(letters.given) == sorted({one for one in words if one})
-    index, ids = _opened(location), [one.id for one in many]
-    for text in letters.given:
-        row = index.likeness("letters", "text", Letters().queries([text]), ids)[0]
-        same = [place for place, cosine in enumerate(row) if cosine > 0.9999]
-        assert same == [at for at, one in enumerate(many) if one.text == text]
-
-
 def test_a_field_that_is_blank_everywhere_has_vectors_all_the_same(location: str) -> None:
     build_index([Argument(id=str(n), text=f"bee {'b' * n}") for n in range(4)], location)
     _add(location, Letters(), "text", "attacks")
@@ -136,26 +110,12 @@ def test_a_field_that_is_blank_everywhere_has_vectors_all_the_same(location: str
     assert index.likeness("letters", "attacks", asked, ["0", "1"]) == [[0.0, 0.0], [0.0, 0.0]]
 
 
-def test_what_the_vectors_do_not_know_is_told(location: str) -> None:
-    build_index(BEES, location)
-    _add(location, Letters(), "attacks")
-    index, asked = _opened(location), Letters().queries(["bees"])
-    with pytest.raises(OptionError, match=r"no vectors by 'letter' .did you mean 'letters'"):
-        index.nearest("letter", "attacks", asked, 3)
-    with pytest.raises(
-        UserError, match=r"'letters' has no vectors of the field 'attack' .did you mean 'attacks'"
-    ):
-        index.nearest("letters", "attack", asked, 3)
-    with pytest.raises(UserError, match="has no vectors of the field 'text'"):
-        index.likeness("letters", "text", asked, ["1"])
-
-
 @pytest.mark.parametrize("parts", ["1", "3"])
 def test_likeness_is_the_product_of_the_vectors(
     location: str, monkeypatch: pytest.MonkeyPatch, parts: str
 ) -> None:
     monkeypatch.setattr("retrieval.elastic._arguments.PAGE", 4)
-    odd = [*BEES, Argument(id="\ud800/?", text="Bees hum."), Argument(id="blank", text=" ")]
+    odd = [*BEES, Argument(id="ü/?", text="Bees hum."), Argument(id="blank", text=" ")]
     build_index(odd, location, options={"shards": parts})
     _add(location, Letters(), "text", "attacks", "supports")
     index, letters = _opened(location), Letters()
@@ -193,20 +153,6 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> str:
     return folder
 
 
-def test_the_program_encodes_further_fields_and_searches_them(location: str) -> None:
-    common = ("index", str(DEMO), "--to", location, "--dense", "minilm")
-    for field, told in (("text", "encoded 435"), ("attacks", "encoded 435"), ("text", "already")):
-        ran = run(*common, "--dense-field", field)
-        assert ran.returncode == 0, ran.stderr
-        assert told in ran.stderr
-    index: Any = open_index(location)
-    for field in ("text", "attacks"):
-        retriever = find("retriever", "dense").make(Services(index=index), {"field": field})
-        for argument in list(index.arguments())[::60]:
-            (best,) = retriever.search(getattr(argument, field), 1)
-            assert getattr(best.argument, field) == getattr(argument, field)
-
-
 ASKED = "Automobiles poison the air that children breathe, so downtown must be without them."
 
 
@@ -235,39 +181,6 @@ def test_the_debater_grounded_uses_the_meaning(minilm: str, here: str) -> None:
     chosen, chosen_here = ([row.id for row in some[:10]] for some in (rows, local))
     assert len(set(chosen) & set(chosen_here)) >= 7
     assert chosen[0] in chosen_here[:3]
-
-
-def test_the_nearest_arguments_of_an_answer_are_fetched_in_one_request(
-    minilm: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from elastic_transport import Transport
-
-    asked: list[tuple[str, str]] = []
-    sent = Transport.perform_request
-
-    def counted(self: Any, method: str, target: str, **rest: Any) -> Any:
-        asked.append((target, json.dumps(rest.get("body"))))
-        return sent(self, method, target, **rest)
-
-    index = open_index(minilm)
-    grounded = find("debater", "grounded").make(Services(index=index))
-    grounded.explain(debate("Zoos are cruel."))
-    monkeypatch.setattr(Transport, "perform_request", counted)
-    rows = grounded.explain(debate(ASKED))
-    assert sum(set(row.routes) == {"meaning"} for row in rows) > 1
-    assert all(target.endswith("_msearch") for target, _ in asked)
-    assert sum('"line"' in body and '"ids"' in body for _, body in asked) == 1
-    assert len(asked) <= 11
-
-
-def test_many_arguments_are_given_as_one_by_one(location: str) -> None:
-    odd = [*BEES, Argument(id="\ud800/?", text="Bees hum.")]
-    build_index(odd, location)
-    index = _opened(location)
-    ids = ["3", "nobody", "\ud800/?", "1", "", "?/?", "3", "x" * 999, "\ufffd/?"]
-    assert index.get_all(ids) == [index.get(one) for one in ids]
-    assert [one.id if one else None for one in index.get_all(ids[:4])] == ["3", None, ids[2], "1"]
-    assert index.get_all([]) == []
 
 
 def test_vectors_of_some_fields_or_without_their_encoder_are_done_without(

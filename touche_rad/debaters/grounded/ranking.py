@@ -191,7 +191,7 @@ class StanceRanking:
         """Rank again with the stance model; if it fails, keep the ranking."""
         best, rest = ranked[: self._most], ranked[self._most :]
         try:
-            stances = self._backend.stances([(queries.message, one.argument) for one in best])
+            stances = self._backend.stances(queries.message, [one.argument for one in best])
         except Exception as error:
             log.warning("grounded ranks without %s: %s", self._name, error)
             return list(ranked)

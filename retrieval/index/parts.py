@@ -1,0 +1,68 @@
+"""What is beside an index, such as vectors: folders with an `about.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from touche_rad.errors import UserError, refuse_newer
+from touche_rad.files import atomic_write
+
+ABOUT: Final = "about.json"
+FORMAT: Final = 2
+
+
+class About(BaseModel):
+    """What `about.json` says."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int = FORMAT
+    collection: str
+
+    def write(self, folder: Path) -> None:
+        """Write it; it says what is complete."""
+        with atomic_write(folder / ABOUT) as stream:
+            stream.write(self.model_dump_json(indent=2) + "\n")
+
+
+A = TypeVar("A", bound=About)
+T = TypeVar("T")
+
+
+def read_about(folder: Path, kind: type[A], collection: str, option: str) -> A | None:
+    """Return what `about.json` says, or None; `option` makes the folder again."""
+    if not (folder / ABOUT).exists():
+        return None
+    try:
+        record = json.loads((folder / ABOUT).read_bytes())
+        refuse_newer(folder, record, FORMAT)
+        about = kind.model_validate(record)
+    except (OSError, ValueError):
+        raise UserError(f"{folder} cannot be read; {_again(option)}") from None
+    if (about.format, about.collection) != (FORMAT, collection):
+        raise UserError(f"{folder} belongs to another collection; {_again(option)}")
+    return about
+
+
+def open_parts(
+    parent: Path, kind: type[A], collection: str, option: str, make: Callable[[Path, A], T]
+) -> list[T]:
+    """Open each folder with an `about.json`."""
+    opened = []
+    for folder in sorted(path.parent for path in parent.glob(f"*/{ABOUT}")):
+        about = read_about(folder, kind, collection, option)
+        assert about is not None
+        try:
+            opened.append(make(folder, about))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{folder} is damaged ({error}); {_again(option)}") from None
+    return opened
+
+
+def _again(option: str) -> str:
+    return f"remove the folder and run: touche-rad index {option}"
