@@ -28,7 +28,6 @@ import pytest
 from tests.models import scripted
 from tests.models.by_schema import prompt_of
 from tests.models.scripted import Handler, Scripted, reply
-from tests.serve.test_same_verdicts import demo_rows, generated_rows
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
@@ -45,6 +44,26 @@ from touche_rad.serve import create_app
 
 ROOT: Final = Path(__file__).parent.parent
 KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
+
+
+DEBATES: Final = demo_file("debates.jsonl")
+_CITED: Final[list[dict[str, Any]]] = [
+    {"id": "0", "text": "x\x00y\u2028z", "topic": None, "tags": ["a", "b"], "score": 0.5},
+    {"id": "1", "text": " ", "attacks": "Why?", "references": None, "original": None},
+]
+_SYSTEM: Final[list[dict[str, Any]]] = [
+    {"utterance": 42, "response": {"content": "half \ud83d a sign", "arguments": _CITED}},
+    {"utterance": None, "response": {"content": "Why?", "arguments": None}},
+]
+ODD: Final[dict[str, Any]] = {
+    "simulation": {
+        "userTurns": [
+            {"utterance": "Never!\n- cages harm", "systemResponse": _SYSTEM[0], "milliseconds": 1},
+            {"utterance": " ", "systemResponse": _SYSTEM[1]},
+        ]
+    }
+}
+"""A simulation with missing, null and unknown fields, as clients and converters write it."""
 
 
 def _ours(kind: Kind) -> dict[str, Plugin]:
@@ -139,7 +158,8 @@ def _value(part: dict[str, Any], whole: dict[str, Any], draw: random.Random) -> 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("determinism")
-    rows = [row | {"id": f"d{at}"} for at, row in enumerate(demo_rows()[:2] + generated_rows(1))]
+    demo = [json.loads(files.simulation_line(one)) for one in files.read_debates(DEBATES)]
+    rows = [row | {"id": f"d{at}"} for at, row in enumerate([*demo[:2], ODD])]
     for row in rows:
         row["simulation"]["userTurns"] = row["simulation"]["userTurns"][:2]
     simulations = folder / "simulations.jsonl"

@@ -60,12 +60,6 @@ def test_each_turn_of_a_file_has_at_most_20_lines(tmp_path: Path) -> None:
     assert {row["turn"] for row in _rows("respond", source, "-i", "demo")} == {0, 1, 2}
 
 
-def test_best_of_n_shows_its_answers_with_their_rewards() -> None:
-    rows = _rows(*ZOOS, "-d", "best-of-n")
-    assert {row["id"] for row in rows} <= {"grounded", "verbatim"}
-    assert [row["chosen"] for row in rows] == [True] + [False] * (len(rows) - 1)
-
-
 def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> None:
     best = next(row for row in _rows(*ZOOS) if row["rank"] == 1)
     script = tmp_path / "model.jsonl"

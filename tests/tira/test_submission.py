@@ -87,29 +87,6 @@ def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
 
 
 @pytest.mark.services
-def test_a_judge_is_tried_by_the_client_on_what_the_debater_wrote(
-    repository: Path, given: Path
-) -> None:
-    first = tried(repository, given, "verbatim")
-    ended = tried(repository, _alone(first.output() / "simulations.jsonl"), "judge-grounded")
-    assert ended.code == 0, ended.told
-    rows = (ended.output() / "evaluations.jsonl").read_text().splitlines()
-    assert len(rows) == 2
-    assert all(
-        set(turn) >= {"Quantity", "Quality", "Relation", "Manner"}
-        for row in rows
-        for turn in json.loads(row)["userTurnsEvaluations"]
-    )
-
-
-def _alone(path: Path) -> Path:
-    place = path.parent.parent / f"alone-{path.parent.name}"
-    place.mkdir()
-    shutil.copy(path, place)
-    return place
-
-
-@pytest.mark.services
 def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
     repository: Path, given: Path
 ) -> None:
