@@ -102,13 +102,15 @@ def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Prog
 def say(line: str, *, quiet: bool = False) -> None:
     """Print one line; file names and texts in it cannot control the terminal."""
     if not quiet:
-        line = fitted(printable(redact(line)), sys.stderr)
+        line = printable(redact(line))
+        if sys.stderr.isatty():
+            line = fitted(line)
         print(_paint(line, sys.stderr), file=sys.stderr, flush=True)
 
 
-def fitted(line: str, stream: TextIO, indent: int = 2) -> str:
-    """Wrap a long line at its spaces, if it is written to a terminal."""
-    if not stream.isatty() or line.startswith(("next: ", "      touche-rad ")):
+def fitted(line: str, indent: int = 2) -> str:
+    """Wrap a long line for the terminal at its spaces."""
+    if line.startswith(("next: ", "      touche-rad ")):
         return line  # a command that is wrapped cannot be copied
     return _fold(line, terminal_width(), "", " " * indent)
 

@@ -141,7 +141,7 @@ def _option(
         settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
     if default is not None or settings.get("is_flag"):
         shows = not settings.get("is_flag") and default not in ((), "")
-        text = str(default) if isinstance(default, Path | PluginSpec) else default
+        text = default.name if isinstance(default, PluginSpec) else default
         settings = {"default": text, "show_default": shows, **settings}
     flags = [one for one in names if one.startswith("-")] or [f"--{name.replace('_', '-')}"]
     return click.Option([*flags, *(set(names) - set(flags) or (name,))], **settings)

@@ -156,7 +156,7 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
     sources = (f"  [{argument.id}] {argument.text}" for argument in answer.response.arguments)
     for indent, line in ((0, answer.response.content), *((4, one) for one in sources)):
         text = printable(line)
-        click.echo(fitted(text, sys.stdout, indent) if sys.stdout.isatty() else text)
+        click.echo(fitted(text, indent) if sys.stdout.isatty() else text)
     for note in answer.notes if answer.fallback is None else ():
         say(f"note: {note}")
 

@@ -250,15 +250,15 @@ def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
     for name in ctx.command_path.split()[1:]:
         values = (values or {}).get(name)
     ctx.obj, ctx.default_map = replace(settings, is_step=ctx.find_root().obj.is_step), values
-    import_modules(settings.plugins)
+    if settings.plugins:
+        import_modules(settings.plugins)
 
 
 def import_modules(modules: tuple[str, ...]) -> None:
     """Import modules with plugins; a module is imported once."""
-    if modules:
-        from touche_rad.plugins import import_plugins
+    from touche_rad.plugins import import_plugins
 
-        import_plugins(modules)
+    import_plugins(modules)
 
 
 STOPPED: Final = 130
@@ -344,7 +344,9 @@ def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, 
     settings = load_settings(config_file)
     ctx.obj = replace(settings, is_step=ctx.obj is not None and ctx.obj.is_step)
     ctx.default_map = dict(settings.values)
-    import_modules((*plugins, *(settings.plugins if settings.is_chosen else ())))
+    modules = (*plugins, *(settings.plugins if settings.is_chosen else ()))
+    if modules:
+        import_modules(modules)
 
 
 _BLAS_THREADS: Final = "1"

@@ -136,7 +136,7 @@ def run_on_files(
     elif options.actors is not None:
         raise OptionError("--actors is for --engine ray")
     cites = index or any("index" in one.needs for one in plugins)
-    demo, warnings = check_demo(options, services.index if cites else None)
+    demo, warnings = check_demo(options, services.index) if cites else (False, ())
     part = _part(options, places) if options.shard is not None else None
     measured: AbstractContextManager[None] = nullcontext()
     if options.metadata or (options.metadata is None and tira):

@@ -249,24 +249,26 @@ def _lost(turns: int) -> Done:
     return Done((line,), {VERDICTS: len(Maxim) * turns}, (note,))
 
 
+@dataclass
 class CachedJudge:
     """Judges views; equal views share one computation, also while it is running."""
 
-    def __init__(self, judge: Judge, deadline: float | None = None, size: int = 2_000) -> None:
-        """Keep the verdicts on at most `size` views, of about 5 kB each.
+    plugin: Judge
+    deadline: float | None = None
+    size: int = 2_000
+    """The most views whose verdicts are kept, of about 5 kB each.
 
-        The task's client asks for the four maxims of a response one after the other, so a server
-        needs those of the debates that are judged at the same time.
-        """
-        self._ask, self.size = partial(judge_view, judge, deadline=deadline), size
-        self._tasks: OrderedDict[bytes, asyncio.Task[ViewVerdicts]] = OrderedDict()
+    The task's client asks for the four maxims of a response one after the other, so a server needs
+    those of the debates that are judged at the same time."""
+    _tasks: OrderedDict[bytes, asyncio.Task[ViewVerdicts]] = field(default_factory=OrderedDict)
 
     async def judge(self, view: Debate) -> ViewVerdicts:
         """Return the verdicts on the last response of a view."""
         seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
         key = hashlib.sha256(seen.encode()).digest()
         if key not in self._tasks:
-            task = self._tasks[key] = asyncio.ensure_future(self._ask(view))
+            asked = judge_view(self.plugin, view, deadline=self.deadline)
+            task = self._tasks[key] = asyncio.create_task(asked)
             # If the run stops, nobody waits for it, and asyncio would print its error.
             task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():

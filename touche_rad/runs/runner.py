@@ -256,7 +256,10 @@ class Output:
         """
         self._file = _open_journal(self.path, self.journal)
         try:
-            self._resume(self._file)
+            try:
+                self._resume(self._file)
+            except OSError as error:
+                raise self._unwritten(self.journal, error) from error
             self.total, self.units, self.resumed = total, units, len(self.finished)
             if not self.resumed:
                 if self.options.errors is not None:
@@ -270,7 +273,14 @@ class Output:
 
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit to the journal."""
-        self.finished[unit] = self._write(record_line(unit, done))
+        assert self._file is not None
+        try:
+            offset = self._file.tell()
+            self._file.write(record_line(unit, done))
+            self._file.flush()
+        except OSError as error:
+            raise self._unwritten(self.journal, error) from error
+        self.finished[unit] = offset
         self.options.progress(len(self.finished), len(self.units))
 
     def numbered(self) -> Iterator[tuple[int, Done]]:
@@ -352,7 +362,8 @@ class Output:
             file.seek(0)
             file.truncate()
             first = {"journal": f"{_NAME} {VERSION}", "identity": self.identity}
-            self._write(f"{dump(first)}\n".encode())
+            file.write(f"{dump(first)}\n".encode())
+            file.flush()
             return
         self._compare(header)
         end = len(header)
@@ -383,17 +394,6 @@ class Output:
                     f"{self.journal} is of another run: {key} was {short_json(was)} and is now "
                     f"{short_json(now)}; start again with --restart, or choose another output"
                 )
-
-    def _write(self, line: bytes) -> int:
-        """Append a line to the journal, and return where it begins."""
-        assert self._file is not None
-        try:
-            offset = self._file.tell()
-            self._file.write(line)
-            self._file.flush()
-        except OSError as error:
-            raise self._unwritten(self.journal, error) from error
-        return offset
 
     def _unwritten(self, path: Path, error: OSError) -> WorkError:
         return WorkError(
