@@ -57,7 +57,7 @@ def test_the_formatter_is_never_overruled() -> None:
 
 @pytest.mark.parametrize(
     ("command", "functions", "files"),
-    [("respond", 188, 25), ("serve", 62, 17), ("judge", 260, 26)],
+    [("respond", 180, 25), ("serve", 62, 12), ("judge", 260, 26)],
 )
 def test_the_path_of_a_request_stays_short(command: str, functions: int, files: int) -> None:
     trace = [sys.executable, ROOT / "benchmarks" / "trace.py", command]

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.terminal import touche_rad_process
+
 PLUGIN = '''
 import os
 import signal
@@ -87,3 +89,10 @@ def ended(process: subprocess.Popen[str]) -> str:
     _, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
     return err
+
+
+def plain(folder: Path, *words: str) -> bytes:
+    """Return the output of the run of one process."""
+    done = touche_rad_process(*words, "-o", "plain.jsonl", "-q", cwd=folder)
+    assert done.code == 0, done.err
+    return (folder / "plain.jsonl").read_bytes()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.ray_worlds import add_node, by_ray, ended, write_world
+from tests.runs.ray_worlds import add_node, by_ray, ended, plain, write_world
 from tests.terminal import touche_rad, touche_rad_process
 
 DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
@@ -56,13 +56,6 @@ def folder(tmp_path: Path) -> Path:
 def status(path: Path) -> dict[str, Any]:
     dropped = ("output", "started", "finished", "seconds", "errors", "resumed")
     return {key: one for key, one in json.loads(path.read_text()).items() if key not in dropped}
-
-
-def plain(folder: Path, *words: str) -> bytes:
-    """Return the output of the run of one process."""
-    done = touche_rad_process(*words, "-o", "plain.jsonl", "-q", cwd=folder)
-    assert done.code == 0, done.err
-    return (folder / "plain.jsonl").read_bytes()
 
 
 def journaled(folder: Path) -> int:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from tests.models.scripted import Handler, Scripted, content, reset, serving
-from tests.runs.ray_worlds import by_ray, ended
-from tests.terminal import touche_rad_process
+from tests.runs.ray_worlds import by_ray, ended, plain
 from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.services
@@ -54,13 +53,6 @@ def endpoint() -> Iterator[Scripted]:
 def of(*servers: Scripted) -> tuple[str, str]:
     """Return the option that names endpoints."""
     return "-m", ",".join(one.url for one in servers) + "#tiny"
-
-
-def plain(folder: Path, *words: str) -> bytes:
-    """Return the output of the run of one process."""
-    done = touche_rad_process(*words, "-o", "plain.jsonl", cwd=folder)
-    assert done.code == 0, done.err
-    return (folder / "plain.jsonl").read_bytes()
 
 
 def judged(server: Scripted) -> int:

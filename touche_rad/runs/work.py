@@ -195,7 +195,9 @@ class Tally:
         """Return the status of a run with these results; `warnings` are about other things."""
         groups = sorted(self.groups.values(), key=lambda one: -one.count)
         turns = {turn for one in groups if one.what == ANSWERS for turn in self.turns[one.group]}
-        lines = [*warnings, *_warnings_of(groups, self.counts)]
+        lines = list(warnings)
+        if groups:
+            lines += _warnings_of(groups, self.counts)
         if usage is not None and usage.faults:
             kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
             calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
