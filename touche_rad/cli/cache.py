@@ -37,13 +37,11 @@ def show(options: ShowOptions) -> None:
     """Show the number of answers per model, their age, and the size of the file."""
     rows = list(Cache(options.folder, make=False).rows())
     models = Counter(row.model for row in rows)
-    damaged = sum(not row.whole for row in rows)
     outdated = sum(row.version != VERSION for row in rows)
     days = sorted(time.strftime("%Y-%m-%d", time.gmtime(row.kept)) for row in rows)
     summary = {
         "answers": len(rows),
         "models": dict(models),
-        "damaged": damaged,
         "outdated": outdated,
         "bytes": (options.folder / CACHE_FILE).stat().st_size,
         "oldest": days[0] if days else None,
@@ -55,8 +53,8 @@ def show(options: ShowOptions) -> None:
     click.echo("{answers} answers, {bytes} bytes, {oldest} to {newest}".format(**summary))
     for model, count in models.most_common():
         click.echo(f"  {model}: {count} answers")
-    if damaged or outdated:
-        click.echo(f"  {damaged} damaged, {outdated} of another version (touche-rad cache prune)")
+    if outdated:
+        click.echo(f"  {outdated} of another version (touche-rad cache prune)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +87,12 @@ class PruneOptions:
 
 @opt.command("prune", "cache prune cache", "cache prune cache --older 30", group=cache_command)
 def prune(options: PruneOptions) -> None:
-    """Delete answers that are damaged or of another version."""
+    """Delete answers of another version."""
     cache, older, model = Cache(options.folder, make=False), options.older, options.model
     before = time.time() - older * _DAY if older is not None else float("-inf")
     outdated = [
         row.key
         for row in cache.rows()
-        if not row.whole or row.version != VERSION or row.kept < before or row.model == model
+        if row.version != VERSION or row.kept < before or row.model == model
     ]
     say(f"{cache.remove(outdated)} answers deleted, {len(cache)} left", quiet=options.quiet)

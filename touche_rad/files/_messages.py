@@ -86,7 +86,7 @@ def annotated_of(line: Line) -> Debate:
         description=optional_text(record, "description"),
         turns=turns_of(messages, place),
     )
-    return keep_record(debate, ANNOTATED, line.raw)
+    return keep_record(debate, ANNOTATED, line.value)
 
 
 def _messages_key(record: JsonObject) -> str:
@@ -116,7 +116,7 @@ def chat_of(line: Line) -> Debate:
         raise FieldError(place, "expected at least one message")
     identifier = record.get("id")
     name = identifier if isinstance(identifier, str) and identifier else f"debate-{line.number}"
-    return keep_record(Debate(id=name, turns=turns), CHAT, line.raw)
+    return keep_record(Debate(id=name, turns=turns), CHAT, line.value)
 
 
 def chat_line(debate: Debate) -> str:
@@ -146,7 +146,7 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:
         raise FieldError("turn", f"expected a turn's number, got {short_repr(turn)}")
     view = request.with_response(response)
-    return request.id, turn, keep_record(view, RESPONSES, line.raw, turn)
+    return request.id, turn, keep_record(view, RESPONSES, line.value, turn)
 
 
 def response_line(debate: Debate, turn: int, response: Response) -> str:

@@ -274,7 +274,7 @@ def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evalu
 
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
-    return _File(path, bad, frozenset({Kind.LABELS})).each(lambda line: _labels_of(line.raw))
+    return _File(path, bad, frozenset({Kind.LABELS})).each(lambda line: _labels_of(line.value))
 
 
 def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[Annotated]:

@@ -49,19 +49,17 @@ class FieldError(ValueError):
 
 
 class Line(NamedTuple):
-    """The JSON value of one line: `value` for use, `raw` as it is in the file.
-
-    They differ only if the file has a lone surrogate, which UTF-8 cannot encode: `value` has U+FFFD
-    in its place.
-    """
+    """The JSON value of one line."""
 
     number: int
     value: Any
-    raw: Any
 
 
 def parse(text: str) -> Any:
-    """Parse strict JSON: NaN and infinities are not numbers here."""
+    """Parse strict JSON: NaN and infinities are not numbers here.
+
+    A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD.
+    """
     try:
         value = load_json(
             text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_each_key_once
@@ -75,7 +73,7 @@ def parse(text: str) -> Any:
         raise FieldError("", f"expected JSON: {error}") from None
     if text.count("[") + text.count("{") > DEEPEST:
         check_depth(value)
-    return value
+    return whole_characters(value) if "\\ud" in text or "\\uD" in text else value
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -142,9 +140,7 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
     for number, text in lines or numbered_lines(path, bad):
         empty = False
         try:
-            raw = parse(text)
-            halves = "\\ud" in text or "\\uD" in text
-            yield Line(number, whole_characters(raw) if halves else raw, raw)
+            yield Line(number, parse(text))
         except FieldError as miss:
             bad.report(at_line(path, number, miss))
     if empty and not bad.count:

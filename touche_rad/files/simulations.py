@@ -205,7 +205,7 @@ def simulation_of(line: Line) -> Debate:
     debate = parse_simulation(require_object(line.value, ""))
     if not debate.id:
         debate = debate.model_copy(update={"id": f"debate-{line.number}"})
-    return keep_record(debate, SIMULATIONS, line.raw)
+    return keep_record(debate, SIMULATIONS, line.value)
 
 
 def parse_simulation(
@@ -316,7 +316,7 @@ def evaluation_of(line: Line) -> Evaluation:
         ),
         overall={} if overall is None else require_object(overall, _OVERALL),
     )
-    return replace(evaluation, wire={"record": line.raw, "read": evaluation})
+    return replace(evaluation, wire={"record": line.value, "read": evaluation})
 
 
 def evaluated_debate(line: Line) -> Debate:
@@ -324,7 +324,7 @@ def evaluated_debate(line: Line) -> Debate:
     record = require_object(line.value, "")
     if _DEBATE not in record:
         return Debate(id=f"debate-{line.number}")
-    bare = line._replace(value=drop_keys(record, _EVALUATION), raw=drop_keys(line.raw, _EVALUATION))
+    bare = line._replace(value=drop_keys(record, _EVALUATION))
     return simulation_of(bare)
 
 

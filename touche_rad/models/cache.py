@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import sqlite3
@@ -26,11 +25,11 @@ WAIT: Final = 30.0
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS answers (
   key TEXT PRIMARY KEY, model TEXT NOT NULL, asked TEXT NOT NULL, answer TEXT NOT NULL,
-  digest TEXT NOT NULL, version INTEGER NOT NULL, kept REAL NOT NULL
+  version INTEGER NOT NULL, kept REAL NOT NULL
 ) WITHOUT ROWID
 """
-_SELECT: Final = "SELECT answer, digest FROM answers WHERE key = ?"
-_COLUMNS: Final = ("key", "model", "asked", "answer", "digest", "version", "kept")
+_SELECT: Final = "SELECT answer FROM answers WHERE key = ?"
+_COLUMNS: Final = ("key", "model", "asked", "answer", "version", "kept")
 _VALUES: Final = f"INTO answers VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
@@ -42,14 +41,8 @@ class Row:
     model: str
     asked: str
     answer: str
-    digest: str
     version: int
     kept: float
-
-    @property
-    def whole(self) -> bool:
-        """Whether the answer matches its checksum."""
-        return _digest(self.answer) == self.digest
 
 
 class Cache:
@@ -74,6 +67,9 @@ class Cache:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
             columns = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
+            if "digest" in columns:  # of an earlier version
+                self._database.execute("ALTER TABLE answers DROP COLUMN digest")
+                columns.remove("digest")
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
         if columns != set(_COLUMNS):
@@ -97,11 +93,11 @@ class Cache:
         return (Row(*row) for row in rows)
 
     def add(self, rows: Iterable[Row]) -> int:
-        """Add undamaged rows of another cache that are not here yet; return how many."""
+        """Add rows of another cache that are not here yet; return how many."""
         before = len(self)
-        whole = [tuple(vars(row).values()) for row in rows if row.whole]
+        values = [tuple(vars(row).values()) for row in rows]
         with self._database as database:
-            database.executemany(f"INSERT OR IGNORE {_VALUES}", whole)
+            database.executemany(f"INSERT OR IGNORE {_VALUES}", values)
         self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
         return len(self) - before
 
@@ -114,29 +110,26 @@ class Cache:
         return before - len(self)
 
     def get(self, key: str) -> Mapping[str, Any] | None:
-        """Return the answer to a request, or None if it is missing or damaged."""
+        """Return the answer to a request, or None if it is missing."""
         try:
             row = self._database.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error as error:
             self._warn(f"cannot be read: {error}")
             return None
-        if row is None:
-            return self._get_behind(key)
-        answer = _answer(*row)
-        if answer is None:
-            self._warn("has a damaged answer; the model is called again")
+        row = row or self._get_behind(key)
+        answer: Mapping[str, Any] | None = json.loads(row[0]) if row is not None else None
         return answer
 
-    def _get_behind(self, key: str) -> Mapping[str, Any] | None:
+    def _get_behind(self, key: str) -> tuple[str] | None:
         if not self._behind:
             return None
         try:
             if not hasattr(self._local, "behind"):
                 self._local.behind = sqlite3.connect(self._behind, uri=True)
-            row = self._local.behind.execute(_SELECT, (key,)).fetchone()
+            row: tuple[str] | None = self._local.behind.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error:  # no run has made it yet
             return None
-        return _answer(*row) if row is not None else None
+        return row
 
     def put(
         self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]
@@ -148,15 +141,13 @@ class Cache:
         """
         text = redact_line(json.dumps(answer, ensure_ascii=True))
         request = redact(json.dumps(body, ensure_ascii=True))
-        model = str(body.get("model", ""))
-        row = (key, model, request, text, _digest(text), VERSION, time.time())
+        row = (key, str(body.get("model", "")), request, text, VERSION, time.time())
         try:
             with self._database as database:
                 if not database.execute(f"INSERT OR IGNORE {_VALUES}", row).rowcount:
-                    first = _answer(*database.execute(_SELECT, (key,)).fetchone())
-                    if first is not None:
-                        return first
-                    database.execute(f"INSERT OR REPLACE {_VALUES}", row)
+                    first: Mapping[str, Any]
+                    first = json.loads(database.execute(_SELECT, (key,)).fetchone()[0])
+                    return first
         except sqlite3.Error as error:
             self._warn(f"cannot be written: {error}")
         return answer
@@ -165,15 +156,3 @@ class Cache:
         if not self._warned:
             log.warning("the cache in %s %s", self.folder, what)
             self._warned = True
-
-
-def _answer(text: str, digest: str) -> Mapping[str, Any] | None:
-    """Return a stored answer, or None if it is damaged."""
-    if _digest(text) != digest:
-        return None
-    answer: Mapping[str, Any] = json.loads(text)
-    return answer
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(str(text).encode("ascii", "replace")).hexdigest()[:32]

@@ -7,10 +7,9 @@ import functools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -18,7 +17,6 @@ from pydantic import BaseModel, Field, ValidationError
 from touche_rad.models._forgiving import bare, forgiving
 from touche_rad.models.errors import EmptyReply, Refusal, Truncated
 from touche_rad.models.thinking import place_of_thoughts, without_thoughts
-from touche_rad.text import load_json
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 """Text of at most 200 characters: a name or a reason."""
@@ -81,7 +79,6 @@ Fields = Mapping[str, Any]
 Chances = tuple[tuple[str, dict[str, float]], ...]
 """Name of a field and the probability of each choice in it, for each field with a choice."""
 
-_FENCE: Final = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
 _LONGEST: Final = 1_000_000
 
 
@@ -96,29 +93,32 @@ class NoObject(ValueError):
 def parse_object(text: str, schema: type[S]) -> S:
     """Return the first object in a text that fits the schema.
 
-    Leaves out thoughts before the answer, then tries the whole text, fenced blocks, every outermost
-    object, and at last lines such as `quantity: yes`. A value that does not fit is read as a person
-    would read it (`"**Yes**"` for the choice `yes`); see `forgiving`.
+    Leaves out thoughts before the answer, then tries every outermost JSON value, and at last lines
+    such as `quantity: yes`. A value that does not fit is read as a person would read it, such as
+    `"**Yes**"` for the choice `yes`; see `forgiving`.
     """
     answer = without_thoughts(text[:_LONGEST]).strip()
     problem = "no JSON object was found"
-    fenced = (piece.strip() for piece in _FENCE.findall(answer))
-    for piece in chain((answer,), fenced, _objects(answer)):
-        try:
-            value = load_json(piece, parse_constant=_no_constant)
-        except ValueError as error:
-            problem = f"the JSON cannot be read: {error}" if piece.startswith("{") else problem
+    at, tries = 0, 0
+    for match in _BEGIN.finditer(answer):
+        if match.start() < at:
             continue
-        if not isinstance(value, dict | list):
-            problem = f"expected a JSON object, got {type(value).__name__}"
-            continue
+        tries += 1
+        if tries > _MOST:
+            break
         try:
+            value, at = _DECODER.raw_decode(answer, match.start())
             return _validated(value, schema)
         except ValidationError as error:
             problem = "; ".join(
                 f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
                 for one in error.errors()[:8]
             )
+            if isinstance(value, list):  # an object in it may fit
+                at = match.start() + 1
+        except (ValueError, RecursionError) as error:
+            if match.start() == 0:
+                problem = f"the JSON cannot be read: {error}"
     lines = {match["key"]: match["value"] for match in _KEY_AND_VALUE.finditer(answer)}
     if lines and "{" not in answer:
         with suppress(ValidationError):
@@ -126,6 +126,9 @@ def parse_object(text: str, schema: type[S]) -> S:
     raise NoObject(problem, text)
 
 
+_BEGIN: Final = re.compile(r"[\[{]")
+_MOST: Final = 50
+"""Places in a text at which JSON is tried."""
 _KEY_AND_VALUE: Final = re.compile(
     r"^[ \t\r\f\v>*#-]*+[\"'`]?(?P<key>\w++)[\"'`*]*+\s*+:\s*+(?P<value>\S.*)$", re.MULTILINE
 )
@@ -148,23 +151,7 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not valid JSON")
 
 
-def _objects(text: str) -> Iterator[str]:
-    """Yield each outermost `{...}`; braces inside strings are skipped."""
-    depth, start, quoted, escaped = 0, 0, False, False
-    for place, letter in enumerate(text):
-        if quoted:
-            quoted = escaped or letter != '"'
-            escaped = letter == "\\" and not escaped
-        elif letter == '"' and depth:
-            quoted = True
-        elif letter == "{":
-            start = place if depth == 0 else start
-            depth += 1
-        elif letter == "}" and depth:
-            depth -= 1
-            if depth == 0:
-                yield text[start : place + 1]
-
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
 
 _BLANKS: Final = 20
 NO_THINKING: Final = (

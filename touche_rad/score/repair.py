@@ -60,7 +60,7 @@ def repair(run: Path) -> Repair:
 def _records(run: Path, result: Repair) -> Iterator[Record]:
     """Yield each record; a line that cannot be read becomes a lost debate, `{}`."""
     bad = CollectedErrors()
-    rows = {line.number: line.raw for line in records(run, bad)}
+    rows = {line.number: line.value for line in records(run, bad)}
     errors = {error.line or 0: error for error in bad.errors}
     for number in sorted({*rows, *errors}):
         row = rows.get(number)
