@@ -87,7 +87,8 @@ def lines_run(seen: Debate, judged: GroundedJudge) -> int:
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal count
         count += event == "line"
-        return trace if "grounded" in frame.f_code.co_filename else None
+        file = frame.f_code.co_filename
+        return trace if "grounded" in file or "evidence" in file else None
 
     before = sys.gettrace()
     sys.settrace(trace)

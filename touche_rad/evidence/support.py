@@ -25,7 +25,7 @@ TOLD: Final = 0.5
 ORDERED: Final = 1 / 3
 """The same in the argument's order."""
 MAX_SENTENCES: Final = 20
-"""Sentences that are compared; further ones count as unsupported."""
+"""Sentences that are compared; the next one counts as unsupported, and ends the text."""
 LONGEST: Final = 80
 """Words of a sentence that is compared in other ways than word for word."""
 _LONGEST_TEXT: Final = 600
@@ -35,6 +35,9 @@ _TRIES: Final = 100
 """Occurrences of a quotation that are read."""
 _COMMAS: Final = ",()[]"
 _CONNECTIVE: Final = 5
+_OPENINGS: Final = 12
+_STANCE: Final = 20
+"""Words of the longest opening such as "I do not agree with your view"."""
 _QUOTED: Final = 4
 """Words in a row that are a quotation inside a sentence."""
 _HEADING: Final = 5
@@ -99,7 +102,7 @@ def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
         claims = bool(core.content) and not asks
         if len(results) >= MAX_SENTENCES:
             results.append(Finding(text, words, TOO_MANY))
-            continue
+            break
         supports = [find_support(words, source, asks=asks) for source in sources]
         best = max(supports, key=lambda one: (one.supported, one.share), default=UNCITED)
         number = supports.index(best) if best.supported else None
@@ -123,9 +126,11 @@ def without_opening(sentence: Words) -> Words:
     """Return a sentence without what claims nothing before it: `But`, `I disagree:`, `Not so,`."""
     known = lexicon()
     start = 0
-    while start < len(sentence.words):
+    for _ in range(_OPENINGS):
+        if start == len(sentence.words):
+            break
         end = start + 1
-        while end < len(sentence.words) and not sentence.marks[end]:
+        while end < len(sentence.words) and not sentence.marks[end] and end - start < _STANCE:
             end += 1
         part = sentence.words[start:end]
         heading = (
