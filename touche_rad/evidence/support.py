@@ -103,7 +103,9 @@ def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
         if len(results) >= MAX_SENTENCES:
             results.append(Finding(text, words, TOO_MANY))
             break
-        supports = [find_support(words, source, asks=asks) for source in sources]
+        supports = [find_support(whole, source, asks=asks) for source in sources]
+        if words is not whole and not any(one.quoted for one in supports):
+            supports = [find_support(words, source, asks=asks) for source in sources]
         best = max(supports, key=lambda one: (one.supported, one.share), default=UNCITED)
         number = supports.index(best) if best.supported else None
         if best.quoted:
