@@ -21,7 +21,7 @@ from touche_rad.plugins import KINDS, registered
 ROOT = Path(__file__).parent.parent.parent
 NEEDS = re.compile(
     r" -m |URL#|vllm:|elasticsearch:|--dense |OWNER/|nli-model"  # a model, a server or an extra
-    r"|^(demo|serve|chat|submit|cache|train (encoder|sft|preferences|dpo|merge)|completion|bench|merge)\b"
+    r"|^(demo|serve|chat|submit|cache|train (encoder|sft|preferences|dpo|merge|loop)|completion|bench|merge)\b"
     r"|debateart|panelbench|RUN-FOLDER| (debates|labels|arguments|a|other)\.jsonl|qrels|INDEX|\.\./"  # files
 )
 """Examples that need more than the repository and the files of earlier examples."""
@@ -81,7 +81,10 @@ def test_each_command_has_examples_and_each_example_parses() -> None:
 def test_the_examples_run_as_written(tmp_path: Path) -> None:
     (tmp_path / "touche_rad").symlink_to(ROOT / "touche_rad")
     (tmp_path / "tira.yml").symlink_to(ROOT / "tira.yml")
-    first = ["judge touche_rad/demo/debates.jsonl -o rj.jsonl"]
+    first = [
+        "judge touche_rad/demo/debates.jsonl -o rj.jsonl",
+        "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d verbatim -o tournament",
+    ]
     ran = 0
     for example in [*first, *(example for example, _ in _examples())]:
         if NEEDS.search(example):
