@@ -88,7 +88,7 @@ def test_under_tira_no_argument_is_needed(
     tmp_path: Path, verb: str, source: Path, made: str, count: int
 ) -> None:
     _, out, status = _under_tira(tmp_path, verb, source)
-    assert {path.name for path in out.iterdir()} - {"ir-metadata.yml"} == {made, "status.json"}
+    assert {path.name for path in out.iterdir()} == {made, "status.json"}
     assert (status["verb"], status["state"]) == (verb, "done")
     rows: list[Any] = _lines(out / made)
     assert len(rows) == count

@@ -203,7 +203,7 @@ def test_under_tira_a_run_finishes_without_its_model(
     folder.mkdir()
     monkeypatch.setenv("inputDataset", str(debates(tmp_path, "Zoos are bad.").parent))
     monkeypatch.setenv("outputDir", str(folder))
-    ended = touche_rad("respond", "-d", "composed", *index, "-m", DEAD, "--no-metadata")
+    ended = touche_rad("respond", "-d", "composed", *index, "-m", DEAD)
     assert ended.code == 0, ended.err
     assert "plugins work without the model" in ended.err
     status = json.loads((folder / "status.json").read_text())

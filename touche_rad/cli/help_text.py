@@ -11,10 +11,7 @@ import click
 
 SECTIONS: Final = {
     "Model": "model judge_model cache max_calls max_tokens run_deadline trace wait".split(),
-    "Run": (
-        "deadline workers seed skip_bad restart replace strict metadata dry_run rate price "
-        "fallback_index"
-    ).split(),
+    "Run": ("deadline workers seed skip_bad restart replace strict dry_run fallback_index").split(),
     "Cluster": "shard engine actors".split(),
     "Training": (
         "epochs rate batch accumulate group layers warmup rank alpha dropout targets longest "
@@ -25,7 +22,7 @@ SECTIONS: Final = {
 """The section of an option, by its name in the code; other options come first."""
 _RARE: Final = frozenset(
     (
-        "cache max_calls max_tokens run_deadline trace wait skip_bad restart metadata "
+        "cache max_calls max_tokens run_deadline trace wait skip_bad restart "
         "fallback_index shard engine actors config_file show_config"
     ).split()
 )

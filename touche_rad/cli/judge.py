@@ -112,7 +112,7 @@ def _judge(options: JudgeOptions) -> int:
             )
         return judging.work(places.source, plugin, identity=identity, deadline=deadline)
 
-    return run_files.run_on_files("judging", options, places, [judge.plugin], judge.method, work)
+    return run_files.run_on_files("judging", options, places, [judge.plugin], work)
 
 
 @dataclass(frozen=True, kw_only=True)

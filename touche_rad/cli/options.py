@@ -399,13 +399,6 @@ class FileOptions(Common):
     strict: bool = STRICT
     replace: bool = REPLACE
     restart: bool = RESTART
-    metadata: bool | None = option(
-        "Write ir_metadata (energy, hardware, git state) beside the run. "
-        "[default: only under TIRA]",
-        "--metadata/--no-metadata",
-        default=None,
-        env=True,
-    )
     shard: Shard | None = option(
         "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
         metavar="I/N",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,6 @@ def respond_command(options: RespondOptions) -> int:
         options,
         places,
         plugins,
-        debater.method,
         work,
         index=debater.opens_index(options),
     )
@@ -269,7 +268,6 @@ def _simulate_with_user(options: SimulateOptions) -> int:
         options,
         places,
         plugins,
-        debater.method,
         work,
         index=debater.opens_index(options),
         estimate=partial(work, estimate=True),
@@ -307,9 +305,5 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
         identity = identity_of(services, *plugins, deadline=deadline, words=words)
         return two_sides.work(places.source, stage, identity=identity)
 
-    def method(identity: Mapping[str, Any]) -> Mapping[str, Any]:
-        against = several[-1].tag
-        return {"name": debater.tag, "kind": "debater", "against": against, "run": identity}
-
     index = any(one.opens_index(options) for one in several)
-    return run_files.run_on_files("debating", options, places, plugins, method, work, index=index)
+    return run_files.run_on_files("debating", options, places, plugins, work, index=index)

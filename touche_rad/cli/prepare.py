@@ -69,12 +69,6 @@ class Selected:
         """Make the plugin."""
         return self.plugin.make(services, self.options)
 
-    def method(self, identity: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-        """Return the description of the method for ir_metadata."""
-        options = self.plugin.parse(self.options).model_dump(mode="json")
-        run = {key: value for key, value in identity.items() if key != self.plugin.kind}
-        return {"name": self.name, "kind": self.plugin.kind, "options": options, "run": run, **more}
-
 
 def select(kind: Kind, spec: PluginSpec, options: Mapping[str, str] | None = None) -> Selected:
     """Find a plugin and check its options."""

@@ -30,7 +30,7 @@ from touche_rad.text import colour_setting, redact
 DEFAULT_FILE: Final = "touche-rad.toml"
 SHARED: Final = (
     "debater judge retriever index seed max_words deadline workers quiet skip_bad turns host port "
-    "options plugins model cache max_calls max_tokens run_deadline trace metadata"
+    "options plugins model cache max_calls max_tokens run_deadline trace"
 ).split()
 """Settings that a file may have above its tables."""
 

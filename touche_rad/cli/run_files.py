@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Plugin
     from touche_rad.runs.parts import Part
 
-METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
 _SHOWN: Final = 4
 """The most missing shards that are named."""
@@ -98,7 +96,6 @@ def run_on_files(
     options: FileOptions,
     places: Places,
     plugins: Sequence[Plugin],
-    describe: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     make: Make,
     *,
     index: bool | None = None,
@@ -111,7 +108,6 @@ def run_on_files(
         options: The options of the command.
         places: Input, output and status file.
         plugins: The plugins that are used.
-        describe: Describes the method for ir_metadata, from the identity of the run.
         make: Makes the work from the services; each task of `--engine ray` calls it, too.
         index: Whether to open an index. Default: if the user or a plugin asks for one.
         estimate: Makes the work for `--dry-run`, if it is another one.
@@ -138,10 +134,7 @@ def run_on_files(
     cites = index or any("index" in one.needs for one in plugins)
     demo, warnings = check_demo(options, services.index) if cites else (False, ())
     part = _part(options, places) if options.shard is not None else None
-    measured: AbstractContextManager[None] = nullcontext()
-    if options.metadata or (options.metadata is None and tira):
-        measured = _metadata(work.verb, out, options, describe(work.identity))
-    with measured, progress(title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
+    with progress(title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
         run_options = RunOptions(
             parallel(options, model=model is not None),
             options.restart,
@@ -246,19 +239,3 @@ def end_of_run(status: Status, out: Path) -> int:
         return 0
     say(f"error: all {kinds[0]} in {out} are fallbacks: see the warnings above")
     return 1
-
-
-def _metadata(
-    verb: str, out: Path, options: FileOptions, method: Mapping[str, Any]
-) -> AbstractContextManager[None]:
-    """Measure the run, and write ir_metadata beside it."""
-    from touche_rad.tira import metadata
-
-    if options.metadata is None and not metadata.available():
-        return nullcontext()
-
-    def report(failure: str) -> None:
-        say(f"note: no ir_metadata was written: {failure}", quiet=options.quiet)
-
-    path = out.with_name(METADATA if is_tira(out) else f"{out.name}.{METADATA}")
-    return metadata.tracked(path, verb, method, report)

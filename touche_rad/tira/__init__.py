@@ -1,3 +1,3 @@
-"""TIRA: its folders and variables, ir_metadata, and submission."""
+"""TIRA: its folders and variables, and submission."""
 
-__all__ = ["dataset", "evaluator", "input", "metadata", "submission"]
+__all__ = ["dataset", "evaluator", "input", "submission"]
