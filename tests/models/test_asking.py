@@ -290,6 +290,16 @@ def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> Non
     assert schema["required"] == ["words", "score"]
 
 
+def test_what_one_model_of_a_server_refuses_is_tried_with_the_other(server: Scripted) -> None:
+    async def both(model: Model) -> list[Fine]:
+        return [await one.ask(ASKED, Fine) for one in (model.named("qwen3:8b"), model)]
+
+    server.script = [fails(400, "an unknown field")] * 5
+    assert _with_model(server, both) == [Fine(words="fine", score=1)] * 2
+    assert server.asked[-1]["model"] == "tiny"
+    assert "response_format" in server.asked[-1]
+
+
 def test_an_answer_that_ends_in_endless_blanks_is_asked_for_without_a_schema(
     server: Scripted,
 ) -> None:

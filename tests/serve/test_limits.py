@@ -173,6 +173,7 @@ async def _answered(scope: Any, receive: Any, send: Any) -> None:
 
 PIECE = {"type": "http.request", "body": b"x" * 2**18, "more_body": True}
 END = {"type": "http.request", "body": b"x"}
+NUMBERS = {"type": "http.request", "body": b"17," * 2**17, "more_body": True}
 
 
 @pytest.mark.parametrize(
@@ -181,6 +182,8 @@ END = {"type": "http.request", "body": b"x"}
         (Limits(body_seconds=0.05), [PIECE], [408]),
         (Limits(), [PIECE, END], [200]),
         (Limits(body=2**18), [PIECE, END], [413]),
+        (Limits(), [NUMBERS, END], [413]),
+        (Limits(), [PIECE] * 3 + [NUMBERS, END], [200]),
         (Limits(), [PIECE, {"type": "http.disconnect"}], []),
     ],
 )

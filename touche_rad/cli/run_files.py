@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Plugin
     from touche_rad.runs.parts import Part
 
-"""The name that TIRA expects in its output folder."""
 _SHOWN: Final = 4
 """The most missing shards that are named."""
 

@@ -253,7 +253,7 @@ class Sender:
     _thinks: bool = False
     """Whether thoughts used up the tokens of an answer."""
     _accepted: dict[str, int] = field(default_factory=dict)
-    """For each kind of question, how many of its forms the server refused before one."""
+    """For each model and kind of question, how many of its forms the server refused before one."""
     _places: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.Semaphore] = field(
         default_factory=WeakKeyDictionary
     )
@@ -280,7 +280,8 @@ class Sender:
         most = 1 if self.error is not None and now - self._retried < _RETRY_AFTER else TRIES
         if most > 1:
             self._retried = now
-        at = accepted = self._accepted.get(question.kind, 0)
+        key = f"{bodies[0]['model']} {question.kind}"
+        at = accepted = self._accepted.get(key, 0)
         extra = thinks or self._thinks
         while True:
             limit = bodies[at]["max_tokens"]
@@ -289,7 +290,7 @@ class Sender:
                 reply = await self._send(call, body)
                 answer = question.read(reply, str(body["model"]))
             except NoObject:
-                self._accepted[question.kind] = accepted
+                self._accepted[key] = accepted
                 raise
             except BadRequest:
                 at = accepted = at + 1
@@ -315,7 +316,7 @@ class Sender:
                 await anyio.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
-                self._accepted[question.kind] = accepted
+                self._accepted[key] = accepted
                 if question.kind != "object" and not has_scores(reply):
                     self.has_scores = False
                 return answer

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from fastapi import FastAPI, Request
@@ -34,7 +34,7 @@ from touche_rad.serve._bodies import (
     readable,
 )
 from touche_rad.serve.debate_page import Offer, add_debate_page, page_response
-from touche_rad.serve.limits import Access, Gate, Limits
+from touche_rad.serve.limits import SMALL, Access, Gate, Limits
 from touche_rad.text import redact
 
 
@@ -82,8 +82,6 @@ def to_view(request: JudgeRequest) -> Debate:
 
 log = logging.getLogger("touche_rad")
 Body = TypeVar("Body", ChatRequest, JudgeRequest)
-SMALL: Final = 256 * 2**10
-"""Bytes of a body from which it is parsed in a thread."""
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "not JSON"},

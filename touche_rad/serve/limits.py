@@ -26,6 +26,12 @@ READ_SECONDS: Final = 30.0
 """Time that a client has to read what was sent to it."""
 CHECK_SECONDS: Final = 2.0
 """Seconds between two checks of the time limits of a connection."""
+SMALL: Final = 256 * 2**10
+"""Bytes of a body that may have any content."""
+_NO_TEXT: Final = b"0123456789-+.[]{},:"
+_LEAST_TEXT: Final = 0.6
+"""Least share of other characters. No request is answered while a body is parsed, and numbers and
+empty lists take much longer than texts of the same size."""
 DEFAULT_HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -206,6 +212,8 @@ class Gate:
         except TimeoutError:
             late = f"the body did not arrive within {seconds:g} seconds"
             raise Refusal(408, late) from None
+        if len(body) > SMALL and len(body.translate(None, _NO_TEXT)) < _LEAST_TEXT * len(body):
+            raise Refusal(413, "expected a body of texts, got mostly numbers, lists or objects")
         return bytes(body)
 
 
