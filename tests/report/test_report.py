@@ -219,8 +219,8 @@ def test_plots_put_values_where_they_belong() -> None:
     assert (own.low, own.high) == (0.5, 1.0)
     assert (own.across(0.5), own.across(1.0), own.across(2)) == (132, 338, 338)
     svg = dots("F1", [Dot("a<b", 0.75, 0.5, 1.0), Dot("c", 1.0, None, None)], [("always", 0.5)])
-    assert '<circle cx="235.0"' in svg
-    assert '<line x1="132.0" y1="34" x2="338.0" y2="34"' in svg
+    assert '<circle cx="286.5"' in svg
+    assert '<line x1="235.0" y1="34" x2="338.0" y2="34"' in svg
     assert "a&lt;b" in svg
     assert "always 0.500" in svg
     assert dots("none", []).count("<circle") == 0

@@ -71,7 +71,10 @@ def dots(
 ) -> Markup:
     """Plot values with intervals, one per row; each baseline is a line through all rows."""
     ends = [end for row in rows for end in (row.low, row.value, row.high) if end is not None]
-    own = scale([*ends, *(value for _, value in baselines)])
+    ends += [value for _, value in baselines]
+    if digits and all(0 <= end <= 1 for end in ends):
+        ends += [0.0, 1.0]  # shares and scores: all plots of a page have one scale
+    own = scale(ends)
     top = 6 + 16 * len(baselines)
     bottom = top + ROW * len(rows) + 4
     parts: list[Markup] = []
