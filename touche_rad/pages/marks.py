@@ -86,6 +86,8 @@ def _uses(number: int, rows: Sequence[dict[str, Any]]) -> str:
         if one["source"] == number:
             by_reason.setdefault(one["why"], []).append(str(one["number"]))
     return "; ".join(
-        f"sentence{'s' if len(numbers) > 1 else ''} {' and '.join(numbers)}: {why}"
+        f"sentences {' and '.join(numbers)}: each {why}"
+        if len(numbers) > 1
+        else f"sentence {numbers[0]} {why}"
         for why, numbers in by_reason.items()
     )
