@@ -308,7 +308,8 @@ class SpeechReader:
         }
         words, text = speech.text.split(), quoted(speech.text)
         if counter:
-            values |= {"other": OTHER[side], "graph": graph.as_lines()}
+            last = [*graph.arguments()][-1].side
+            values |= {"other": OTHER[side], "last": last, "graph": graph.as_lines()}
             if self._options.graph_format == "json":
                 in_json = {**values, "graph": graph.as_json(INDENT)}
                 yield False, _again(prompt.messages(**in_json, speech=text), faults)

@@ -196,7 +196,7 @@ class SceneGraph:
                 "attributes": {
                     "side": node.side,
                     "round": node.origin.round,
-                    "kind": self.kind(node.id).value,
+                    "kind": self.kind(node.id).value if self.outgoing(node.id) else "none",
                 },
             }
             for node in self.arguments()
@@ -216,7 +216,7 @@ class SceneGraph:
                 f"{edge.relation.value} -> {edge.target}" for edge in self.outgoing(node.id)
             ]
             head = f"{node.id} {node.side}, round {node.origin.round}"
-            lines.append(f"{head}: {quoted(node.text)} [{', '.join(relations) or 'claim'}]")
+            lines.append(f"{head}: {quoted(node.text)} [{', '.join(relations) or 'no relation'}]")
         return "\n".join(lines)
 
 
