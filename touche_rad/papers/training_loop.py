@@ -44,7 +44,7 @@ class LoopPlan(BaseModel):
     recorded: tuple[str, ...] = ()
     """Debates for SFT, instead of those of a teacher."""
     index: str = ""
-    debater: str = "inspiredebate(profile=paper,shows=both)"
+    debater: str = "inspiredebate(profile=paper,shows=both,max_words=200)"
     judge: str = "inspirescore(profile=paper)"
     rounds: Count = 1
     speeches: Count = 3
@@ -154,6 +154,8 @@ class Loop:
         game = ["--both-sides", "--rounds", str(plan.speeches), "--words", "0", *seed]
         reasoning = ["--reasoning", "teacher", "-m", plan.teacher] if plan.teacher else []
         judge_model = ["-m", plan.judge_model] if plan.judge_model else []
+        # Rebuilt prompts ask as the debater asks: the profiles of the paper let it word freely.
+        wording = {"wording": "free"} if "profile=paper" in plan.debater else {}
         return {
             "out": str(self.out),
             "here": str(self.folder(number)),
@@ -169,8 +171,8 @@ class Loop:
             "judge": ["-j", plan.judge, *judge_model, *seed],
             "served": self._served(number),
             "last_served": self._served(last),
-            "sft": _flags(plan.sft),
-            "preferences": _flags({"pairing": "sides", **plan.preferences}),
+            "sft": _flags({**wording, **plan.sft}),
+            "preferences": _flags({"pairing": "sides", **wording, **plan.preferences}),
             "dpo": _flags(plan.dpo),
         }
 
