@@ -15,7 +15,7 @@ import anyio
 
 from touche_rad.debate import Argument
 from touche_rad.evidence.support import findings_in
-from touche_rad.evidence.words import lexicon, read_words
+from touche_rad.evidence.words import Words, lexicon, read_words
 from touche_rad.text import clean, content_words, count_words, sentences, stopwords, words
 
 log = logging.getLogger("touche_rad")
@@ -169,7 +169,18 @@ def read(sentence: str, arguments: tuple[Argument, ...], said: str = "") -> Word
     supports = [one.support for one in findings_in(sentence, texts)]
     if all(one.supported and one.told >= TOLD for one in supports):
         return WordCheck.SUPPORTED
-    return WordCheck.DISTORTED if any(one.distorted for one in supports) else WordCheck.OPEN
+    own, known = read_words(sentence), lexicon()
+    new = (own.words[at] for at in _missing_in_all(own, texts))
+    # A number or a study that no argument has is invented, whoever finds the sentence entailed.
+    invents = any(known.counts(word) or word in known.witnesses for word in new)
+    distorted = invents or any(one.distorted for one in supports)
+    return WordCheck.DISTORTED if distorted else WordCheck.OPEN
+
+
+def _missing_in_all(own: Words, texts: Sequence[str]) -> set[int]:
+    """Return the places of the words that no text has."""
+    new = [set(own.missing_in(read_words(text))) for text in texts]
+    return set.intersection(*new) if new else set(range(len(own.words)))
 
 
 def describe_unsupported(sentence: str, arguments: Sequence[Argument], said: str = "") -> str:
@@ -177,8 +188,7 @@ def describe_unsupported(sentence: str, arguments: Sequence[Argument], said: str
     sentence = without_attribution(sentence, said)
     texts = _readings(sentence, arguments, said)
     own = read_words(sentence)
-    new = [set(own.missing_in(read_words(text))) for text in texts]
-    absent = set.intersection(*new) if new else set(range(len(own.words)))
+    absent = _missing_in_all(own, texts)
     absent -= {at for at in absent if own.words[at] in lexicon().harmless}
     if absent:
         phrases = _phrases(own.words, sorted(absent))
