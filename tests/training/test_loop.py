@@ -186,7 +186,7 @@ def test_a_tiny_model_goes_through_two_rounds_and_stops_change_nothing(plan: Pat
         call(plan, "round-1/debates.jsonl -j", signal.SIGINT)
         call(plan, "train dpo")
         if NO_PAIR in call(plan):
-            assert json.loads(manifest.read_bytes())["rounds"]
+            assert "round-0/verdicts.jsonl" in manifest.read_text()
             return
         first = manifest.read_bytes()
         assert "$ touche-rad" not in call(plan)
