@@ -6,7 +6,7 @@ import json
 import os
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
@@ -159,32 +159,6 @@ def stopwords() -> frozenset[str]:
 def content_words(text: str) -> list[str]:
     """Return the words that are no stopwords, in order; negations are kept."""
     return [word for word in words(text) if word not in stopwords()]
-
-
-def strip_ending(word: str, endings: Sequence[tuple[str, int]], plurals: tuple[str, ...]) -> str:
-    """Return a lower-case English word without its ending: a stem for comparing words.
-
-    Args:
-        word: The word; short words and words that are not ASCII are returned unchanged.
-        endings: The first fitting one is removed; with the least number of letters before it.
-        plurals: Endings whose last two letters form the plural, such as "ches".
-    """
-    if len(word) <= 3 or not word.isascii():
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        word = word[:-3] + "y"
-    elif word.endswith(plurals):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending, least in endings:
-        if word.endswith(ending) and len(word) - len(ending) >= least:
-            word = word.removesuffix(ending)
-            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            break
-    word = word.removesuffix("e") if len(word) > 3 else word
-    return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
 
 
 def colour_setting() -> bool | None:
