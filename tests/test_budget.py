@@ -31,9 +31,9 @@ def lines(files: Iterable[Path]) -> int:
 @pytest.mark.parametrize(
     ("folders", "endings", "most"),
     [
-        (PRODUCT, (".py",), 50_600),
+        (PRODUCT, (".py",), 51_000),
         (PRODUCT, (".js", ".css"), 1_600),
-        (("tests",), (".py",), 35_700),
+        (("tests",), (".py",), 36_000),
         (("benchmarks",), (".py",), 2_500),
     ],
 )

@@ -137,6 +137,7 @@ def test_an_installed_package_adds_plugins_of_each_kind(
     assert rows["judge", "stern"]["missing"] == []
     assert any("no_such_module" in what for what in rows["debater", "lacking"]["missing"])
     assert "broken" in rows["debater", "broken"]["missing"][0]
+    assert rows["debater", "verbatim"]["source"] == "touche-rad", "a package replaces what we ship"
 
     debates = tmp_path / "chat.jsonl"
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')

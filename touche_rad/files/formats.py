@@ -161,17 +161,25 @@ class _File:
             raise InputError(path, f"expected {names}, got {self.kind.value}")
 
     def numbered(self, read: Callable[[Line], T], lost: T | None = None) -> Iterator[tuple[int, T]]:
-        """Read each line; an empty record is `lost`, or an invalid line without it."""
-        for line in records(self.path, self.bad, self.lines):
+        """Read each line. With `lost`, it stands for an empty record and for each skipped line."""
+        number = kept = 0
+        for number, value in records(self.path, self.bad, self.lines):
+            one = lost
             try:
-                if line.value == {} and lost is None:
+                if value == {} and lost is None:
                     raise FieldError("", EMPTY_RECORD)
-                one = read(line) if line.value != {} else lost
+                if value != {}:
+                    one = read(Line(number, value))
             except FieldError as miss:
-                self.bad.report(at_line(self.path, line.number, miss))
-            else:
-                assert one is not None
-                yield line.number, one
+                self.bad.report(at_line(self.path, number, miss))
+                continue
+            if lost is not None:
+                yield from [(number, lost)] * (self.bad.count - kept)
+                kept = self.bad.count
+            assert one is not None
+            yield number, one
+        if lost is not None:
+            yield from [(number, lost)] * (self.bad.count - kept)
 
     def each(self, read: Callable[[Line], T]) -> Iterator[T]:
         """Read each line."""
@@ -211,7 +219,7 @@ def read_views(
     """Read each debate with its views, one for each response (see Debate.view).
 
     With `keep_lost`, an empty record, which the official client writes where a debate failed, is a
-    debate without turns instead of an invalid line.
+    debate without turns instead of an invalid line; so is a line that is skipped.
     """
     file = _File(path, bad, DEBATES)
     if file.kind is Kind.RESPONSES:

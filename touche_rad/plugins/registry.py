@@ -330,12 +330,12 @@ def registered(kind: Kind) -> dict[str, Plugin]:
 def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin]:
     """Read the entry points of a kind again only when the import path has changed."""
     group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
-    return {
-        point.name: Plugin(
-            kind, point.name, point.dist.name if point.dist else point.value, point.load
-        )
+    plugins = [
+        Plugin(kind, point.name, point.dist.name if point.dist else point.value, point.load)
         for point in entry_points(group=group)
-    }
+    ]
+    plugins.sort(key=lambda one: one.source == "touche-rad")  # no package replaces what we ship
+    return {one.name: one for one in plugins}
 
 
 def find(kind: Kind, name: str) -> Plugin:

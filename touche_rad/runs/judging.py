@@ -48,7 +48,7 @@ VERDICTS: Final = "verdicts"
 NO_VERDICT: Final = "no verdict"
 """The beginning of the explanation of such a score."""
 
-LOST: Final = "the debate was lost: the line of the run is empty"
+LOST: Final = "the debate was lost: the line of the run is empty or cannot be read"
 """The explanation of the verdicts on a lost debate."""
 
 Judgeable = tuple[Debate, Sequence[Debate]]
@@ -205,8 +205,8 @@ def work(
 ) -> Work[Judgeable]:
     """Return the work of judging every response in a file: one official evaluation per debate.
 
-    A lost debate, for which the official client wrote an empty record, keeps its line. If all
-    other debates have the same number of responses, each of as many of its verdicts is no.
+    A lost debate (an empty record of the official client, or a line that is skipped) keeps its
+    place. If all other debates have the same number of responses, it gets as many noes.
     """
     cached = CachedJudge(judge, deadline)
     turns_if_equal = cache(partial(_turns_if_equal, source))

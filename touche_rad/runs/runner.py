@@ -323,7 +323,7 @@ class Output:
         model, bad = self.options.model, self.options.bad
         lines = list(self.options.warnings)
         if bad.count:
-            lines.append(f"{bad.count} bad lines were skipped; the first: {bad.first}")
+            lines.append(f"{bad.count} lines cannot be read; the first: {bad.first}")
         return (*lines, *(printable(line) for line in (model.warnings if model else ())))
 
     def how_to_continue(self) -> str:

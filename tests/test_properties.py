@@ -1,0 +1,175 @@
+"""Three properties that hold for any input, over readers, verbs and ways to run."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.debaters.world import debate
+from tests.models.by_schema import prompt_of
+from tests.models.scripted import Scripted
+from tests.serve.served import app_of_the_demo
+from tests.terminal import Ended, touche_rad
+from tests.test_injection import filling, services
+from touche_rad.debate import Response
+from touche_rad.plugins import find
+from touche_rad.runs.answering import Answerer
+from touche_rad.runs.judging import judge_view
+from touche_rad.text import clean
+
+MANY: Any = {
+    "deadline": None,
+    "database": None,
+    "suppress_health_check": list(HealthCheck),
+}
+TEXT = st.text(
+    st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs", "Cc")), max_size=60
+)
+BAD = st.sampled_from(
+    [b"{}", b"nonsense", b'{"simulation": 3}', b'{"simulation": {"userTurns": [', b"\xff\xfe"]
+)
+LINES = st.lists(st.one_of(TEXT, BAD), min_size=1, max_size=6).filter(
+    lambda lines: any(isinstance(line, str) for line in lines)
+)
+UNREAD = ("the debate is lost", "the line cannot be read")
+FOLDERS = itertools.count()
+
+
+def fresh(tmp_path: Path) -> Path:
+    """Return an empty folder for one example."""
+    folder = tmp_path / str(next(FOLDERS))
+    folder.mkdir()
+    return folder
+
+
+def simulation(text: str, at: int) -> dict[str, Any]:
+    turn = {"utterance": text, "systemResponse": {"utterance": text}}
+    turn["systemResponse"]["response"] = {"arguments": [{"id": "1", "text": "t"}]}  # type: ignore[index]
+    configuration = {"topic": {"description": text}}
+    return {"id": f"d{at}", "simulation": {"configuration": configuration, "userTurns": [turn]}}
+
+
+def write(path: Path, lines: Sequence[str | bytes]) -> Path:
+    """Write a simulation of each text; bytes are a line as they are."""
+    path.write_bytes(
+        b"".join(
+            (line if isinstance(line, bytes) else json.dumps(simulation(line, at)).encode()) + b"\n"
+            for at, line in enumerate(lines)
+        )
+    )
+    return path
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+@settings(max_examples=25, **MANY)
+@given(lines=LINES)
+def test_a_line_in_is_a_line_out_in_its_place_or_a_counted_loss(
+    tmp_path: Path, lines: list[str | bytes]
+) -> None:
+    folder = fresh(tmp_path)
+    source, good = write(folder / "in.jsonl", lines), [isinstance(line, str) for line in lines]
+    lost = good.count(False)
+
+    def run(*words: str | Path) -> Ended:
+        ended = touche_rad(*words, cwd=folder)
+        assert ended.code in (0, 1), ended.err
+        return ended
+
+    judged = folder / "judged.jsonl"
+    run("judge", source, "-j", "always-yes", "-o", judged, "--skip-bad")
+    verdicts = records(judged)
+    assert [one.get("id") for one in verdicts] == [
+        f"d{at}" if fine else None for at, fine in enumerate(good)
+    ]
+    assert [one["userTurnsEvaluations"][0]["Quality"]["score"] for one in verdicts] == list(
+        map(float, good)
+    )
+
+    findings = json.loads(touche_rad("check", source, "--json", cwd=folder).out)[0]["findings"]
+    faults = [one["line"] for one in findings if one["kind"] in UNREAD]
+    assert faults == [at for at, fine in enumerate(good, 1) if not fine]
+    if lost:
+        run("check", source, "--fix", "-o", "fixed.jsonl")
+        assert [one.get("id") for one in records(folder / "fixed.jsonl")] == [
+            one.get("id") for one in verdicts
+        ]
+
+    labels = folder / "labels.jsonl"
+    labels.write_text(f"{json.dumps([{'quality': 1}])}\n" * len(lines))
+    table = json.loads(run("score", judged, labels, "--json").out)
+    problems = [one["line"] for one in table["problems"] if one["kind"] == "lost debate"]
+    assert problems == faults
+
+    answered = run(
+        "respond", source, "-d", "verbatim", "-i", "demo", "-o", "answers.jsonl", "--skip-bad"
+    )
+    names = [one["debate"] for one in records(folder / "answers.jsonl")]
+    assert names == [f"d{at}" for at, fine in enumerate(good) if fine], answered.err
+    assert (f"{lost} lines cannot be read; the first: {source}:" in answered.err) == (lost > 0)
+
+
+@settings(max_examples=10, **MANY)
+@given(texts=st.lists(TEXT, min_size=2, max_size=4))
+def test_a_run_has_the_same_bytes_by_file_by_http_and_in_shards(
+    tmp_path: Path, demo_index_path: Path, texts: list[str]
+) -> None:
+    folder = fresh(tmp_path)
+    chats = folder / "chats.jsonl"
+    rows = [{"messages": [{"role": "user", "content": text}]} for text in texts]
+    chats.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ("respond", chats, "-i", demo_index_path)
+    assert touche_rad(*words, "-o", folder / "whole.jsonl").code in (0, 1)
+    for shard in ("1/2", "2/2"):
+        assert touche_rad(*words, "-o", folder / "run.jsonl", "--shard", shard).code in (0, 1)
+    merged = touche_rad("merge", folder / "run.jsonl.shards", "-o", folder / "run.jsonl")
+    assert merged.code in (0, 1), merged.err
+    assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    client = TestClient(app_of_the_demo(), base_url="http://localhost")
+    for row, line in zip(rows, records(folder / "whole.jsonl"), strict=True):
+        body = client.post("/", json=row).json()
+        assert body == {key: line[key] for key in body}
+
+
+PLAYED = ("judge zsl", "judge debatrix-grice", "debater composed", "debater inspiredebate")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plugin", PLAYED)
+@settings(max_examples=20, **MANY)
+@given(text=TEXT.filter(clean))
+def test_any_text_gives_as_many_prompts_and_is_in_them_unchanged(
+    server: Scripted, plugin: str, text: str
+) -> None:
+    filling(server)
+    kind, name = plugin.split()
+
+    async def prompts(said: str) -> list[str]:
+        server.asked.clear()
+        made = services(server)
+        seen = debate(said, said, "Abolish the penny!")
+        if kind == "judge":
+            judge = find("judge", name).make(made)
+            await judge_view(judge, seen.with_response(Response(content=said)))
+        else:
+            debater = find("debater", name).make(made)
+            await Answerer([debater]).answer(seen)
+        assert made.model is not None
+        await made.model.close()
+        return [prompt_of(body) for body in server.asked]
+
+    usual = asyncio.run(prompts("Zoos save animals."))
+    found = asyncio.run(prompts(text))
+    assert len(found) == len(usual) > 0
+    assert any(clean(text) in prompt for prompt in found)
