@@ -125,12 +125,8 @@ def main() -> None:
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail if any is stale")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.md")
-    parser.add_argument("--plugins", action="store_true", help="print the table of all plugins")
-    parser.add_argument("--papers", action="store_true", help="print the tables of the papers")
+    parser.add_argument("--papers", action="store_true", help="print the table of docs/papers.md")
     given = parser.parse_args()
-    if given.plugins:
-        print_plugins()
-        return
     if given.papers:
         print_papers()
         return
@@ -159,24 +155,13 @@ def main() -> None:
         raise SystemExit(f"{stale} files have stale figures; write them with: make figures")
 
 
-def print_plugins() -> None:
-    """Print the table of docs/methods.md."""
-    from touche_rad.plugins import KINDS, registered
-
-    print("| kind | name | what it does | needs |\n| --- | --- | --- | --- |")
-    for kind in KINDS[:4]:
-        for name, plugin in sorted(registered(kind).items()):
-            needs = ", ".join(re.sub(r"extra:(\w+).*", r"extra \1", one) for one in plugin.needs)
-            print(f"| {kind} | `{name}` | {plugin.purpose} | {needs or 'nothing'} |")
-
-
 def print_papers() -> None:
     """Print the table of docs/papers.md; each table is run on small data, with example answers."""
     from tests.bench.small_data import command_of, write_small_data
     from touche_rad.papers.tables import load, names
 
-    print("| table | options | data | calls | tokens |\n|" + " --- |" * 5)
     data = write_small_data(Path(tempfile.mkdtemp()))
+    rows: dict[tuple[str, str, str], list[str]] = {}
     for name in names():
         table = load(name)
         status = [] if "index" in table.data else played(command_of(name, data, "http://any#model"))
@@ -186,8 +171,12 @@ def print_papers() -> None:
         tokens = sum(one["prompt_tokens"] + one["completion_tokens"] for one in used) / units
         options = ["-i"] * ("{index}" in " ".join((*table.steps, *table.each)))
         options += ["--model-of"] * any(row.system and row.model for row in table.rows)
-        needed = f"{', '.join(options)} | {', '.join(table.data)}"
-        print(f"| `{name}` | {needed} | {calls:.0f} | {tokens / 1000:.0f}k |")
+        paper, _, number = name.partition("/")
+        cost = f"{number} ({calls:.0f}/{tokens / 1000:.0f}k)"
+        rows.setdefault((paper, ", ".join(table.data), ", ".join(options)), []).append(cost)
+    print("| paper | tables | data | options |\n|" + " --- |" * 4)
+    for (paper, needed, options), tables in rows.items():
+        print(f"| {paper} | {', '.join(tables)} | {needed} | {options} |")
 
 
 def played(words: list[str]) -> list[dict[str, Any]]:
