@@ -57,6 +57,9 @@ class _Docs(BaseDocs):
     def docs_iter(self) -> _Sliced:
         return _Sliced(map(_doc, _arguments(self._source())))
 
+    def docs_path(self) -> Path:
+        return self._source()
+
     def docs_cls(self) -> type:
         return ArgumentDoc
 

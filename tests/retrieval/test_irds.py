@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import ir_datasets
 import pyterrier as pt
 import pytest
+from ir_datasets.datasets.base import Dataset
+from ir_datasets.formats import (
+    ArgsMeDoc,
+    ArgsMePremise,
+    ArgsMeStance,
+    BaseDocs,
+    BaseQrels,
+    BaseQueries,
+    GenericQuery,
+    TrecQrel,
+)
 
 from retrieval import irds
 from retrieval._tasks import SPLITS, every, split_of, task, topics
 from tests.retrieval.small import BEES
+from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import open_index
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -151,3 +166,106 @@ def test_each_task_is_an_ir_dataset(demo: list[Argument]) -> None:
 def test_a_task_that_is_not_is_named(name: str) -> None:
     with pytest.raises(OptionError, match="there is no task"):
         task(name)
+
+
+def _argsme(name: str, stance: ArgsMeStance, text: str) -> ArgsMeDoc:
+    nothing = dict.fromkeys(ArgsMeDoc._fields)
+    own = {"doc_id": name, "conclusion": "Zoos are good", "topic": "Zoos", "premises_texts": text}
+    return ArgsMeDoc(**{**nothing, **own, "premises": [ArgsMePremise(text, stance, [])]})
+
+
+class _Public(BaseDocs, BaseQueries, BaseQrels):
+    """Arguments in the form of args.me, with queries and qrels."""
+
+    def docs_iter(self) -> list[ArgsMeDoc]:
+        return [
+            _argsme("d1", ArgsMeStance.CON, "Captivity harms the animals of zoos."),
+            _argsme("d2", ArgsMeStance.PRO, "Children learn about animals in zoos."),
+            _argsme("d3", ArgsMeStance.PRO, "Bees make honey."),
+        ]
+
+    def docs_cls(self) -> type:
+        return ArgsMeDoc
+
+    def queries_iter(self) -> list[GenericQuery]:
+        return [GenericQuery("q1", "Do zoos harm animals?"), GenericQuery("d3", "Bees make honey.")]
+
+    def qrels_iter(self) -> list[TrecQrel]:
+        return [TrecQrel("q1", "d1", 2, "0"), TrecQrel("d3", "d1", 1, "0")]
+
+
+@pytest.fixture(scope="module")
+def public() -> str:
+    ir_datasets.registry.register("small-argsme/task", Dataset(_Public()))
+    return "irds:small-argsme/task"
+
+
+def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path) -> None:
+    run = tmp_path / "text.run"
+    asked = ("retrieve", f"{public}/queries", "-i", public, "-r", "text", "-o", run)
+    found = touche_rad(*asked)
+    assert found.code == 0, found.err
+    assert f"{public}: its index is built, once" in found.err
+    assert f"score {run} {public}/qrels" in found.err
+    ranked = [(row.query, row.document) for row in files.read_run(run)]
+    assert ranked == [("q1", "d1"), ("q1", "d2")]  # d3 is the query d3 itself
+    assert "is built" not in touche_rad(*asked, "--replace").err
+    scored = touche_rad("score", run, f"{public}/qrels", "--json")
+    assert scored.code == 0, scored.err
+    values = {row["measure"]: row["value"] for row in json.loads(scored.out)["rows"]}
+    assert values["RR"] == 0.5
+
+
+def test_a_public_collection_is_copied_with_its_stances(public: str, tmp_path: Path) -> None:
+    made = touche_rad("index", public, "-o", tmp_path / "ix")
+    assert made.code == 0, made.err
+    assert "indexed 3 arguments" in made.err
+    attacks = touche_rad(
+        "retrieve", "--say", "Zoos are good", "-r", "attack", "-i", tmp_path / "ix", "--json"
+    )
+    assert [hit["id"] for hit in json.loads(attacks.out)[0]["hits"]] == ["d1"]
+    supports = touche_rad(
+        "retrieve", "--say", "Zoos are good", "-r", "support", "-i", tmp_path / "ix", "--json"
+    )
+    assert [hit["id"] for hit in json.loads(supports.out)[0]["hits"]] == ["d2", "d3"]
+
+
+def test_documents_with_a_title_and_our_own_are_arguments(tmp_path: Path) -> None:
+    from ir_datasets.datasets.beir import BeirTitleDoc
+
+    class Docs(_Public):
+        def docs_iter(self) -> list[Any]:
+            return [BeirTitleDoc("t1", "Captivity harms animals.", "Zoos")]
+
+    ir_datasets.registry.register("small-beir", Dataset(Docs()))
+    for name, topic in (("small-beir", "Zoos"), ("touche-rad/demo", "")):
+        place = tmp_path / name
+        assert touche_rad("index", f"irds:{name}", "-o", place).code == 0
+        first = next(iter(open_index(str(place)).arguments()))
+        if topic:
+            assert (first.id, first.topic, first.attacks) == ("t1", topic, "")
+        else:
+            assert first == next(iter(files.read_arguments(demo_file("arguments.jsonl"))))
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["retrieve", "--say", "x", "-i", "irds:small-argsme/tas"], "did you mean"),
+        (["retrieve", "--say", "x", "-i", "irds:no-such-thing-at-all"], "has no dataset"),
+        (["retrieve", "irds:vaswani-x", "-i", "demo"], "has no dataset"),
+        (["score", "RUN", "irds:touche-rad/demo/claims/qrels"], "has no qrels"),
+        (["index", "DEMO", "--to", "irds:small-argsme/task"], "write the index elsewhere"),
+    ],
+)
+@pytest.mark.usefixtures("public")
+def test_what_ir_datasets_does_not_have_is_one_line(
+    args: list[str], message: str, tmp_path: Path
+) -> None:
+    run = tmp_path / "a.run"
+    run.write_text("q1 Q0 d1 1 1.0 tag\n")
+    places = {"RUN": str(run), "DEMO": str(demo_file("arguments.jsonl"))}
+    ended = touche_rad(*(places.get(word, word) for word in args))
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.err.count("\n") == 1

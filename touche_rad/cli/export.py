@@ -14,50 +14,12 @@ from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 from touche_rad.cli.prepare import select
 from touche_rad.errors import UserError
-from touche_rad.exchange import inspect_logs, reports
+from touche_rad.exchange import reports
 
 
 @click.group("export", cls=help_text.Group)
 def export_command() -> None:
-    """Write runs in the formats of other evaluation software."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InspectOptions:
-    """The options of `export inspect`."""
-
-    runs: tuple[Path, ...] = opt.argument("RUN...")
-    output: Path = opt.output(
-        "Folder for the logs, one per RUN.", "DIR", checked=True, required=True
-    )
-    replace: bool = opt.REPLACE
-    labels: Path | None = opt.option(
-        "Labels of the debates, in the same order: the targets of the samples."
-    )
-    skip_bad: bool = opt.SKIP_BAD_OF_RUNS
-    quiet: bool = opt.QUIET
-
-
-@opt.command(
-    "inspect",
-    "export inspect touche_rad/demo/debates.jsonl -o logs",
-    "export inspect rj.jsonl --labels touche_rad/demo/labels.jsonl -o logs-of-judges",
-    group=export_command,
-)
-def inspect(options: InspectOptions) -> None:
-    """Write each RUN as an evaluation log of inspect_ai, for `inspect view`.
-
-    A RUN is simulations, evaluations, responses or annotated debates. Each response is a sample:
-    the conversation is its input, and the verdicts on the maxims are its scores.
-    """
-    quiet = options.quiet
-    for run in options.runs:
-        bad = files.BadLines(skip=options.skip_bad)
-        path = inspect_logs.write_log(run, options.output, labels=options.labels, bad=bad)
-        if bad.count:
-            say(f"warning: {run}: {bad.count} invalid lines skipped; the first: {bad.first}")
-        say(f"written: {path}", quiet=quiet)
-    say(f"next: inspect view --log-dir {options.output} (pip install inspect_ai)", quiet=quiet)
+    """Write runs for TREC AutoJudge, and read its reports."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,11 +22,10 @@ from touche_rad.plugins import (
     Services,
     VectorsWanted,
     index_backend_of,
-    open_index,
 )
 from touche_rad.plugins.registry import A_MODEL
 
-SERVER: Final = "elasticsearch:"
+COPIED: Final = ("elasticsearch:", "irds:")
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 
 
@@ -72,9 +71,9 @@ def index_command(options: IndexOptions) -> None:
     """Build an argument index from SOURCE.
 
     SOURCE is a collection (JSONL, optionally gzipped, with the fields id, text, attacks, supports,
-    topic), a file of debates, whose cited arguments are indexed, or an index on a server
-    (elasticsearch:URL/NAME), which is copied. The same command resumes a killed one that adds
-    vectors or annotations.
+    topic), a file of debates, whose cited arguments are indexed, an index on a server, which is
+    copied (elasticsearch:URL/NAME), or a collection of ir_datasets (irds:NAME). The same command
+    resumes a killed one that adds vectors or annotations.
     """
     place, quiet = options.to or options.output, options.quiet
     if place is None:
@@ -120,7 +119,7 @@ class _Builder:
         self.options, self.place, self.backend = options, place, backend
         self.exists = backend.exists(place) and not options.replace
         self.source, self.quiet = options.source, options.quiet
-        self.is_copy = self.source.startswith(SERVER)
+        self.is_copy = self.source.startswith(COPIED)
 
     def check_same(self) -> None:
         """Raise an error unless the index has exactly the arguments of the source."""
@@ -187,7 +186,7 @@ class _Builder:
 
     def _read(self, bad: files.BadLines) -> Iterable[Argument]:
         if self.is_copy:
-            return open_index(self.source).arguments()
+            return index_backend_of(self.source).arguments(self.source)
         read = read_utterances if self.options.utterances else files.read_arguments
         return read(Path(self.source), bad)
 

@@ -270,7 +270,7 @@ JUDGE: Any = plugin(
     default=DEFAULT,
 )
 INDEX: Any = option(
-    "Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
+    "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo collection).",
     "-i --index",
     metavar="DIR",
     env=True,

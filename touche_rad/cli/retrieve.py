@@ -18,7 +18,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, plain, print_text, progress, say
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
-from touche_rad.plugins import Retriever
+from touche_rad.plugins import Retriever, index_backend_of
 from touche_rad.runs.fallbacks import InvalidResult, describe_failure
 from touche_rad.text import printable, redact
 
@@ -66,7 +66,8 @@ def retrieve_command(options: RetrieveOptions) -> None:
     """Search the index for each query in QUERIES and write a TREC run.
 
     QUERIES is a text file with one query per line (query ID, tab, query; or only the query), a
-    claims TSV, or a file of debates, whose user turns are the queries.
+    claims TSV, or a file of debates, whose user turns are the queries. irds:NAME/queries are those
+    of a dataset of ir_datasets; the document that is the query itself is left out.
 
     With --say, search for one text and print the hits: rank, score, ID and text.
     """
@@ -83,7 +84,10 @@ def retrieve_command(options: RetrieveOptions) -> None:
     results: list[tuple[str, str, list[Hit]]] = []
     with progress("retrieving", quiet=quiet or utterance is not None) as report:
         for done, (query_id, query) in enumerate(pairs, 1):
-            results.append((query_id, query, _search(retriever.tag, searcher, query, depth)))
+            hits = _search(retriever.tag, searcher, query, depth)
+            if _is_public(options.queries):
+                hits = [hit for hit in hits if hit.argument.id != query_id]
+            results.append((query_id, query, hits))
             report(done, len(pairs))
     rows = [
         files.Ranked(query_id, hit.argument.id, rank, hit.score, tag)
@@ -103,7 +107,9 @@ def retrieve_command(options: RetrieveOptions) -> None:
         say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=quiet)
     if output is not None:
         say(f"written: {output}", quiet=quiet)
-        next_step(["score", output, "QRELS"], quiet=quiet)
+        public = _is_public(options.queries)
+        qrels = f"{str(options.queries).removesuffix('/queries')}/qrels" if public else "QRELS"
+        next_step(["score", output, qrels], quiet=quiet)
 
 
 def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]:
@@ -124,12 +130,20 @@ def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]
         raise WorkError(describe_failure(f"retriever {name}", error)) from error
 
 
+def _is_public(path: Path | None) -> bool:
+    return str(path).startswith("irds:")
+
+
 def _queries(path: Path | None, utterance: str | None) -> Iterator[tuple[str, str]]:
     """Yield the queries with their IDs."""
     if (path is None) == (utterance is None):
         raise UserError("retrieve: give a file of queries, or --say TEXT")
     if path is None:
         yield "1", str(utterance)
+        return
+    if _is_public(path):
+        location = str(path).removesuffix("/queries")
+        yield from index_backend_of(location).queries(location)
         return
     if not path.exists():
         raise UserError(f'retrieve: there is no file {path}; to search for a text: --say "{path}"')

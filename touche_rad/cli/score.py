@@ -80,7 +80,8 @@ def score_command(options: ScoreOptions) -> int:
     """Score each RUN against TRUTH, and rank the runs.
 
     Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
-    accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R.
+    accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R;
+    irds:NAME/qrels are those of a dataset of ir_datasets.
     Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
     Annotations against annotations: Jaccard, Hamming, kappa and alpha; a RUN may be an index.
     """
@@ -123,9 +124,10 @@ def score_runs(
 ) -> Report | ContestReport | AgreementReport:
     """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
+    from touche_rad.score import Policy, kind_of, score
 
     runs, truth = list(options.paths[:-1]), options.paths[-1]
-    kind = files.detect_kind(truth)
+    kind = kind_of(truth)
     if options.votes and kind is not files.Kind.CONTESTS:
         raise OptionError("--votes is for whole debates")
     if kind is files.Kind.CONTESTS:
@@ -145,8 +147,6 @@ def score_runs(
 
         _refuse(options, (*_FOR_LABELS, *_FOR_PAIRS), "annotations")
         return score_annotations(runs, truth, bad=bad)
-    from touche_rad.score import Policy, score
-
     if kind is not files.Kind.LABELS:
         _refuse(options, _FOR_LABELS, kind.value)
     policy = Policy(options.missing or "no", options.strict, options.debates, options.by_place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files as resources
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
+    from touche_rad.debate import Argument
     from touche_rad.plugins import ArgumentIndex
 
 DEMO: Final = "demo"
@@ -24,31 +26,37 @@ def demo_file(name: str) -> Path:
 
 
 def open_demo() -> ArgumentIndex:
-    """Open the index of the demo collection; the first call builds it in the user's cache folder.
-
-    Its name contains our version and a digest of the collection. An index that cannot be opened is
-    built again.
-    """
-    from touche_rad import __version__, files
-    from touche_rad.files.outputs import open_locked
-    from touche_rad.plugins import build_index, open_index
+    """Open the index of the demo collection; the first call builds it in the user's cache."""
+    from touche_rad import files
 
     source = demo_file("arguments.jsonl")
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    return cached_index(f"demo-index-{digest}", lambda: files.read_arguments(source))
+
+
+def cached_index(name: str, arguments: Callable[[], Iterable[Argument]]) -> ArgumentIndex:
+    """Open an index in the user's cache folder; one that cannot be opened is built again.
+
+    Our version is added to its name, which should say what the arguments are.
+    """
+    from touche_rad import __version__
+    from touche_rad.files.outputs import open_locked
+    from touche_rad.plugins import build_index, open_index
+
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    place = cache / "touche-rad" / f"demo-index-{__version__}-{digest}"
+    place = cache / "touche-rad" / f"{name}-{__version__}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         opened = open_locked(place.parent, folder=True, wait=True)
     except OSError as error:
         raise UserError(
-            f"{place.parent}: the demo's index cannot be built there: {error.strerror}; set "
+            f"{place.parent}: the index cannot be built there: {error.strerror}; set "
             "XDG_CACHE_HOME to a folder that you can write to"
         ) from None
     try:
         return open_index(str(place))
     except UserError:
-        build_index(files.read_arguments(source), str(place), replace=True)
+        build_index(arguments(), str(place), replace=True)
         return open_index(str(place))
     finally:
         os.close(opened)  # several processes may start at the same time
@@ -70,4 +78,4 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-__all__ = ["DEMO", "demo_file", "is_demo", "open_demo"]
+__all__ = ["DEMO", "cached_index", "demo_file", "is_demo", "open_demo"]

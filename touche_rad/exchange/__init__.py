@@ -1,3 +1,3 @@
-"""Files of other evaluation software, written from our runs and read back."""
+"""Files of TREC AutoJudge, written from our runs and read back."""
 
-__all__ = ["autojudge", "inspect_logs", "reports"]
+__all__ = ["autojudge", "reports"]

@@ -132,6 +132,18 @@ class IndexBackend:
         """Open an index."""
         raise NotImplementedError
 
+    def arguments(self, location: str) -> Iterable[Argument]:
+        """Return the arguments of an index, to copy them."""
+        return self.open(location).arguments()
+
+    def queries(self, location: str) -> Iterable[tuple[str, str]]:
+        """Return the ids and texts of the queries that come with an index."""
+        raise UserError(f"{location} has no queries")
+
+    def qrels(self, location: str) -> Iterable[tuple[str, str, int]]:
+        """Return the ids of a query and a document, and the document's relevance."""
+        raise UserError(f"{location} has no qrels")
+
     def verify(self, location: str) -> None:
         """Raise an error if a file of an index has changed since the index was built."""
 

@@ -13,7 +13,7 @@ from touche_rad.score.export import export
 from touche_rad.score.judgements import DEFAULT_POLICY, Policy, score_judgements
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import ProblemKind
-from touche_rad.score.retrieval import score_retrieval
+from touche_rad.score.retrieval import is_public, score_retrieval
 from touche_rad.score.significance import Pairs
 
 __all__ = [
@@ -23,10 +23,16 @@ __all__ = [
     "Report",
     "RetrievalReport",
     "export",
+    "kind_of",
     "score",
     "score_judgements",
     "score_retrieval",
 ]
+
+
+def kind_of(truth: Path) -> files.Kind:
+    """Return what a truth is; `irds:NAME/qrels` are the qrels of a dataset of ir_datasets."""
+    return files.Kind.QRELS if is_public(truth) else files.detect_kind(truth)
 
 
 def score(
@@ -48,7 +54,7 @@ def score(
     """
     how: dict[str, Any] = {"compare": compare, "samples": samples, "seed": seed}
     how |= {"baselines": baselines, "bad": bad, "progress": progress}
-    kind = files.detect_kind(truth)
+    kind = kind_of(truth)
     if kind is files.Kind.LABELS:
         return score_judgements(runs, truth, policy=policy, exclude=exclude, **how)
     if kind is not files.Kind.QRELS:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import ir_measures
 import numpy as np
 
 from touche_rad import files
+from touche_rad.plugins import index_backend_of
 from touche_rad.runs.work import Progress
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.naming import baseline_names, each_run, names
@@ -19,6 +20,18 @@ from touche_rad.score.significance import Measured, Pairs, comparisons, pairs, r
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
+
+
+def is_public(qrels: Path) -> bool:
+    """Whether these are the qrels of a dataset of ir_datasets."""
+    return str(qrels).startswith("irds:")
+
+
+def _read_qrels(qrels: Path) -> Iterable[tuple[str, str, int]]:
+    if is_public(qrels):
+        location = str(qrels).removesuffix("/qrels")
+        return index_backend_of(location).qrels(location)
+    return ((row.query, row.document, row.relevance) for row in files.read_qrels(qrels))
 
 
 def score_retrieval(
@@ -38,8 +51,8 @@ def score_retrieval(
     cannot be read is listed if another one can; otherwise its error is raised.
     """
     relevance: Qrels = {}
-    for row in files.read_qrels(qrels):
-        relevance.setdefault(row.query, {})[row.document] = row.relevance
+    for query, document, grade in _read_qrels(qrels):
+        relevance.setdefault(query, {})[document] = grade
     tags = names(runs)
     marked = baseline_names(baselines, runs, tags)
     problems: list[Problem] = []

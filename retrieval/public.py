@@ -1,0 +1,104 @@
+"""Public collections, queries and qrels by their names in ir_datasets, such as `irds:beir/arguana`.
+
+ir_datasets downloads what it does not have yet. A document of args.me supports or attacks its
+conclusion, as its stance says; other documents have a text, and a title as their topic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from touche_rad.debate import Argument
+from touche_rad.demo import cached_index
+from touche_rad.errors import UserError, WorkError, nearest
+from touche_rad.plugins import ArgumentIndex, IndexBackend, Options, Services
+
+if TYPE_CHECKING:
+    from ir_datasets import Dataset
+
+_OURS: Final = ("text", "topic", "tags", "attacks", "supports", "references")
+log = logging.getLogger("touche_rad")
+
+
+class IrdsIndexes(IndexBackend):
+    """A collection of ir_datasets, `irds:NAME`; its index is built once, in the user's cache."""
+
+    needs = ("module:ir_datasets",)
+
+    def __init__(self, options: Options, services: Services) -> None:
+        pass
+
+    def open(self, location: str) -> ArgumentIndex:
+        """Open the index of a collection; the first call builds it."""
+        docs = _dataset(location, "docs").docs_handler()
+        content = location.encode()
+        if location.startswith("irds:touche-rad/"):  # made of a file, which may change
+            content += docs.docs_path().read_bytes()
+        name = f"irds/{hashlib.sha256(content).hexdigest()[:12]}"
+        return cached_index(name, lambda: self._arguments_to_index(location))
+
+    def _arguments_to_index(self, location: str) -> Iterator[Argument]:
+        log.warning("%s: its index is built, once", location)
+        return self.arguments(location)
+
+    def arguments(self, location: str) -> Iterator[Argument]:
+        """Yield the documents of a collection as arguments."""
+        return map(_argument, _read(location, "docs"))
+
+    def queries(self, location: str) -> Iterator[tuple[str, str]]:
+        """Yield the ids and texts of the queries."""
+        rows = _read(location, "queries")
+        return ((one.query_id, one.default_text()) for one in rows)
+
+    def qrels(self, location: str) -> Iterator[tuple[str, str, int]]:
+        """Yield the id of a query, the id of a document, and its relevance."""
+        rows = _read(location, "qrels")
+        return ((one.query_id, one.doc_id, one.relevance) for one in rows)
+
+    def exists(self, location: str) -> bool:
+        """Whether it cannot be written; no collection can."""
+        raise UserError(f"{location} is a collection of ir_datasets: write the index elsewhere")
+
+
+def _read(location: str, part: str) -> Iterator[Any]:
+    """Yield the docs, queries or qrels of a dataset."""
+    rows: Iterable[Any] = getattr(_dataset(location, part), f"{part}_iter")()
+    try:
+        yield from rows
+    except (OSError, RuntimeError) as error:  # mostly a download
+        reason = str(error).partition("\n")[0]
+        raise WorkError(f"{location}: ir_datasets cannot read its {part}: {reason}") from error
+
+
+def _dataset(location: str, part: str) -> Dataset:
+    """Return the dataset of a name, which must have the part docs, queries or qrels."""
+    import ir_datasets
+
+    import retrieval.irds  # noqa: F401, registers ours
+
+    name = location.removeprefix("irds:")
+    try:
+        dataset: Dataset = ir_datasets.load(name)
+    except KeyError:
+        hint = nearest(name, get_close_matches(name, ir_datasets.registry, 1))
+        raise UserError(f"{location}: ir_datasets has no dataset {name!r}{hint}") from None
+    if not dataset.has(ir_datasets.EntityType(part)):
+        raise UserError(f"{location}: the dataset {name!r} of ir_datasets has no {part}")
+    return dataset
+
+
+def _argument(doc: Any) -> Argument:
+    fields = doc._asdict()
+    if "supports" in fields:
+        own = {name: fields[name] for name in _OURS}
+        return Argument(id=doc.doc_id, original=doc.original or None, **own)
+    if "premises_texts" in fields:
+        against = any(one.stance.name == "CON" for one in doc.premises)
+        claim = {"attacks" if against else "supports": doc.conclusion}
+        return Argument(id=doc.doc_id, text=doc.premises_texts, topic=doc.topic, **claim)
+    text = fields.get("text") or doc.default_text()
+    return Argument(id=doc.doc_id, text=text, topic=fields.get("title") or "")
