@@ -125,6 +125,22 @@ def test_with_four_teams_any_gold_winner_is_correct(
     assert ours.accuracy_completed == pytest.approx(right / 11)
 
 
+def test_a_verdict_that_names_only_a_side_is_right_if_a_winner_is_on_it(tmp_path: Path) -> None:
+    teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
+    contests = [
+        Contest(id=str(n), motion="m", sides=teams, gold={"general": list(won)})
+        for n, won in enumerate(BP_WINNERS)
+    ]
+    run = [Outcome(winner=None, details={"side": "pro", "by_verdict": {"general": None}})] * 21
+    report = scored(tmp_path, contests, judged(contests, [*run, Outcome(winner=None)]))
+    ours = row(report, "run1")
+    assert (ours.basis, ours.completed) == ("side", pytest.approx(21 / 22))
+    right = sum("OG" in won or "CG" in won for won in BP_WINNERS[:21])
+    assert ours.accuracy == pytest.approx(right / 22)
+    assert row(report, "always side pro").accuracy == pytest.approx(16 / 22)
+    assert row(report, "always side con").accuracy == pytest.approx(18 / 22)
+
+
 def test_biases_of_winners(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}, words=(1, 9)) for n in range(4)]
     after = ["Con", "Pia", TIE, None]

@@ -51,6 +51,8 @@ def test_an_agent_against_an_expert(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert row["texts"] == 4
     assert row["jaccard"] == pytest.approx((1 / 2 + 1 / 2 + 1 + 1) / 4)
     assert row["precision"] == pytest.approx((1 / 2 + 1 + 1) / 3), "of the texts with a label"
+    assert row["recall"] == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert row["f1"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
     assert row["hamming"] == pytest.approx(2 / 12)
     # 12 pairs of a text and a label: both 4, neither 6, one each 1; chance (5 * 5 + 7 * 7) / 144
     assert row["kappa_micro"] == pytest.approx((10 / 12 - 74 / 144) / (1 - 74 / 144))

@@ -68,7 +68,7 @@ def audited(runs: list[Path], *judges: Judge, **more: Any) -> Audit:
 def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
     judge = Judge(lambda *_: 1.0)
     audited([run], judge)
-    assert len(judge.seen) == 3 * (1 + 6)
+    assert len(judge.seen) == 3 * (1 + 7)
     of_first = [one for one in judge.seen if "Answer 0" in one.content or not one.content]
     contents = {one.content for one in of_first}
     assert contents >= {"Answer 0: people.", ""}
@@ -134,7 +134,24 @@ def server() -> Iterator[Scripted]:
         yield made
 
 
-def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Path) -> None:
-    ended = touche_rad("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
+def test_the_terminal_audits_a_judge_that_asks_a_model(
+    server: Scripted, run: Path, tmp_path: Path
+) -> None:
+    command = ("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
+    ended = touche_rad(*command)
     assert ended.code == 0, ended.err
-    assert len(server.asked) == 3 * (1 + 6)
+    assert len(server.asked) == 3 * (1 + 7)
+    cached = touche_rad(*command, "--cache", tmp_path / "cache")
+    assert "with 6 probes" in cached.out, "a cache answers the same request in the same way"
+
+
+def test_a_judge_that_changes_its_mind_is_detected(tmp_path: Path) -> None:
+    asked: list[Maxim] = []
+
+    def moody(response: Response, maxim: Maxim) -> float:
+        asked.append(maxim)
+        return float(maxim is Maxim.MANNER or asked.count(maxim) == 1)
+
+    found = audited([written(tmp_path / "one.jsonl", [debate(0)])], Judge(moody))
+    assert row(found, "repeat", Maxim.QUALITY).flipped == 1
+    assert row(found, "repeat", Maxim.MANNER).flipped == 0

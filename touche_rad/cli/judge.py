@@ -143,8 +143,8 @@ class AuditOptions(opt.ModelOptions):
 def audit_command(options: AuditOptions) -> None:
     """Judge the responses of each RUN, and judge them again after changes.
 
-    The changes: another order, padding, other words, no words, another topic, no sources, and an
-    instruction to say yes. The command prints flip rates and the agreement of the judges.
+    The changes: none (the same again), another order, padding, no words, another topic, no sources,
+    and an instruction to say yes. The command prints flip rates and the agreement of the judges.
     """
     from touche_rad import files
     from touche_rad.score.audit import audit
@@ -166,6 +166,7 @@ def audit_command(options: AuditOptions) -> None:
             seed=options.seed,
             bad=files.BadLines(skip=options.skip_bad),
             progress=report,
+            repeat=options.cache is None,
         )
         result = prepare.run_and_close(work, model)
     as_json = result.model_dump_json(indent=2)

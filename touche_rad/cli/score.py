@@ -83,7 +83,7 @@ def score_command(options: ScoreOptions) -> int:
     accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R;
     irds:NAME/qrels are those of a dataset of ir_datasets.
     Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
-    Annotations against annotations: Jaccard, Hamming, kappa and alpha; a RUN may be an index.
+    Annotations against annotations: Jaccard, F1, Hamming, kappa and alpha; a RUN may be an index.
     """
     paths = options.paths
     if len(paths) < 2:

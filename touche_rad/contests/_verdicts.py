@@ -26,8 +26,16 @@ def gold_winners(contest: Contest, dimension: str) -> Winners:
 
 
 def value(contest: Contest, winner: str) -> float:
-    """Return the value of a winner: pro 0, tie .5, con 1."""
-    return 0.5 if winner == TIE else 0.0 if contest.sides[winner] == "pro" else 1.0
+    """Return the value of a winner or a side: pro 0, tie .5, con 1."""
+    return 0.5 if winner == TIE else 0.0 if contest.sides.get(winner, winner) == "pro" else 1.0
+
+
+def is_right(contest: Contest, winner: str | None, dimension: str) -> bool:
+    """Whether a verdict names a human winner, or the side of one."""
+    gold = gold_winners(contest, dimension)
+    if winner is None or winner == TIE or winner in contest.sides:
+        return winner in gold
+    return any(contest.sides.get(one) == winner for one in gold)
 
 
 def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Mapping[float, int]:

@@ -10,7 +10,7 @@ from touche_rad.score.reports import refused_lines
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 Against = Literal["winner", "votes"]
-Basis = Literal["winner", "score", "constant"]
+Basis = Literal["winner", "side", "score", "constant"]
 
 
 _AVERAGED: Final = (
@@ -31,7 +31,7 @@ class ContestRow(Item):
     run: str
     dimension: str
     basis: Basis
-    """The named winner, the winner by scores, or a constant predictor."""
+    """The named winner, the side of a team that won, the winner by scores, or a constant."""
     debates: int
     completed: float
     accuracy: float | None = None
@@ -187,7 +187,12 @@ class ContestReport(Printed):
 
 
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")
-_BASES = {"winner": "named winner", "score": "winner by scores", "constant": "constant"}
+_BASES = {
+    "winner": "named winner",
+    "side": "side of a winner",
+    "score": "winner by scores",
+    "constant": "constant",
+}
 _CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
 SIDE_COLUMNS: Columns = (
     ("scores of sides", "{run}"),

@@ -66,6 +66,14 @@ def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
     return outcome.winner if dimension == "general" else outcome.winners.get(dimension)
 
 
+def named_side(outcome: Outcome | None, dimension: str) -> str | None:
+    """Return the side that won if a panel names only a side, as DebGraph does for teams."""
+    if outcome is None or outcome.winner is not None or dimension != "general":
+        return None
+    side = outcome.details.get("side")
+    return side if side in ("pro", "con") else None
+
+
 def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str | None:
     """Return the winner `by_verdict` or `by_score`, for panels that report both."""
     winners = outcome.details.get(key) if outcome else None
@@ -276,6 +284,9 @@ class _Scale:
         yield from means(rows, {name: min(of) for name, of in judges.items() if len(of) == 1})
         for name, predict in v.constant_predictors(self.contests, self.dimension).items():
             yield self._row(name, "constant", [predict(one) for one in self.contests])
+        if any(row.basis == "side" for row in rows):
+            for side in ("pro", "con"):
+                yield self._row(f"always side {side}", "constant", [side] * len(self.contests))
         yield self._random()
 
     def _run(self, name: str, of_run: Judgements) -> Iterator[ContestRow]:
@@ -286,8 +297,12 @@ class _Scale:
             v.score_difference(contest, outcome, self.dimension) if outcome else None
             for contest, outcome in zip(self.contests, outcomes, strict=True)
         ]
-        named = [named_winner(one, self.dimension) for one in outcomes]
-        yield self._row(name, "winner", named, leans)
+        sides = [named_side(one, self.dimension) for one in outcomes]
+        named = [
+            side or named_winner(one, self.dimension)
+            for side, one in zip(sides, outcomes, strict=True)
+        ]
+        yield self._row(name, "side" if any(sides) else "winner", named, leans)
         by_score = [alternative_winner(one, "by_score", self.dimension) for one in outcomes]
         if any(by_score):
             yield self._row(name, "score", by_score, leans)
@@ -300,7 +315,7 @@ class _Scale:
         self, run: str, basis: Basis, winners: Winners, leans: Sequence[float | None] = ()
     ) -> ContestRow:
         right = [
-            won in v.gold_winners(one, self.dimension)
+            v.is_right(one, won, self.dimension)
             for won, one in zip(winners, self.contests, strict=True)
         ]
         errors = [

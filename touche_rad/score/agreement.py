@@ -1,4 +1,4 @@
-"""Agreement of annotators on the labels of texts: Jaccard, precision, Hamming, kappa and alpha.
+"""Agreement of annotators on the labels of texts: Jaccard, F1, Hamming, kappa and alpha.
 
 Each text has a set of labels, and each label may have a grade. An index with annotations is an
 annotator, too: its annotations need the key `labels`. Where a file uses a label of an annotator
@@ -51,6 +51,12 @@ def precision(pairs: Sequence[Pair]) -> float | None:
     return fmean(shares) if shares else None
 
 
+def f1(pairs: Sequence[Pair]) -> float | None:
+    """The mean of 2 |A ∩ B| / (|A| + |B|) over the texts that have a label; None without any."""
+    shares = [2 * len(a & b) / (len(a) + len(b)) for a, b in pairs if a or b]
+    return fmean(shares) if shares else None
+
+
 def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
     """Cohen's kappa over all pairs of a text and a label."""
     return kappa(count(_bits(pairs, labels)))
@@ -89,6 +95,8 @@ class AgreementRow(Item):
     texts: int
     jaccard: float
     precision: float | None
+    recall: float | None
+    f1: float | None
     hamming: float
     kappa_micro: float | None
     kappa_macro: float | None
@@ -105,6 +113,8 @@ _COLUMNS: Columns = (
     ("texts", "{texts}"),
     ("Jaccard", "{jaccard:.4f}"),
     ("precision", "{precision:.4f}"),
+    ("recall", "{recall:.4f}"),
+    ("F1", "{f1:.4f}"),
     ("Hamming", "{hamming:.4f}"),
     ("kappa micro", "{kappa_micro:.4f}"),
     ("kappa macro", "{kappa_macro:.4f}"),
@@ -211,6 +221,8 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
         texts=len(shared),
         jaccard=jaccard(pairs),
         precision=precision(pairs),
+        recall=precision([(b, a) for a, b in pairs]),
+        f1=f1(pairs),
         hamming=hamming(pairs, labels),
         kappa_micro=kappa_micro(pairs, labels),
         kappa_macro=kappa_macro(pairs, labels),

@@ -56,6 +56,8 @@ class Probe:
     change: Callable[[Response, Response | None], dict[str, Any] | Response | None]
     """Returns what is changed; the second response is from another debate."""
     must: Mapping[Maxim, Must]
+    repeats: bool = False
+    """Whether the judge is asked about the same response again."""
 
     def on(self, view: Debate, other: Response | None) -> Debate | None:
         """Return the debate with a changed last response, or None if nothing changes."""
@@ -63,12 +65,19 @@ class Probe:
         changed = self.change(response, other) if response else None
         if response is not None and isinstance(changed, dict):
             changed = response.model_copy(update=changed)
-        if not isinstance(changed, Response) or changed == response:
+        if not isinstance(changed, Response) or (changed == response and not self.repeats):
             return None
         return view.with_response(changed)
 
 
 PROBES: Final = (
+    Probe(
+        "repeat",
+        "the same response again",
+        lambda one, _: one,
+        dict.fromkeys(Maxim, Must.STAY),
+        repeats=True,
+    ),
     Probe(
         "order",
         "cited arguments in reverse order",
@@ -145,11 +154,12 @@ class Audit(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
-        yield (f"{self.turns} turns, judged unchanged and with {len(PROBES)} probes",)
+        names = {one.probe for one in self.flips}
+        yield (f"{self.turns} turns, judged unchanged and with {len(names)} probes",)
         for judge in self.judges:
             of_judge = [one for one in self.flips if one.judge == judge]
             yield table(((judge, "{probe}"), *_FLIP_COLUMNS), of_judge)
-        yield (f"{probe.name}: {probe.description}" for probe in PROBES)
+        yield (f"{one.name}: {one.description}" for one in PROBES if one.name in names)
         yield table(AGREEMENT_COLUMNS, self.agreement)
         if self.warning:
             yield (self.warning,)
@@ -182,8 +192,14 @@ async def audit(
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
     deadline: float | None = None,
+    repeat: bool = True,
 ) -> Audit:
-    """Audit judges on the responses of runs; `most` draws a random sample of the turns."""
+    """Audit judges on the responses of runs.
+
+    `most` draws a random sample of the turns. Without `repeat` no response is judged again
+    unchanged: with a cache of answers, the verdicts would be the same.
+    """
+    probes = [one for one in PROBES if repeat or not one.repeats]
     views = [
         (debate.id or str(number), view)
         for run in runs
@@ -198,7 +214,7 @@ async def audit(
     for name in judges:
         for place, (_, view) in enumerate(views):
             work.append(((name, "", place), view))
-            for probe in PROBES:
+            for probe in probes:
                 changed = probe.on(view, _elsewhere(views, place))
                 if changed is not None:
                     work.append(((name, probe.name, place), changed))
@@ -226,7 +242,7 @@ async def audit(
         flips=tuple(
             _flips(name, probe, maxim, plain[name], scores)
             for name in judges
-            for probe in PROBES
+            for probe in probes
             for maxim in probe.must
         ),
         agreement=tuple(_agreements(plain)),
