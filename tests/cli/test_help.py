@@ -58,20 +58,12 @@ def test_rare_options_have_a_help_of_their_own() -> None:
     assert "--help-all" in usual
 
 
-def test_a_command_of_another_name_is_named() -> None:
-    for word, use in (("explain", "judge --explain"), ("rerun", "bench verify --rerun")):
-        ended = touche_rad(word)
-        assert ended.code == 2
-        assert use in ended.err
-
-
 def test_colours_follow_the_environment() -> None:
     plain = touche_rad("--help", env={"NO_COLOR": "1", "FORCE_COLOR": "1"})
     assert "\x1b" not in plain.out
     assert "\x1b" not in touche_rad("jugde", env={"NO_COLOR": "1", "FORCE_COLOR": "1"}).err
     assert "\x1b" not in touche_rad("jugde").err  # not a terminal
     forced = {"NO_COLOR": "", "FORCE_COLOR": "1"}
-    assert "\x1b[1mFirst" in touche_rad("--help", env=forced).out
     assert "\x1b[31m\x1b[1merror:" in touche_rad("jugde", env=forced).err
 
 

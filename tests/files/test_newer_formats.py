@@ -59,7 +59,7 @@ def cache(place: Path, index: Path) -> Ended:
     (place / "cache").mkdir()
     with sqlite3.connect(place / "cache" / "answers.sqlite") as database:
         database.execute(f"PRAGMA user_version={NEWER}")
-    return touche_rad("cache", "show", place / "cache")
+    return touche_rad("cache", "merge", place / "all", place / "cache")
 
 
 def index_folder(place: Path, index: Path) -> Ended:

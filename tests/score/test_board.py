@@ -124,18 +124,11 @@ def test_another_run_is_refused_with_the_place_of_the_difference(folder: Path) -
     assert score(folder, "stranger.jsonl", "labels.jsonl", "--by-place").code == 0
 
 
-def test_a_lost_debate_counts_as_no_or_is_skipped(folder: Path) -> None:
+def test_a_lost_debate_counts_as_no(folder: Path) -> None:
     whole = lines()
     run_file(folder / "lost.jsonl", [*whole[:2], {}, *whole[3:]])
-    runs = ("lost.jsonl", "good.jsonl", "labels.jsonl", "--missing")
-
-    def labelled(missing: str) -> dict[str, tuple[str, str]]:
-        table = rows(folder, *runs, missing)
-        return {run: (row["mean_labelled"], row["lost_debates"]) for run, row in table.items()}
-
-    assert labelled("no")["lost"] == ("192", "1")
-    assert labelled("skip")["lost"] == ("184", "1")
-    assert labelled("skip")["good"] == ("184", "0")
+    row = rows(folder, "lost.jsonl", "good.jsonl", "labels.jsonl")["lost"]
+    assert (row["mean_labelled"], row["lost_debates"]) == ("192", "1")
 
 
 def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
@@ -183,7 +176,7 @@ def test_formats_and_options_that_do_not_fit_are_refused(folder: Path) -> None:
     assert "cannot be used together" in score(folder, *RUNS, "--by-place", "--debates", "x").err
     (folder / "q.txt").write_text("q1 0 a 1\nq2 0 a 1\n")
     (folder / "x.run").write_text("q1 Q0 a 1 2.0 t\nq2 Q0 a 1 2.0 t\n")
-    assert "--missing is not for qrels" in score(folder, "x.run", "q.txt", "--missing", "no").err
+    assert "--strict is not for qrels" in score(folder, "x.run", "q.txt", "--strict").err
     row = rows(folder, "x.run", "q.txt")["x"]
     assert (row["rank"], row["RR"]) == ("1", "1.0")
 

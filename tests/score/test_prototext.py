@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,15 @@ def test_the_file_is_the_official_one(
     report = score_judgements([run], truth, policy=Policy(strict=strict), samples=100)
     export(report, tmp_path)
     assert (tmp_path / "evaluation.prototext").read_text("utf-8") == WANTED
+
+
+def test_a_report_is_exported_for_each_of_its_runs(
+    files_made: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Names that make the same file name overwrite nothing."""
+    run, truth = files_made
+    runs = [Path(shutil.copy(run, tmp_path / name)) for name in ("a b.jsonl", "a&b.jsonl")]
+    out = tmp_path / "out"
+    written = export(score_judgements(runs, truth, samples=100), out)
+    names = ["a_b/evaluation.prototext", "a_b_/evaluation.prototext"]
+    assert [path.relative_to(out).as_posix() for path in written] == names

@@ -17,7 +17,7 @@ from touche_rad.bench.plan import PlanFile, load_plan
 from touche_rad.bench.record import PAGE, RECORD
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
+from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError, WorkError
 from touche_rad.files import check_output
@@ -75,13 +75,11 @@ class NewOptions:
     debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
         f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
         "-d --debater",
-        kinds=("debater",),
         default=(),
     )
     judges: tuple[opt.PluginSpec, ...] = opt.plugin(
         f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
         "-j --judge",
-        kinds=("judge",),
         default=(),
     )
     users: tuple[str, ...] = opt.option(
@@ -267,7 +265,7 @@ class _Models:
         """Check the endpoint of each model before anything is played."""
         for name in dict.fromkeys(models):
             if (model := self.open(name, None, 0)) is not None:
-                prepare.check_endpoint(model, self.options)
+                prepare.check_model(model, self.options)
 
     async def close(self) -> None:
         """Close connections and stop servers."""
@@ -297,7 +295,6 @@ def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Benc
     import anyio
 
     from touche_rad.bench.run import Bench
-    from touche_rad.cli.dead_endpoint import check_user
     from touche_rad.files.outputs import alone_in
     from touche_rad.runs import work
     from touche_rad.runs.runner import Interrupted
@@ -309,7 +306,7 @@ def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Benc
     models.check(used)
     for user in plan_file.users:
         if user.choice.endpoint is not None:
-            check_user(user.choice.endpoint, options, must_answer=True)
+            prepare.check_user(user.choice.endpoint, options, must_answer=True)
 
     async def run_bench(settings: work.RunOptions) -> None:
         try:
@@ -366,8 +363,8 @@ def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
         say(f"warning: {line}")
     results = Path(os.path.relpath(bench.results))
     say(f"written: {results}", quiet=options.quiet)
-    next_step(["bench", "verify", options.output or options.plan], quiet=options.quiet)
-    next_page(results / PAGE / INDEX, further=True, quiet=options.quiet)
+    verify = ["bench", "verify", options.output or options.plan]
+    next_step(verify, open_page(results / PAGE / INDEX), quiet=options.quiet)
     code = 0
     for line in bench.all_replaced():
         say(f"error: {line} are of a fallback: see the warnings above")

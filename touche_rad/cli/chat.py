@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,19 +17,15 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, verdict_text, wrapped
 from touche_rad.cli.explain import explain, print_explanation
-from touche_rad.cli.prepare import Selected
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
-from touche_rad.plugins import parse_plugin
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
 from touche_rad.runs.play import simulation_line
 from touche_rad.text import count_words, printable
 
 if TYPE_CHECKING:
-    from touche_rad.models import Model
-    from touche_rad.plugins import Judge
     from touche_rad.runs.answering import Answer
     from touche_rad.runs.judging import ViewVerdicts
 
@@ -43,8 +36,7 @@ _REASONS: Final = 22
 
 COMMANDS: Final = {
     "/explain": "Show why the last answer cites what it cites.",
-    "/judge [NAME[(KEY=VALUE,...)]|off]": "Judge the last answer and all later ones.",
-    "/save FILE": "Write the debate as an official simulation; /save! replaces a file.",
+    "/save FILE": "Write the debate as an official simulation.",
     "/help": "Show the commands.",
     "/quit": "End the chat; Ctrl-D does the same.",
 }
@@ -73,7 +65,7 @@ def chat_command(options: ChatOptions) -> int:
     """Debate with a debater in the terminal.
 
     Type a message to get an answer with its citations and the verdicts of the judge (-j off: no
-    judge). Type /help for the commands: /explain, /judge, /save and /quit. Ctrl-C stops an answer,
+    judge). Type /help for the commands: /explain, /save and /quit. Ctrl-C stops an answer,
     Ctrl-D ends the chat. Lines can also be piped in.
     """
     view = View()
@@ -89,17 +81,6 @@ def chat_command(options: ChatOptions) -> int:
     return 0
 
 
-def _select_judge(
-    spec: opt.PluginSpec, options: Mapping[str, str] | None = None
-) -> Selected | None:
-    """Select a judge of responses; `off` is none."""
-    if spec.name == OFF:
-        return None
-    if prepare.is_panel(spec.name):
-        raise OptionError(f"{spec.name} judges whole debates; chat needs a judge of responses")
-    return prepare.select("judge", spec, options)
-
-
 class Chat:
     """A debate in progress: answers messages and executes commands."""
 
@@ -107,21 +88,23 @@ class Chat:
         """Open the index and make the plugins."""
         self._options, self._view, self._runner = options, view, runner
         own = options.plugin_options
-        debater = prepare.select("debater", options.debater, own.of("debater"))
-        judge = _select_judge(options.judge, own.of("judge"))
-        plugins = [one.plugin for one in (debater, judge) if one is not None]
-        index = debater.opens_index(options)
+        self._debater = prepare.select("debater", options.debater, own.of("debater"))
+        self._judge_tag, plugins = "", [self._debater.plugin]
+        if options.judge.name != OFF:
+            if prepare.is_panel(options.judge.name):
+                raise OptionError(f"{options.judge.name} judges whole debates, not responses")
+            judge = prepare.select("judge", options.judge, own.of("judge"))
+            self._judge_tag = judge.tag
+            plugins.append(judge.plugin)
+        index = self._debater.opens_index(options)
         self._services = prepare.open_services(options, *plugins, index=index)
-        self._debater = debater
-        self._answerer = prepare.make_answerer(debater, self._services, options)
+        self._answerer = prepare.make_answerer(self._debater, self._services, options)
         # It logs no failures: the notices of its answers name them.
         self._answerer.failures = FailureLog(shows=False)
+        self._judge = judge.make(self._services) if self._judge_tag else None
         self._debate = Debate()
         self._answers: list[Answer] = []
         self._saved = True
-        self._selected_judge: Selected | None = None
-        self._judge: Judge | None = None
-        self._set_judge(judge)
 
     async def close(self) -> None:
         """Close the model's connections."""
@@ -131,7 +114,7 @@ class Chat:
     def run(self) -> None:
         """Read and execute lines until the user ends the chat."""
         view = self._view
-        judge = f"judge {self._selected_judge.tag}" if self._selected_judge else "no judge"
+        judge = f"judge {self._judge_tag}" if self._judge_tag else "no judge"
         size = len(self._services.index or ())
         view.say(f"debater {self._debater.tag}, {judge}, {size:,} arguments; /help")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
@@ -157,21 +140,17 @@ class Chat:
 
     def _execute(self, line: str) -> None:
         """Answer a message, or execute a command."""
-        word, _, rest = line.partition(" ")
-        argument = rest.strip()
+        word, _, argument = line.partition(" ")
         if not line.startswith("/"):
             if line:
                 self._answer(line)
         elif word == "/explain":
             self._explain()
-        elif word == "/judge":
-            self._judge_with(argument)
-        elif word in ("/save", "/save!"):
-            self._save(argument, force=word == "/save!")
+        elif word == "/save":
+            self._save(argument.strip())
         elif word == "/help":
             for name, purpose in COMMANDS.items():
-                self._view.say(name)
-                self._view.say(purpose, "    ")
+                self._view.say(f"{name:12}{purpose}")
         else:
             names = [name.split()[0] for name in COMMANDS]
             raise UserError(f"there is no command {word}{nearest(word, names)}; /help lists them")
@@ -179,21 +158,15 @@ class Chat:
     def _answer(self, message: str) -> None:
         """Answer a message, print the answer and judge it."""
         debate = self._debate.with_utterance(message)
-        with self._view.working(self._debater.tag, self._services.model) as cost:
+        with self._view.working(self._debater.tag):
             answer = self._runner.run(self._answerer.answer(debate))
         self._debate, self._saved = debate.with_response(answer.response), False
         self._answers.append(answer)
-        self._view.answer(answer, self._options.max_words, cost())
-        self._judge_last()
-
-    def _judge_last(self) -> None:
-        if self._judge is None or self._selected_judge is None or not self._answers:
-            return
-        judging = judge_view(self._judge, self._debate, deadline=self._options.deadline)
-        tag = self._selected_judge.tag
-        with self._view.working(f"judge {tag}", self._services.model) as cost:
-            verdicts = self._runner.run(judging)
-        self._view.verdicts(verdicts, tag, cost())
+        self._view.answer(answer, self._options.max_words)
+        if self._judge is not None:
+            with self._view.working(f"judge {self._judge_tag}"):
+                judging = judge_view(self._judge, self._debate, deadline=self._options.deadline)
+                self._view.verdicts(self._runner.run(judging))
 
     def _explain(self) -> None:
         """Print the candidates of the last answer."""
@@ -205,23 +178,13 @@ class Chat:
             explanation = self._runner.run(explain(self._answerer, answer, question))
         print_explanation(explanation, self._view.console)
 
-    def _judge_with(self, text: str) -> None:
-        """Let another judge, or none, judge the last answer and later ones."""
-        if text:
-            self._set_judge(_select_judge(opt.PluginSpec(*parse_plugin(text))))
-        if self._judge is None:
-            self._view.say("no judge")
-        self._judge_last()
-
-    def _save(self, text: str, *, force: bool) -> None:
+    def _save(self, text: str) -> None:
         """Write the debate as an official simulation."""
-        if not text:
-            raise UserError("/save: expected FILE")
-        if not self._answers:
-            raise UserError("there is nothing to save: the debate has no turn")
+        if not text or not self._answers:
+            raise UserError("/save FILE writes a debate with at least one answer")
         path = Path(text).expanduser()
-        if path.exists() and not force:
-            raise UserError(f"{path} exists; /save! {path} replaces it")
+        if path.exists():
+            raise UserError(f"{path} exists: name another file")
         configuration = {
             "topic": {"description": " ".join(self._debate.turns[0].utterance.split())},
             "user": {"class": "Person", "model": self._debate.user},
@@ -235,15 +198,7 @@ class Chat:
         except OSError as error:
             raise UserError(f"{path} cannot be written: {why(error)}") from None
         self._saved = True
-        self._view.whole_line(f"written: {path}")
-        self._view.whole_line(f"next: touche-rad check {shlex.quote(str(path))}")
-
-    def _set_judge(self, judge: Selected | None) -> None:
-        if judge is not None and judge.plugin.uses_model and self._services.model is None:
-            model = prepare.model_for(self._options, judge.plugin)
-            self._services = replace(self._services, model=model)
-        self._judge = judge.make(self._services) if judge is not None else None
-        self._selected_judge = judge
+        self._view.say(f"written: {path}")
 
 
 class View:
@@ -257,26 +212,13 @@ class View:
         for line in wrapped(Text(plain(text), style), self.console.width, indent):
             self.console.print(line, no_wrap=True, overflow="crop")
 
-    def whole_line(self, text: str) -> None:
-        """Print a path or a command without wrapping it, so that it can be copied."""
-        self.console.print(Text(plain(text), "dim"), soft_wrap=True)
-
-    @contextmanager
-    def working(self, who: str, model: Model | None = None) -> Iterator[Callable[[], str]]:
-        """Show on a terminal that a plugin works; yield a function that returns its cost."""
-        start, before = time.monotonic(), model.usage.total.calls if model is not None else 0
-
-        def cost() -> str:
-            seconds = f"{time.monotonic() - start:.1f} s"
-            calls = model.usage.total.calls - before if model is not None else 0
-            return f"{seconds}, {calls} model call{'' if calls == 1 else 's'}" if calls else seconds
-
+    def working(self, who: str) -> AbstractContextManager[object]:
+        """Show on a terminal that a plugin works."""
         text = f"{plain(who)} is working (Ctrl-C stops it)"
         is_terminal = sys.stdout.isatty()
-        with self.console.status(text, spinner="line") if is_terminal else nullcontext():
-            yield cost
+        return self.console.status(text, spinner="line") if is_terminal else nullcontext()
 
-    def answer(self, answer: Answer, max_words: int, cost: str) -> None:
+    def answer(self, answer: Answer, max_words: int) -> None:
         """Print an answer with its citations; above it, that it is from a fallback."""
         for notice in answer.notices or answer.notes:
             self.say(f"note: {notice}", style="yellow")
@@ -287,13 +229,12 @@ class View:
         if not answer.response.arguments:
             self.say("It cites no argument.", "  ")
         limit = f" of {max_words}" if max_words else ""
-        self.say(f"{count_words(answer.response.content)}{limit} words, {cost}", "  ")
+        self.say(f"{count_words(answer.response.content)}{limit} words", "  ")
 
-    def verdicts(self, verdicts: ViewVerdicts, judge: str, cost: str) -> None:
+    def verdicts(self, verdicts: ViewVerdicts) -> None:
         """Print the verdict on each maxim with its rationale."""
         table = Table.grid(Column(width=_REASONS), Column())
         for maxim in verdicts.verdicts:
             head, reason = verdict_text(verdicts, maxim)
             table.add_row(head, Text(plain(reason)))
         self.console.print(table)
-        self.say(f"judge {judge}, {cost}", "  ")

@@ -37,18 +37,9 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "schema": ("convert", "Print the JSON schemas of the task's files."),
         "dataset": ("dataset", "Write a dataset for TIRA, and evaluate runs on it."),
         "export": ("export", "Write runs for TREC AutoJudge, and read its reports."),
-        "cache": ("cache", "Show, merge and prune cached model answers."),
-        "completion": ("tools", "Print the script that completes commands in your shell."),
+        "cache": ("convert", "Merge caches of model answers."),
     },
 }
 """The commands by group: the module in `touche_rad.cli`, and the purpose."""
 
 COMMANDS: Final = {name: where for group in GROUPS.values() for name, where in group.items()}
-
-MOVED: Final = {
-    "explain": "respond --explain or judge --explain",
-    "edition": "bench",
-    "rerun": "bench verify --rerun",
-    "plan": "--dry-run of respond, simulate or judge",
-}
-"""Names that people try for what another command does."""

@@ -180,24 +180,22 @@ def next_after(
             return [report]
 
 
-def next_page(page: Path, *, further: bool = False, quiet: bool = False) -> None:
-    """Print that the user can open a page."""
-    _say_next([f"open {page.resolve().as_uri()} in a browser"], further=further, quiet=quiet)
+def open_page(page: Path) -> str:
+    """Return the step that opens a page."""
+    return f"open {page.resolve().as_uri()} in a browser"
 
 
-def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
-    """Print what the user would type next."""
-    lines = [shlex.join(["touche-rad", *map(str, words)]) for words in commands]
-    _say_next(lines, quiet=quiet)
+def next_step(*steps: str | Sequence[Any], quiet: bool = False) -> None:
+    """Print what the user can do next: commands of ours as words, or other lines.
 
-
-def _say_next(lines: Sequence[str], *, further: bool = False, quiet: bool) -> None:
-    """Say what comes next; a step of another command leaves that to it."""
+    A step of another command leaves that to it.
+    """
     context = click.get_current_context(silent=True)
     if context is not None and getattr(context.find_root().obj, "is_step", False):
         return
-    for number, line in enumerate(lines):
-        say(f"{'     ' if number or further else 'next:'} {line}", quiet=quiet)
+    for number, step in enumerate(steps):
+        line = step if isinstance(step, str) else shlex.join(["touche-rad", *map(str, step)])
+        say(f"{'     ' if number else 'next:'} {line}", quiet=quiet)
 
 
 # --- texts on standard output

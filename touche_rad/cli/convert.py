@@ -1,4 +1,4 @@
-"""The commands `schema`, `contests` and `merge`."""
+"""The commands `schema`, `contests`, `merge` and `cache`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from touche_rad import files
+from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, progress, say
 from touche_rad.cli.run_files import end_of_run
@@ -18,6 +19,7 @@ from touche_rad.contests.foreign import contests
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import WARNING
 from touche_rad.files.schemas import names, schema_of
+from touche_rad.models.cache import Cache
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
 
@@ -130,3 +132,26 @@ def merge_command(options: MergeOptions) -> int:
         kind = files.detect_kind(output)
         next_step(*next_after(kind, output, source, demo=status.demo), quiet=quiet)
     return code
+
+
+@click.group("cache", cls=help_text.Group)
+def cache_command() -> None:
+    """Merge the folders of --cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachesOptions:
+    """The options of `cache merge`."""
+
+    folder: Path = opt.argument("DIR")
+    others: tuple[Path, ...] = opt.argument("FROM...")
+    quiet: bool = opt.QUIET
+
+
+@opt.command("merge", "cache merge cache other-cache one-more", group=cache_command)
+def merge_caches(options: CachesOptions) -> None:
+    """Add the model answers of other caches; existing answers are kept."""
+    sources = [Cache(other, make=False) for other in options.others]
+    cache = Cache(options.folder)
+    for other in sources:
+        say(f"{other.folder}: {cache.add(other.rows())} new answers", quiet=options.quiet)

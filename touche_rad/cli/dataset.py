@@ -161,7 +161,7 @@ class EvaluateOptions(opt.ModelOptions):
     )
     replace: bool = opt.REPLACE
     judge: opt.PluginSpec | None = opt.plugin(
-        "Judge of debaters' runs. [default: grounded]", "-j --judge", kinds=("judge",)
+        "Judge of debaters' runs. [default: grounded]", "-j --judge"
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     strict: bool = opt.flag("Like the official scorer: no score if a verdict is missing.")

@@ -90,9 +90,7 @@ def _model(options: DoctorOptions) -> list[Check]:
         return [replace(one, optional=one.what in _OPTIONAL) async for one in checks(model)]
 
     try:
-        model = prepare.make_model(options)
-        if options.wait:
-            prepare.check_endpoint(model, options)
+        model = prepare.open_model(options) if options.wait else prepare.make_model(options)
         return prepare.run_and_close(check_all(model), model)
     except ToucheRadError as error:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]

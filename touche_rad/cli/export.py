@@ -11,7 +11,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
+from touche_rad.cli.console import next_step, say
 from touche_rad.cli.prepare import select
 from touche_rad.errors import UserError
 from touche_rad.exchange import reports
@@ -34,7 +34,6 @@ class AutojudgeOptions:
     judge: opt.PluginSpec = opt.plugin(
         "Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
         "-j --judge",
-        kinds=("judge", "panel"),
         default=opt.DEFAULT,
     )
     team: str = opt.option("Team in the reports.", metavar="ID", default="touche-rad")
@@ -72,7 +71,7 @@ def autojudge(options: AutojudgeOptions) -> None:
         f"auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
         f"--rag-topics {out}/topics.jsonl --out-dir {out}/out"
     )
-    say(f"next: {line} (pip install autojudge-base)", quiet=quiet)
+    next_step(f"{line} (pip install autojudge-base)", quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""The layout of all help texts: bold headings, options in sections, examples, full first lines."""
+"""The layout of all help texts: options in sections, examples, full first lines."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
@@ -35,20 +35,7 @@ MIN_IN_SECTION: Final = 3
 
 
 class Formatter(click.HelpFormatter):
-    """Writes bold headings and coloured names; click removes colours that are not wanted."""
-
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the usage."""
-        super().write_usage(prog, args, f"{click.style(prefix or 'Usage:', bold=True)} ")
-
-    def write_heading(self, heading: str) -> None:
-        """Write a heading."""
-        super().write_heading(click.style(heading, bold=True))
-
-    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **more: Any) -> None:
-        """Write names and their descriptions in two columns."""
-        styled = [(click.style(name, fg="cyan"), text) for name, text in rows]
-        super().write_dl(styled, *args, **more)
+    """Writes options in sections, and examples."""
 
     def write_section(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
         """Write a heading and two columns."""

@@ -54,7 +54,7 @@ class IndexOptions(opt.ModelOptions):
         "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
     )
     annotate: opt.PluginSpec | None = opt.plugin(
-        "Add the annotations of this annotator, such as schemes; needs -m.", kinds=("annotator",)
+        "Add the annotations of this annotator, such as schemes; needs -m."
     )
     seed: int = opt.SEED
     skip_bad: bool = opt.SKIP_BAD

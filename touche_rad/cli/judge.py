@@ -11,7 +11,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
+from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class AuditOptions(opt.ModelOptions):
     output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
     replace: bool = opt.REPLACE
     judges: tuple[opt.PluginSpec, ...] = opt.plugin(
-        "Judge to audit; repeatable.", "-j --judge", kinds=("judge",), default=(opt.DEFAULT,)
+        "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     turns: int | None = opt.option("Audit a random sample of N turns. [default: all]")
@@ -236,5 +236,5 @@ def report_command(options: ReportOptions) -> int:
             say(f"graphs: {count} files in {graphs.resolve()}", quiet=quiet)
         else:
             say("graphs: none written: no RUN has outcomes of a panel that exports graphs")
-    next_page(summary.page, quiet=quiet)
+    next_step(open_page(summary.page), quiet=quiet)
     return 1 if summary.refused else 0

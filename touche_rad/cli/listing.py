@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import click
 
-from touche_rad.cli import complete
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import print_text
 from touche_rad.errors import OptionError, ToucheRadError, nearest
@@ -33,9 +32,7 @@ _MARKS: Final = {
 class ListOptions:
     """The options of `list`."""
 
-    name: str | None = opt.argument(
-        "[KIND|NAME]", shell_complete=complete.plugin_names, required=False
-    )
+    name: str | None = opt.argument("[KIND|NAME]", required=False)
     as_json: bool = opt.JSON
 
 

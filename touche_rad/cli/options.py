@@ -19,7 +19,6 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, ge
 
 import click
 
-from touche_rad.cli import complete
 from touche_rad.cli.program import Command
 from touche_rad.errors import UserError
 from touche_rad.runs.shard import Shard
@@ -183,7 +182,7 @@ def _settings(kind: Any, bounds: Bounds) -> dict[str, Any]:
     return {}
 
 
-def plugin(text: str, names: str = "", *, kinds: tuple[str, ...], **more: Any) -> Any:
+def plugin(text: str, names: str = "", **more: Any) -> Any:
     """Declare an option that names a plugin, or several if the field is a tuple."""
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -193,15 +192,16 @@ def plugin(text: str, names: str = "", *, kinds: tuple[str, ...], **more: Any) -
             return tuple(PluginSpec(*parse_plugin(one)) for one in value)
         return PluginSpec(*parse_plugin(value)) if value is not None else None
 
-    completion = partial(complete.plugins, kinds)
-    return option(text, names, metavar="NAME", callback=parse, shell_complete=completion, **more)
+    return option(text, names, metavar="NAME", callback=parse, **more)
 
 
 def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: Any) -> Any:
     """Declare `-o`, the output path; a `checked` one may exist only with `--replace`."""
 
-    def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
-        if value and _KEY_VALUE.match(value):
+    def parse(
+        ctx: click.Context, parameter: click.Parameter, value: str | Path | None
+    ) -> Path | None:
+        if value and _KEY_VALUE.match(str(value)):
             raise UserError(f"-o {value}: -o is the output; set an option with -O {value}")
         if value == "":
             raise UserError("-o: expected the name of an output, got an empty text")
@@ -211,10 +211,8 @@ def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: A
             check_output(value, replace=ctx.params["replace"])
         return Path(value) if value else None
 
-    paths = complete.folders if metavar == "DIR" else complete.files
-    return option(
-        text, "-o --output", type=str, metavar=metavar, callback=parse, shell_complete=paths, **more
-    )
+    path = click.Path()  # of any kind, which the callback checks; shells complete it
+    return option(text, "-o --output", type=path, metavar=metavar, callback=parse, **more)
 
 
 def plugin_options(main: str | None, *others: str) -> Any:
@@ -258,14 +256,12 @@ def plugin_options(main: str | None, *others: str) -> Any:
 DEBATER: Any = plugin(
     "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
     "-d --debater",
-    kinds=("debater",),
     env=True,
     default=DEFAULT,
 )
 JUDGE: Any = plugin(
     "Judge or panel: NAME or NAME(KEY=VALUE,...).",
     "-j --judge",
-    kinds=("judge", "panel"),
     env=True,
     default=DEFAULT,
 )
@@ -274,13 +270,11 @@ INDEX: Any = option(
     "-i --index",
     metavar="DIR",
     env=True,
-    shell_complete=complete.folders,
 )
 FALLBACK_INDEX: Any = option(
     "Fallback index, used while the server of the first one is down.",
     metavar="DIR",
     env=True,
-    shell_complete=complete.folders,
 )
 SEED: Any = option("Random seed.", least=0, env=True, default=0)
 MAX_WORDS: Any = option(

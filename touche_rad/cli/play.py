@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 from click.core import ParameterSource
 
-from touche_rad.cli import complete, prepare, run_files
 from touche_rad.cli import options as opt
+from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import fitted, say
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import printable
@@ -182,7 +182,6 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
         "Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
         "user-simulation endpoint.",
         metavar="NAME|URL",
-        shell_complete=complete.users,
         default="rules",
     )
     turns: int | None = opt.option(
@@ -191,7 +190,7 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     )
     both_sides: bool = opt.flag("Let two debaters play both sides of each claim; writes contests.")
     against: opt.PluginSpec | None = opt.plugin(
-        "With --both-sides: the other debater. [default: the same one]", kinds=("debater",)
+        "With --both-sides: the other debater. [default: the same one]"
     )
     rounds: int | None = opt.option(f"With --both-sides: speeches per side. [default: {ROUNDS}]")
     words: int | None = opt.option(
@@ -260,9 +259,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
         )
 
     if user.endpoint is not None and not options.dry_run:
-        from touche_rad.cli.dead_endpoint import check_user
-
-        check_user(user.endpoint, options, must_answer=not prepare.is_tira(places.out))
+        prepare.check_user(user.endpoint, options, must_answer=not prepare.is_tira(places.out))
     return run_files.run_on_files(
         "simulating",
         options,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,14 +17,15 @@ from click.core import ParameterSource
 
 from touche_rad.cli.console import say
 from touche_rad.cli.options import Common, PluginSpec
-from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.errors import OptionError, UserError, WorkError, nearest
 
 if TYPE_CHECKING:
-    from touche_rad.models import Model
+    from touche_rad.models import Model, ModelError
     from touche_rad.models.endpoint import Backend
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.work import Work
+    from touche_rad.users import OfficialUser
 
 T = TypeVar("T")
 Make = Callable[["Services"], "Work[Any]"]
@@ -203,19 +205,17 @@ def model_for(
             if "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
     elif any(one.uses_model for one in plugins):
-        model = make_model(options, out)
-        check_endpoint(model, options, must_answer=must_answer and not (out and is_tira(out)))
-        return model
+        return open_model(options, out, must_answer=must_answer and not (out and is_tira(out)))
     if options.model:
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
         say(f"note: -m is not used: {names} works without a model", quiet=options.quiet)
     return None
 
 
-def open_model(options: Common, out: Path | None = None) -> Model:
+def open_model(options: Common, out: Path | None = None, *, must_answer: bool = True) -> Model:
     """Make the model that the options describe, and check its endpoint."""
     model = make_model(options, out)
-    check_endpoint(model, options)
+    check_model(model, options, must_answer=must_answer)
     return model
 
 
@@ -265,20 +265,57 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     )
 
 
-def check_endpoint(model: Model, options: Common, *, must_answer: bool = True) -> None:
-    """Check that the model's endpoint can be used; with `--wait`, wait until it can."""
+def check_model(model: Model, options: Common, *, must_answer: bool = True) -> None:
+    """Check the endpoint of a model; if it cannot be used, stop, or go on without the model."""
+    from touche_rad.models.errors import Unreachable
+
+    error = _problem_of(model, options)
+    if error is not None:
+        line = f"{error.problem}: {error}"
+        cache = options.cache
+        has_cache = cache is not None and cache.is_dir() and any(cache.iterdir())
+        if must_answer and not has_cache:
+            if isinstance(error, Unreachable):
+                raise WorkError(f"{line}; or wait for it with --wait SECONDS")
+            raise UserError(line)
+        instead = "only cached answers are used" if has_cache else "plugins work without the model"
+        model.set_down(error, f"{line}; {instead}")
+    for warning in model.warnings:
+        say(f"warning: {warning}")
+
+
+def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> None:
+    """Check the endpoint of a simulated user; if it cannot be used, stop, or say who speaks."""
+    error = _problem_of(user, options)
+    if error is not None:
+        line = f"{error.problem}: {error}"
+        if must_answer:
+            raise WorkError(f"{line}; or use --user rules; or wait for it with --wait SECONDS")
+        say(f"warning: {line}; the user rules speaks instead", quiet=options.quiet)
+
+
+def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | None:
+    """Return why an endpoint cannot be used, after the seconds of `--wait`; None if it can."""
     import anyio
 
     from touche_rad.models import ModelError
 
-    try:
-        anyio.run(model.check)
-    except ModelError as error:
-        from touche_rad.cli.dead_endpoint import wait_or_stop
-
-        wait_or_stop(model, error, options, must_answer=must_answer)
-    for line in model.warnings:
-        say(f"warning: {line}")
+    wait = options.wait or 0.0
+    end: float | None = None
+    while True:
+        try:
+            anyio.run(called.check)
+        except ModelError as error:
+            if end is None:
+                end = time.monotonic() + wait
+                line = f"waiting up to {wait:.0f} s: {error.problem}: {error}"
+                say(line, quiet=options.quiet or not wait)
+            left = end - time.monotonic()
+            if left <= 0:
+                return error
+            time.sleep(min(left, 1.0))
+        else:
+            return None
 
 
 def run_and_close(work: Awaitable[T], model: Model | None) -> T:

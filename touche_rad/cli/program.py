@@ -21,8 +21,8 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from touche_rad import __version__
-from touche_rad.cli import complete, help_text
-from touche_rad.cli.commands import COMMANDS, GROUPS, MOVED
+from touche_rad.cli import help_text
+from touche_rad.cli.commands import COMMANDS, GROUPS
 from touche_rad.cli.console import say
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import colour_setting, redact
@@ -231,7 +231,6 @@ def shared_options(**more: Any) -> list[click.Option]:
         multiple=True,
         envvar="TOUCHE_RAD_PLUGIN",
         metavar="MODULE|FILE.py",
-        shell_complete=complete.files,
         help="Import this module with plugins first; repeatable.",
         **more,
     )
@@ -302,8 +301,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing or cmd_name.startswith("-"):
                 return None
-            use = f" (use {MOVED[cmd_name]})" if cmd_name in MOVED else nearest(cmd_name, COMMANDS)
-            raise OptionError(f"there is no command {cmd_name!r}{use}")
+            raise OptionError(f"there is no command {cmd_name!r}{nearest(cmd_name, COMMANDS)}")
         module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command

@@ -37,7 +37,6 @@ class RetrieveOptions(opt.ModelOptions):
     retriever: opt.PluginSpec = opt.plugin(
         "Retriever: NAME or NAME(KEY=VALUE,...).",
         "-r --retriever",
-        kinds=("retriever",),
         env=True,
         default=_RETRIEVER,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from touche_rad.score.corrected import CorrectionReport
     from touche_rad.score.significance import Pairs
 
-_FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details", "correct")
+_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
 _WIDEST: Final = 200
 
@@ -33,7 +33,7 @@ class ScoreOptions:
 
     paths: tuple[Path, ...] = opt.argument("RUN... TRUTH")
     output: Path | None = opt.output(
-        "Folder for evaluation.prototext and the files of ir_measures.", "DIR", checked=True
+        "Folder for evaluation.prototext, TIRA's file of the official scores.", "DIR", checked=True
     )
     replace: bool = opt.REPLACE
     pairs: bool = opt.flag("Compare each run with the best one and with the baselines.")
@@ -42,9 +42,6 @@ class ScoreOptions:
         "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
     )
     details: bool = opt.flag("With several runs: print all measures and problems of each run.")
-    missing: Literal["no", "skip"] | None = opt.option(
-        "A missing verdict counts as no, or its turn is left out for all runs. [default: no]"
-    )
     strict: bool = opt.flag("Like the official scorer: no score if anything is missing.")
     debates: Path | None = opt.option(
         "Labelled debates in the labels' order, to match runs by id and text."
@@ -109,9 +106,9 @@ def score_command(options: ScoreOptions) -> int:
             raise OptionError("--correct cannot be used with -o, --pairs, --all-pairs or --details")
         report = correct(report)
     if options.output is not None:
-        from touche_rad.score import Report, export
+        from touche_rad.score import JudgementReport, export
 
-        if not isinstance(report, Report):
+        if not isinstance(report, JudgementReport):
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(f"written: {path}", quiet=options.quiet)
@@ -149,7 +146,7 @@ def score_runs(
         return score_annotations(runs, truth, bad=bad)
     if kind is not files.Kind.LABELS:
         _refuse(options, _FOR_LABELS, kind.value)
-    policy = Policy(options.missing or "no", options.strict, options.debates, options.by_place)
+    policy = Policy(options.strict, options.debates, options.by_place)
     # One run is always compared with the baseline.
     top: Pairs = "top" if options.pairs or len(runs) == 1 else "none"
     compare: Pairs = "all" if options.all_pairs else top

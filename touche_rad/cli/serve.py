@@ -46,12 +46,11 @@ class ServeOptions(opt.ModelOptions):
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
     also_debater: tuple[opt.PluginSpec, ...] = opt.plugin(
         "Further debater of the debate page, repeatable. [default: all that work]",
-        kinds=("debater",),
         env=True,
         default=(),
     )
     also_judge: tuple[opt.PluginSpec, ...] = opt.plugin(
-        "Further judge of the debate page, repeatable.", kinds=("judge",), env=True, default=()
+        "Further judge of the debate page, repeatable.", env=True, default=()
     )
     host: str = opt.option(
         "Address to listen on; 0.0.0.0 = all, with --token or --open.",

@@ -53,10 +53,10 @@ class SubmitOptions(opt.Common):
         "Arguments that the image indexes; without NAME, start a trial."
     )
     debater: opt.PluginSpec | None = opt.plugin(
-        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater", kinds=("debater",)
+        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater"
     )
     judge: opt.PluginSpec | None = opt.plugin(
-        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge", kinds=("judge", "panel")
+        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
     )
     model: str | None = opt.MODEL
     official: bool = opt.flag("Submit with the organisers' client and simulated user.")

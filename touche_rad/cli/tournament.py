@@ -46,13 +46,11 @@ class TournamentOptions(opt.ModelOptions):
     debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
         "A debater that takes part; give two or more.",
         "-d --debater",
-        kinds=("debater",),
         default=(),
     )
     judge: opt.PluginSpec = opt.plugin(
         "Panel, or a judge of responses, whose mean scores decide.",
         "-j --judge",
-        kinds=("judge", "panel"),
         default=_PANEL,
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")

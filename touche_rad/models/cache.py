@@ -101,14 +101,6 @@ class Cache:
         self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
         return len(self) - before
 
-    def remove(self, keys: Iterable[str]) -> int:
-        """Delete rows, free their space, and return how many there were."""
-        before = len(self)
-        with self._database as database:
-            database.executemany("DELETE FROM answers WHERE key = ?", ((key,) for key in keys))
-        self._database.execute("VACUUM")
-        return before - len(self)
-
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return the answer to a request, or None if it is missing."""
         try:

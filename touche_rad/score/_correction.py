@@ -1,9 +1,7 @@
 """Correct what a judge says about a run by a sample of human labels.
 
-A judge gives verdicts on all turns, people label some of them. Three estimates use both:
+A judge gives verdicts on all turns, people label some of them. Two estimates use both:
 
-- Rogan and Gladen (1978): the share of yes, corrected by the judge's sensitivity and specificity on
-  the labelled turns. It is right where the judge errs alike on labelled and other turns.
 - Prediction-powered inference (Angelopoulos et al. 2023), with its power tuning: the mean of the
   labels plus a multiple of what the judge says about all turns more than about the labelled ones.
   It is right where the labelled turns are a random sample, however poor the judge is.
@@ -116,26 +114,6 @@ def f1(sample: JudgedTurns) -> Estimate:
     return _interval(_Mean(value, parts), sample)
 
 
-def rogan_gladen(sample: JudgedTurns) -> Estimate:
-    """Return the share of yes on all turns, corrected by sensitivity and specificity.
-
-    The value is nan if the judge says yes as often where people say no: then its verdicts say
-    nothing about the labels. Without an interval, too few labels show that they say something.
-    """
-    labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
-    positive, negative = sample.weights * labels, sample.weights * (1 - labels)
-    if not positive.any() or not negative.any():
-        return Estimate(float("nan"))
-    yes = _weighted(sample, verdicts, np.ones_like(verdicts))
-    hits, alarms = _weighted(sample, verdicts, positive), _weighted(sample, verdicts, negative)
-    informed = hits.value - alarms.value
-    if informed <= 0:
-        return Estimate(float("nan"))
-    gain = _Mean(yes.value - alarms.value, yes.parts - alarms.parts)
-    power = _Mean(informed, hits.parts - alarms.parts)
-    return _ratio(gain, power, sample)
-
-
 def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:
     """Return a weighted mean of all turns."""
     total = weights.sum()
@@ -160,41 +138,15 @@ def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> _Mean:
     return _Mean(own.value - slope * gap.value, wider * (own.parts - slope * gap.parts))
 
 
-def _variance(parts: Floats, other: Floats | None = None) -> float:
-    used = max(int(np.count_nonzero(parts)), 2)
-    return float((parts * (parts if other is None else other)).sum()) * used / (used - 1)
-
-
-def _ratio(above: _Mean, below: _Mean, sample: JudgedTurns) -> Estimate:
-    """Return a ratio between 0 and 1 with Fieller's interval (1954)."""
-    value = float(np.clip(above.value / below.value, 0.0, 1.0))
-    debates = sample.labelled_debates
-    if debates < FEWEST_DEBATES:
-        return Estimate(value)
-    tail = _tail(debates) ** 2
-    square = below.value**2 - tail * _variance(below.parts)
-    middle = above.value * below.value - tail * _variance(above.parts, below.parts)
-    rest = above.value**2 - tail * _variance(above.parts)
-    root = middle**2 - square * rest
-    if square <= 0 or root < 0:
-        return Estimate(value)
-    low, high = ((middle + sign * float(np.sqrt(root))) / square for sign in (-1, 1))
-    return Estimate(value, *(float(np.clip(end, 0.0, 1.0)) for end in (low, high)))
-
-
-def _tail(debates: int) -> float:
-    """Return the quantile of Student's t, with one degree of freedom less than debates."""
-    return float(stdtrit(debates - 1, (1 + CONFIDENCE) / 2))
-
-
 def _interval(mean: _Mean, sample: JudgedTurns) -> Estimate:
     """Return the interval of a share (Wilson 1927)."""
     value = float(np.clip(mean.value, 0.0, 1.0))
     debates = sample.labelled_debates
     if debates < FEWEST_DEBATES:
         return Estimate(value)
-    variance = _variance(mean.parts)
-    tail = _tail(debates)
+    used = max(int(np.count_nonzero(mean.parts)), 2)
+    variance = float((mean.parts**2).sum()) * used / (used - 1)
+    tail = float(stdtrit(debates - 1, (1 + CONFIDENCE) / 2))  # of Student's t
     # A share of 0 or 1 has no measured variance; then each debate counts as one label.
     spread = value * (1 - value)
     effective = spread / variance if variance > 1e-12 and spread > 1e-12 else float(debates)

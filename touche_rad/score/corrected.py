@@ -11,7 +11,7 @@ import numpy as np
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import _correction as correction
-from touche_rad.score._correction import Estimate, JudgedTurns
+from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
@@ -33,10 +33,6 @@ class Corrected(Item):
     """The share of yes that people would give to all turns, prediction-powered."""
     yes_low: float | None
     yes_high: float | None
-    rogan_gladen: float | None
-    """The same share, corrected by sensitivity and specificity."""
-    rogan_gladen_low: float | None
-    rogan_gladen_high: float | None
     f1: float
     """The F1 that the judge would have if all turns were labelled."""
     f1_low: float | None
@@ -74,8 +70,6 @@ class CorrectionReport(Printed):
             "judge: its share of yes; people: the share that people would give to all turns, "
             "prediction-powered; right for a random sample of labels (chosen turns stand only for "
             "themselves)",
-            "R-G: the same by the judge's error rates (Rogan and Gladen); right where these hold "
-            "for all turns",
             "F1: of the judge on all turns; intervals by debate",
         ]
 
@@ -125,9 +119,7 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | No
 
 
 def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
-    yes, other, f1 = (
-        one(sample) for one in (correction.yes_rate, correction.rogan_gladen, correction.f1)
-    )
+    yes, f1 = correction.yes_rate(sample), correction.f1(sample)
     return Corrected(
         run=run,
         maxim=maxim,
@@ -136,15 +128,13 @@ def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
         chosen=0 if sample.selected is None else int((sample.labelled & sample.selected).sum()),
         debates=sample.labelled_debates,
         judge_yes=float(sample.verdicts.mean()),
-        **_fields("yes", yes),
-        **_fields("rogan_gladen", other),
-        **_fields("f1", f1),
+        yes=yes.value,
+        yes_low=yes.low,
+        yes_high=yes.high,
+        f1=f1.value,
+        f1_low=f1.low,
+        f1_high=f1.high,
     )
-
-
-def _fields(name: str, one: Estimate) -> dict[str, Any]:
-    value = None if math.isnan(one.value) else one.value
-    return {name: value, f"{name}_low": one.low, f"{name}_high": one.high}
 
 
 _COLUMNS: Columns = (
@@ -152,8 +142,6 @@ _COLUMNS: Columns = (
     ("judge", "{judge_yes:.3f}"),
     ("people", "{yes:.3f}"),
     ("95 %", "{yes_low:.2f} to {yes_high:.2f}"),
-    ("R-G", "{rogan_gladen:.3f}"),
-    ("95 %", "{rogan_gladen_low:.2f} to {rogan_gladen_high:.2f}"),
     ("F1", "{f1:.3f}"),
     ("95 %", "{f1_low:.2f} to {f1_high:.2f}"),
 )

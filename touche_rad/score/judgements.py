@@ -22,11 +22,10 @@ from touche_rad.score.matching import (
     exclude_examples,
     find_reference,
     match_strictly,
-    without_missing,
 )
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import JudgementReport
-from touche_rad.score.result import BASELINE, MEAN, LabelRow, Missing, Problem, ProblemKind, Ranked
+from touche_rad.score.result import BASELINE, MEAN, LabelRow, Problem, ProblemKind, Ranked
 from touche_rad.score.significance import Pairs, comparisons, pairs, ranks
 
 FEW = 20
@@ -36,10 +35,8 @@ without an effect had p < .05."""
 
 @dataclass(frozen=True)
 class Policy:
-    """How runs are matched to labels, and what a missing verdict is."""
+    """How runs are matched to labels; a missing verdict counts as no."""
 
-    missing: Missing = "no"
-    """Count it as no, or skip its turn in all runs."""
     strict: bool = False
     """Refuse a run that the official scorer refuses."""
     debates: Path | None = None
@@ -94,15 +91,12 @@ def score_judgements(
         def align(_: str, run: Run) -> Alignment:
             if not policy.by_place and (reference is None or not run.has_words):
                 check_places(run, truth, labels)
-            return Matcher(run, labels, reference, skip=policy.missing == "skip").match()
+            return Matcher(run, labels, reference).match()
 
         aligned = each_run(whole, align, refused)
         source = reference.source if reference else None
     marked = [tag for tag in marked if tag in aligned]
     scores = {tag: alignment.scores for tag, alignment in aligned.items()}
-    all_labels = labels
-    if policy.missing == "skip":
-        labels = without_missing(labels, list(scores.values()))
     always_yes = [[dict.fromkeys(Maxim, 1.0) for _ in turns] for turns in labels]
     rows, figures = measure(labels, {**scores, BASELINE: always_yes}, samples, seed)
     ranked = ranks(figures, MEAN, (BASELINE, *marked))
@@ -113,13 +107,13 @@ def score_judgements(
         runs=tuple(aligned),
         refused=refused,
         baselines=tuple(marked),
-        policy="strict" if policy.strict else policy.missing,
+        policy="strict" if policy.strict else "no",
         matched_by=str(source) if source else None,
         official=all(alignment.official for alignment in aligned.values()),
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,
-        label_rows=tuple(_label_row(maxim, labels, all_labels, excluded) for maxim in Maxim),
+        label_rows=tuple(_label_row(maxim, labels, excluded) for maxim in Maxim),
         rows=tuple(rows),
         ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
@@ -145,8 +139,6 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
             "--strict cannot be used with --exclude, --debates or --by-place: the official scorer "
             "scores all turns by their places"
         )
-    if policy.strict and policy.missing != "no":
-        raise UserError("--strict and --missing cannot be used together: --strict refuses the run")
     if policy.by_place and policy.debates is not None:
         raise UserError("--by-place and --debates cannot be used together")
 
@@ -169,13 +161,11 @@ def read_labels(truth: Path) -> Labelled:
     return labels
 
 
-def _label_row(maxim: Maxim, labels: Labelled, all_labels: Labelled, excluded: int) -> LabelRow:
+def _label_row(maxim: Maxim, labels: Labelled, excluded: int) -> LabelRow:
     """Count the labels that are scored, and the turns that people did not label."""
     values = [turn.get(maxim) for turns in labels for turn in turns]
-    unknown = sum(turn.get(maxim) is None for turns in all_labels for turn in turns)
-    return LabelRow(
-        maxim=maxim, yes=values.count(1), no=values.count(0), unknown=unknown - excluded
-    )
+    unknown = values.count(None) - excluded
+    return LabelRow(maxim=maxim, yes=values.count(1), no=values.count(0), unknown=unknown)
 
 
 def _problems_of_labels(truth: Path, labels: Labelled) -> Iterator[Problem]:

@@ -213,11 +213,8 @@ def check_places(run: Run, truth: Path, labels: Labelled) -> None:
 class Matcher:
     """Matches one run with the labels, and collects its problems."""
 
-    def __init__(
-        self, run: Run, labels: Labelled, reference: Reference | None = None, *, skip: bool = False
-    ) -> None:
-        """Prepare; with `skip`, missing verdicts are left out instead of counted as no."""
-        self.run, self.labels, self.reference, self.skip = run, labels, reference, skip
+    def __init__(self, run: Run, labels: Labelled, reference: Reference | None = None) -> None:
+        self.run, self.labels, self.reference = run, labels, reference
         self.problems: list[Problem] = []
 
     def match(self) -> Alignment:
@@ -339,12 +336,10 @@ class Matcher:
         return {maxim: read.score for maxim, read in verdicts.items()}
 
     def _note_missing(self, kind: ProblemKind, count: int, text: str = "", **where: Any) -> None:
-        what = "left out" if self.skip else "counted as no"
         message = "nothing is labelled there"
         if count:
-            message = f"{count} verdict{'s' if count > 1 else ''} {what}"
-        where["left_out" if self.skip else "counted_as_no"] = count
-        self._note(kind, f"{text}, {message}" if text else message, **where)
+            message = f"{count} verdict{'s' if count > 1 else ''} counted as no"
+        self._note(kind, f"{text}, {message}" if text else message, counted_as_no=count, **where)
 
     def _note(self, kind: ProblemKind, message: str, **where: Any) -> None:
         self.problems.append(Problem(run=self.run.name, kind=kind, message=message, **where))
@@ -352,20 +347,6 @@ class Matcher:
 
 def _labelled(labels: Mapping[Maxim, int | None]) -> int:
     return sum(value is not None for value in labels.values())
-
-
-def without_missing(labels: Labelled, runs: Sequence[Scored]) -> Labelled:
-    """Remove each label for which any run has no verdict, so that all runs are scored alike."""
-    return [
-        [
-            {
-                maxim: None if any(run[at][turn].get(maxim) is None for run in runs) else label
-                for maxim, label in of_turn.items()
-            }
-            for turn, of_turn in enumerate(turns)
-        ]
-        for at, turns in enumerate(labels)
-    ]
 
 
 class _Example(BaseModel):

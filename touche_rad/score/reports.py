@@ -15,7 +15,6 @@ from touche_rad.score.result import (
     Comparison,
     JudgementRow,
     LabelRow,
-    Missing,
     Problem,
     Ranked,
     RetrievalRow,
@@ -63,11 +62,6 @@ _COMPARISON_COLUMNS: Columns = (
     ("p", "{p:.4f}"),
     ("p (Holm)", "{p_holm:.4f}"),
 )
-_POLICIES: Final = {
-    "strict": "policy: strict, as in the official scorer",
-    "no": "missing verdicts count as no",
-    "skip": "a turn on which any run has no verdict is left out for all runs",
-}
 _EXTRA_COLUMNS: Columns = (
     ("macro F1", "{macro_f1:.3f}"),
     ("accuracy", "{accuracy:.3f}"),
@@ -125,7 +119,8 @@ class JudgementReport(Report):
     """Evaluations scored against labels."""
 
     kind: Literal["judgements"] = "judgements"
-    policy: Missing | Literal["strict"]
+    policy: Literal["no", "strict"]
+    """What a missing verdict is: a no, or a reason to refuse the run."""
     matched_by: str | None = None
     """The file whose words match the runs with the labels; None if they are matched by place."""
     official: bool
@@ -180,12 +175,13 @@ class JudgementReport(Report):
     def _head(self) -> Iterator[str]:
         without = f", {self.excluded} of them left out" if self.excluded else ""
         yield f"{self.truth}: {self.debates} debates, {self.turns} turns{without}"
-        if self.policy != "strict":
+        if self.policy == "strict":
+            yield "policy: strict, as in the official scorer"
+        else:
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
-        refused = not self.official and self.policy != "strict"
-        more = "; the official scorer would give at least one run no score" if refused else ""
-        yield f"{_POLICIES[self.policy]}{more}"
+            refuses = "; the official scorer would give at least one run no score"
+            yield f"missing verdicts count as no{'' if self.official else refuses}"
         yield self._drawn("debates")
 
     def board(self) -> Table:
@@ -284,9 +280,7 @@ def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
         grouped[problem.kind.value].append(problem)
     for kind, of_kind in grouped.items():
         as_no = sum(one.counted_as_no for one in of_kind)
-        left_out = sum(one.left_out for one in of_kind)
         more = f", {as_no} labelled verdicts counted as no" if as_no else ""
-        more += f", {left_out} labelled verdicts left out" if left_out else ""
         yield f"{kind}: {len(of_kind)}{more}"
         for one in of_kind[:_SHOWN_PROBLEMS]:
             yield f"  {one.run}: {_place(one)}{one.message}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final
 
 from touche_rad.debate import Maxim
 from touche_rad.score.tables import Item
@@ -12,9 +12,6 @@ BASELINE: Final = "always-yes"
 """The official baseline, which gives every maxim the score 1."""
 MEAN = "mean"
 """The name of the row with the mean of the maxims that have labels."""
-
-Missing = Literal["no", "skip"]
-"""What a missing verdict is: a no, or a turn to leave out in all runs."""
 
 
 class ProblemKind(StrEnum):
@@ -56,8 +53,6 @@ class Problem(Item):
     maxim: Maxim | None = None
     counted_as_no: int = 0
     """Number of labelled verdicts that count as no because of it."""
-    left_out: int = 0
-    """Number of labelled verdicts that are left out because of it."""
 
 
 class JudgementRow(Item):
