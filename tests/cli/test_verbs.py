@@ -104,7 +104,7 @@ def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     ended, _, status = _under_tira(tmp_path, "judge", source, code=2)
     assert (status["state"], ":21: " in ended.err) == ("failed", True)
     _, out, status = _under_tira(tmp_path, "judge", source, "--skip-bad")
-    assert (status["skipped"], len(_lines(out / "evaluations.jsonl"))) == (1, 20)
+    assert (status["skipped"], len(_lines(out / "evaluations.jsonl"))) == (1, 21)
 
 
 def test_judge_prints_json() -> None:
