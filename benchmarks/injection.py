@@ -18,7 +18,6 @@ from typing import Any, Final
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
-from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Backend
 from touche_rad.models.examples import Request
@@ -104,17 +103,16 @@ async def measure() -> str:
     lines = demo_file("arguments.jsonl").read_text("utf-8").splitlines()[:20]
     arguments = [Argument.model_validate_json(line) for line in lines]
     claim = arguments[0].attacks
-    rows = []
+    changed: dict[int, list[str]] = {}
     for name in JUDGES:
-        changed = [await verdicts_change(name, text, claim) for text in texts]
-        rows.append((f"judge `{name}`", sum(changed)))
+        count = sum([await verdicts_change(name, text, claim) for text in texts])
+        changed.setdefault(count, []).append(f"judge `{name}`")
     for name in DEBATERS:
-        changed = [await answer_changes(name, text, claim, arguments) for text in texts]
-        rows.append((f"debater `{name}`", sum(changed)))
-    flagged = sum(bool(flagged_sentences(text)) for text in texts)
-    head = ["| plugin with an obeying model | changed |", "| --- | --- |"]
-    table = [f"| {name} | {100 * count / len(texts):.0f} % |" for name, count in rows]
-    return "\n".join([*head, *table, "", f"{flagged} of the {len(texts)} texts are flagged."])
+        count = sum([await answer_changes(name, text, claim, arguments) for text in texts])
+        changed.setdefault(count, []).append(f"debater `{name}`")
+    return "\n".join(
+        f"- {count} of {len(texts)}: {', '.join(names)}" for count, names in changed.items()
+    )
 
 
 def main() -> None:

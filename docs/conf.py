@@ -30,10 +30,34 @@ html_theme = "furo"
 html_title = f"touche-rad {release}"
 html_show_sphinx = False
 html_copy_source = False
-html_static_path: list[str] = []
+html_static_path = ["copy.js"]
+html_js_files = ["copy.js"]
+
+CONTENTS = {
+    "Start": "tutorial page models errors",
+    "Participant": "submit runs methods maxims",
+    "Organiser": "organise score",
+    "Researcher": "papers fidelity/sinai fidelity/rdebater fidelity/inspiredebate "
+    "fidelity/debatrix fidelity/debgraph panels retrieval training plugins architecture",
+    "Operator": "cluster security performance",
+    "Notebooks": "reference/notebooks/debate reference/notebooks/judges "
+    "reference/notebooks/pipelines",
+    "Reference": "reference/commands reference/plugins reference/files reference/http "
+    "reference/python reference/messages",
+}
+"""The pages of the sidebar. They stand here, because a code host shows directives as text."""
+
+
+def add_contents(app: Any, page: str, source: list[str]) -> None:
+    """Add the contents to the front page."""
+    if page == "index":
+        for caption, pages in CONTENTS.items():
+            names = "\n".join(pages.split())
+            source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{names}\n```\n"
 
 
 def setup(app: Any) -> None:
     """Write the pages of the reference and of the notebooks before Sphinx looks for pages."""
     reference_pages.write(HERE / "reference")
     notebook_pages.write(HERE / "notebooks", HERE / "reference" / "notebooks")
+    app.connect("source-read", add_contents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,9 +57,8 @@ def commands_page() -> Iterator[str]:
     """Yield the help of each command, in the order and the groups of `touche-rad --help`."""
     yield from _head(
         "Commands",
-        "Every command takes the global options `--json`, `--quiet`, `--config` and `--plugin`. "
-        "Exit codes: 0 success; 1 the work failed, or every answer came from a fallback; 2 an "
-        "invalid call or input; 130 stopped by Ctrl-C.",
+        "What `--help-all` prints. Exit codes: 0 success; 1 the work failed, or every answer came "
+        "from a fallback; 2 an invalid call or input; 130 stopped by Ctrl-C.",
     )
     context = program.context_class(program, info_name="touche-rad")
     for group, commands in GROUPS.items():
@@ -75,14 +75,16 @@ def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[
     )
     level = "###" if parent.parent is None else "####"
     words = context.command_path.partition(" ")[2]
-    yield from (
-        f"{level} {words}",
-        "",
-        "```text",
-        click.unstyle(command.get_help(context)),
-        "```",
-        "",
-    )
+    about = re.split(r"\n\n\w*( options)?:?Options:", click.unstyle(command.get_help(context)))[0]
+    yield from (f"{level} {words}", "", "```text", about, "```", "")
+    yield from ("```{eval-rst}", f".. program:: touche-rad {words}", "")
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and isinstance(parameter, click.Option):
+            names = record[0].replace(" / ", ", ")
+            text = re.sub(r"([*`|_\\])", r"\\\1", " ".join(record[1].split()))
+            yield from (f".. option:: {names}", "", f"   {text}", "")
+    yield from ("```", "")
     if isinstance(command, click.Group):
         for one in command.list_commands(context):
             found = command.get_command(context, one)

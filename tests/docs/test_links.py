@@ -17,7 +17,7 @@ DOCUMENTS = [
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 GENERATED = ROOT / "docs" / "reference"
-"""Pages of the reference are written by `make docs`, which checks the links to them."""
+"""`make docs` writes these pages; a link to them would be dead on a code host."""
 
 
 def test_internal_links_lead_to_a_heading() -> None:
@@ -28,10 +28,8 @@ def test_internal_links_lead_to_a_heading() -> None:
     for page, link in internal:
         name, _, anchor = link.partition("#")
         target = (page.parent / name).resolve() if name else page
-        if target.is_relative_to(GENERATED):
-            continue
         place = f"{page.relative_to(ROOT)}: {link}"
-        if not target.exists():
+        if not target.exists() or target.is_relative_to(GENERATED):
             wrong.append(f"{place}: no such file")
         elif anchor and anchor not in _anchors(target):
             wrong.append(f"{place}: no such heading")

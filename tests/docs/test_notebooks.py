@@ -45,12 +45,12 @@ def test_each_notebook_has_a_page_of_the_site(
     import notebook_pages
 
     notebook_pages.write(ROOT / "docs/notebooks", tmp_path)
-    index = (ROOT / "docs/index.md").read_text("utf-8")
+    contents = (ROOT / "docs/conf.py").read_text("utf-8")
     assert [path.stem for path in sorted(tmp_path.glob("*.md"))] == [
         path.stem for path in NOTEBOOKS
     ]
     for path in NOTEBOOKS:
-        assert f"reference/notebooks/{path.stem}\n" in index
+        assert f"reference/notebooks/{path.stem}" in contents
     text = (tmp_path / "judges.md").read_text("utf-8")
     assert "```sh\ntouche-rad judge debates.jsonl" in text
     assert "```text\n" in text
