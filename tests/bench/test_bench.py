@@ -83,6 +83,8 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
     assert record["usage"]["calls"] == 0
     assert {"touche-rad", "python", "numpy"} <= set(record["versions"])
     assert record["entries"]["users"]["rules"]["prompts"]
+    page = (finished / "results" / "page" / "index.html").read_text("utf-8")
+    assert "from a judge without a language model" in page
 
 
 def test_bench_is_verified_and_repeated(finished: Path, tmp_path: Path) -> None:

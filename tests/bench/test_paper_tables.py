@@ -102,3 +102,21 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (run.code, "--data" in run.err) == (2, True)
     run = touche_rad("bench", "run", "paper:sinai/table2", "--data", ".")
     assert (run.code, "debates.jsonl" in run.err) == (2, True)
+
+
+@pytest.mark.long
+def test_a_damaged_run_leaves_the_other_rows(
+    data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server.always = example_answer
+    words = command_of("sinai/table2", data, f"{server.url}#tiny")
+    assert touche_rad(*words).code == 0
+    before = json.loads(Path("out/table.json").read_text("utf-8"))["cells"]
+    damaged = sorted(Path("out").glob("*.jsonl"))[0]
+    damaged.write_text("{", "utf-8")
+    run = touche_rad(*words)
+    assert (run.code, f"error: {damaged}:1: " in run.err) == (1, True)
+    after = json.loads(Path("out/table.json").read_text("utf-8"))["cells"]
+    kept = [one for one in after if one["ours"] is not None]
+    assert 0 < len(kept) < sum(one["ours"] is not None for one in before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -164,10 +165,22 @@ def test_keys_go_to_debates(open_page: OpenPage, judges: str) -> None:
     assert "Next debate" in page.locator("dialog").inner_text()
 
 
-def test_a_count_of_the_confusion_opens_its_turns(open_page: OpenPage, judges: str) -> None:
+def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> None:
+    said = ("Zoos help.", "Zoos breed rare animals.", "Zoos breed rare animals. They cost little.")
+    run = evaluations(tmp_path / "run.jsonl", [debate(said)])
+    write_report([run], tmp_path / "report.html")
+    page = open_page((tmp_path / "report.html").as_uri())
+    page.locator("mark").first.hover()
+    assert page.locator(".sentence.lit").count() == 1
+    page.mouse.move(0, 0)
+    assert page.locator(".lit").count() == 0
+    page.locator(".sentence.supported").first.focus()
+    assert page.locator("mark.lit").inner_text() == "Zoos breed rare animals."
+
+
+def test_a_count_of_verdicts_and_labels_opens_its_turns(open_page: OpenPage, judges: str) -> None:
     page = open_page(judges)
     wait(page, "1 of 20")
-    page.get_by_text("Confusion of verdicts and labels").click()
     link = page.locator("a[href*='run=kind'][href*='maxim=quality'][href*='label=no']").first
     count = int(link.inner_text())
     link.click()
@@ -183,6 +196,15 @@ def test_a_count_of_the_confusion_opens_its_turns(open_page: OpenPage, judges: s
                 "text => document.querySelector('.pager .soft').textContent !== text", arg=before
             )
     assert turns == count
+
+
+def test_a_table_is_downloaded_as_csv(open_page: OpenPage, judges: str) -> None:
+    page = open_page(judges)
+    with page.expect_download() as download:
+        page.locator("#scores .csv").first.click()
+    heads, *rows = csv.reader(Path(download.value.path()).read_text("utf-8").splitlines())
+    assert heads[:3] == ["run", "rank", "mean F1"]
+    assert {row[0] for row in rows} == {"kind", "almost", "strict", "always-yes"}
 
 
 def test_columns_are_sorted_by_keyboard(open_page: OpenPage, judges: str) -> None:
@@ -247,5 +269,6 @@ def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
         page = open_page(f"{(tmp_path / 'w.html').as_uri()}#wholes&disagree=1", phone=phone)
         wait(page, "1 of 1")
         assert page.locator(".reader .turn").count() == 2
+        page.locator(".filter > summary").click()
         assert_accessible(page)
         assert_fits(page)

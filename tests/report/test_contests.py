@@ -74,8 +74,10 @@ def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: P
         "with the sides swapped",
         "always tie",
         "page twelve",
+        "Mean score by speech",
     ):
         assert element in told
+    assert told.index("page twelve") < told.index("WHY-MARA"), "the debate comes first"
 
 
 def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
-from touche_rad.plots.svg import Dot, dots, scale
+from touche_rad.plots.svg import Dot, dot_plot, scale
 from touche_rad.report import write_report
 
 BUGGY = """
@@ -66,10 +66,14 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     summary = write_report([yes, no], out, labels=demo_file("labels.jsonl"))
     assert (summary.debates, summary.turns, summary.page) == (20, 60, out)
     text = " ".join(_page(out).text)
-    assert "yes leads no by .854 mean F1, significantly" in text
+    assert "yes leads no by 0.854 mean F1, significantly" in text
     assert "yes is not significantly different from the baseline always-yes" in text
     assert "no is significantly worse than the baseline always-yes" in text
     assert "mean of the maxims, on 60 turns of 20 debates." in text
+    words = " ".join(text.split())
+    assert "Agreement of the judges: share of equal verdicts CSV yes no yes – 0.000" in words
+    assert "quality label yes label no judge yes 38 20 judge no 0 0" in words
+    assert "Share of yes by turn" in words
     data = islands(out.read_text("utf-8"))
     index = data["data-debates"]
     labels = [turn for one in files.read_labels(demo_file("labels.jsonl")) for turn in one]
@@ -150,7 +154,7 @@ def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
     assert page.tags.count("script") == 3 + len(data), "three scripts of ours, and data"
     assert not {"img", "iframe", "object"} & set(page.tags)
     loaded = [value or "" for key, value in page.attributes if key in ("src", "href", "action")]
-    assert all(value.startswith(("#", "data:,")) for value in loaded)
+    assert all(value.startswith(("#", "data:,", "data:text/csv")) for value in loaded)
     assert not any(key.startswith("on") for key, _ in page.attributes)
     policy = next(
         value for key, value in page.attributes if key == "content" and "default" in str(value)
@@ -186,6 +190,29 @@ def test_a_ranking_by_a_judge_without_a_model_has_a_warning(
     assert page.count("does not see on which side an answer argues") == count
 
 
+def test_runs_are_named_after_what_differs(tmp_path: Path) -> None:
+    played, judged = [], []
+    for debater in ("grounded", "verbatim"):
+        played.append(tmp_path / f"{debater}-of-today.jsonl")
+        words = ("simulate", demo_file("claims.tsv"), "-i", "demo", "-d", debater, "--turns", "2")
+        assert touche_rad(*words, "-o", played[-1], "-q").code == 0
+        for judge in ("length", "random"):
+            judged.append(tmp_path / f"{debater}.{judge}.jsonl")
+            assert touche_rad("judge", played[-1], "-j", judge, "-o", judged[-1], "-q").code == 0
+    copy = tmp_path / "again.jsonl"
+    copy.write_bytes(judged[0].read_bytes())
+    for runs, names in (
+        (judged[::2], ["grounded", "verbatim"]),
+        (judged[:2], ["length", "random"]),
+        (judged[::3], ["grounded, judged by length", "verbatim, judged by random"]),
+        (played, ["grounded", "verbatim"]),
+        ([judged[0], copy], ["length", "again"]),
+    ):
+        write_report(runs, tmp_path / "r.html")
+        index = islands((tmp_path / "r.html").read_text("utf-8"))["data-debates"]
+        assert [run["name"] for run in index["runs"]] == names
+
+
 def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 1.0 t\n")
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
@@ -218,12 +245,12 @@ def test_plots_put_values_where_they_belong() -> None:
     own = scale([0.5, 1.0])
     assert (own.low, own.high) == (0.5, 1.0)
     assert (own.across(0.5), own.across(1.0), own.across(2)) == (132, 338, 338)
-    svg = dots("F1", [Dot("a<b", 0.75, 0.5, 1.0), Dot("c", 1.0, None, None)], [("always", 0.5)])
+    svg = dot_plot("F1", [Dot("a<b", 0.75, 0.5, 1.0), Dot("c", 1.0, None, None)], [("always", 0.5)])
     assert '<circle cx="286.5"' in svg
     assert '<line x1="235.0" y1="34" x2="338.0" y2="34"' in svg
     assert "a&lt;b" in svg
     assert "always 0.500" in svg
-    assert dots("none", []).count("<circle") == 0
+    assert dot_plot("none", []).count("<circle") == 0
 
 
 @pytest.mark.long

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -11,17 +10,16 @@ from touche_rad.bench._cells import VerdictCell, cells_of, labelled_runs
 from touche_rad.bench.figures import Figures, Summary
 from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import PAGE
-from touche_rad.plots.svg import Dot
+from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report import write_report
 from touche_rad.report.boards import (
     Board,
     BoardTable,
-    Link,
     board_table,
     by_pair,
-    dot_plot,
     number,
     ranking_in_words,
+    without_model,
 )
 from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.leaderboards import judgement_board
@@ -62,11 +60,17 @@ def write_pages(
 
 
 def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Board]:
-    yield _debaters(summary.figures, set(plan_file.plan.pages.baselines))
+    board = _debaters(summary.figures, set(plan_file.plan.pages.baselines))
+    board.warnings += without_model(
+        results / cell.path
+        for cell in cells_of(plan_file)
+        if isinstance(cell, VerdictCell) and cell.entry.name not in plan_file.plan.pages.baselines
+    )
+    yield board
     if summary.judges is not None:
         board = judgement_board(summary.judges)
         board.title = "Judges"
-        board.details = [(title, list(map(_with_links, tables))) for title, tables in board.details]
+        board.squares = []
         board.links = [(f"{JUDGES}/{INDEX}", "Read the labelled debates with all verdicts")]
         yield board
     cells = [
@@ -75,15 +79,6 @@ def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Bo
     cost = cost_board([cost for name, path in cells for cost in costs(name, path)])
     if cost is not None:
         yield cost
-
-
-def _with_links(table: BoardTable) -> BoardTable:
-    """Let the cells of a table open the judges' page instead of this one."""
-    rows = [
-        [Link(one, f"{JUDGES}/{INDEX}{one.href}") if isinstance(one, Link) else one for one in row]
-        for row in table.rows
-    ]
-    return replace(table, rows=rows)
 
 
 def _debaters(figures: Figures, baselines: set[str]) -> Board:
@@ -115,6 +110,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
                 [Dot(one.name, one.words, None, None) for one in debaters],
                 [("limit", 60.0)],
                 digits=0,
+                axis=(0.0,),
             ),
         ],
         [

@@ -85,7 +85,7 @@ class Figures(Printed):
             [
                 NONE if one.rank is None else str(one.rank),
                 one.name,
-                f"{one.yes:.4f}",
+                f"{one.yes:.3f}",
                 cell("{low:.3f}–{high:.3f}", one),
                 *(f"{one.judges[judge]:.3f}" for judge in judges),
                 *(f"{one.maxims[maxim]:.3f}" for maxim in Maxim),

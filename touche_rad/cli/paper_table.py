@@ -17,7 +17,7 @@ from touche_rad.cli.options import Common
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.cli.steps import DONE, run_once
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import OptionError, UserError
 from touche_rad.files.records import atomic_write
 from touche_rad.papers.comparison import Comparison, Records, compare, records_of
 from touche_rad.papers.tables import Reproduction, load
@@ -56,7 +56,8 @@ def run_table(
     work.out.mkdir(parents=True, exist_ok=True)
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
         _run_commands(work, options, restart=restart)
-    comparison = _score(name, work)
+    refused: list[str] = []
+    comparison = _score(name, work, refused)
     as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
     for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines()))):
         path = work.out / f"{RESULT}{suffix}"
@@ -64,7 +65,9 @@ def run_table(
             stream.write(f"{text}\n")
         say(f"written: {path}", quiet=options.quiet)
     click.echo(as_text if as_json else "\n".join(comparison.lines(terminal_width())))
-    return 0
+    for error in refused:
+        say(f"error: {error}")
+    return 1 if refused else 0
 
 
 def _for_runs(options: Common) -> list[str]:
@@ -104,8 +107,8 @@ def _run_commands(work: Reproduction, options: Common, *, restart: bool) -> None
     run_once(commands, record, state, call, quiet=options.quiet)
 
 
-def _score(name: str, work: Reproduction) -> Comparison:
-    """Score the runs of each part."""
+def _score(name: str, work: Reproduction, refused: list[str]) -> Comparison:
+    """Score the runs of each part; errors of runs that cannot be scored are added to `refused`."""
     scores: list[Records] = []
     for part in work.table.parts:
         records: list[Mapping[str, Any]] = []
@@ -117,8 +120,7 @@ def _score(name: str, work: Reproduction) -> Comparison:
                 quiet=True,
             )
             report = score_runs(options)
-            for error in report.refused.values():
-                raise WorkError(error)
+            refused += report.refused.values()
             records += records_of(report)
         scores.append(records)
     return compare(name, work, scores)

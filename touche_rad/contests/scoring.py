@@ -156,6 +156,7 @@ def score_contests(
     seed: int = 0,
     against: Against = "winner",
     bad: files.BadLines | None = None,
+    tags: Sequence[str] | None = None,
 ) -> ContestReport:
     """Score runs of panels against contests with known winners.
 
@@ -166,10 +167,11 @@ def score_contests(
         seed: Random seed of the bootstrap.
         against: Compute errors against the winner of each debate, or against each vote.
         bad: What to do with bad lines of the runs.
+        tags: Names of the runs, instead of those of their files.
     """
     contests = _read_truth(truth)
     refused: dict[str, str] = {}
-    paths = dict(zip(names(runs), runs, strict=True))
+    paths = dict(zip(tags or names(runs), runs, strict=True))
     judgements = each_run(paths, lambda _, path: _read_run(path, contests, bad), refused)
     rows: list[ContestRow] = []
     for dimension in _dimensions(contests):

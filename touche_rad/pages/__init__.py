@@ -8,6 +8,7 @@ from touche_rad.pages.rendering import (
     render_fragment,
     render_page,
     render_served,
+    to_json,
     visible,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "render_fragment",
     "render_page",
     "render_served",
+    "to_json",
     "visible",
 ]

@@ -44,9 +44,14 @@ def json_island(name: str, value: Any) -> Markup:
 
     No text in it can end the element.
     """
-    data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    safe = Markup(data.translate(_ISLAND))
-    return Markup('<script type="application/json" id="{}">{}</script>').format(name, safe)
+    data = Markup(to_json(value))
+    return Markup('<script type="application/json" id="{}">{}</script>').format(name, data)
+
+
+def to_json(value: Any) -> str:
+    """Return JSON that may stand in a script element: without tags, and valid as UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ISLAND).encode("utf-8", "replace").decode("utf-8")
 
 
 @cache

@@ -1,23 +1,26 @@
-"""Dot plots as SVG.
+"""Plots of values with intervals, and of values by turn, as figures with SVG.
 
-Dot plots are as wide as a phone, so that their text keeps its size; wider pages show several in a
-row.
+Plots are as wide as a phone, so that their text keeps its size; wider pages show several in a row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from markupsafe import Markup
+
+from touche_rad.text import printable
 
 NAME: Final = 132
 SPAN: Final = 206
 VALUE: Final = 46
 """Sizes of dot plots: names, the scale, and values."""
 ROW: Final = 22
+WIDTH: Final = NAME + SPAN + VALUE + 16
+COLOURS: Final = 4
 _LETTERS: Final = 15
 _STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
 
@@ -40,10 +43,13 @@ class Scale:
     high: float
     step: float
 
+    def share(self, value: float) -> float:
+        """Return where a value is, from 0 to 1."""
+        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+
     def across(self, value: float) -> float:
         """Return the horizontal place of a value."""
-        share = (value - self.low) / (self.high - self.low)
-        return round(NAME + SPAN * min(max(share, 0.0), 1.0), 1)
+        return round(NAME + SPAN * self.share(value), 1)
 
     def ticks(self) -> Iterator[float]:
         """Yield round values."""
@@ -62,18 +68,20 @@ def scale(values: Sequence[float]) -> Scale:
     return Scale(bottom, top if top > bottom else bottom + step, step)
 
 
-def dots(
+def dot_plot(
     title: str,
     rows: Sequence[Dot],
     baselines: Sequence[tuple[str, float]] = (),
     *,
     digits: int = 3,
+    axis: Sequence[float] = (0.0, 1.0),
 ) -> Markup:
-    """Plot values with intervals, one per row; each baseline is a line through all rows."""
+    """Plot values with intervals, one per row; each baseline is a line through all rows.
+
+    The scale has all values of `axis`, so that plots of the same measure have one scale.
+    """
     ends = [end for row in rows for end in (row.low, row.value, row.high) if end is not None]
-    ends += [value for _, value in baselines]
-    if digits and all(0 <= end <= 1 for end in ends):
-        ends += [0.0, 1.0]  # shares and scores: all plots of a page have one scale
+    ends += [*axis, *(value for _, value in baselines)]
     own = scale(ends)
     top = 6 + 16 * len(baselines)
     bottom = top + ROW * len(rows) + 4
@@ -96,10 +104,49 @@ def dots(
         parts.append(circle.format(own.across(row.value), y))
         value_text = f"{row.value:.{digits}f}"
         parts.append(_text(NAME + SPAN + VALUE + 14, y + 4, value_text, "name value"))
-    head = Markup('<svg viewBox="0 0 {} {:g}" role="img" aria-label="{}"><title>{}</title>')
-    width = NAME + SPAN + VALUE + 16
+    return _figure(title, bottom + 22, parts)
+
+
+def line_plot(
+    title: str, series: Mapping[str, Sequence[float | None]], *, axis: Sequence[float] = ()
+) -> Markup:
+    """Plot values by turn, a line for each name; a turn without a value is left out."""
+    known = [value for values in series.values() for value in values if value is not None]
+    own, left, top, height = scale([*axis, *known]), 40, 8, 120
+    right, bottom = WIDTH - 16, top + height
+    turns = max((len(values) for values in series.values()), default=1)
+
+    def place(turn: int, value: float) -> tuple[float, float]:
+        across = (right - left) * turn / max(turns - 1, 1)
+        return round(left + across, 1), round(bottom - height * own.share(value), 1)
+
+    parts = []
+    for tick in own.ticks():
+        y = place(0, tick)[1]
+        parts += [_line(left, y, right, y, "grid"), _text(left - 8, y + 4, f"{tick:g}", "name")]
+    for turn in range(turns):
+        parts.append(_text(place(turn, own.low)[0], bottom + 16, str(turn + 1), "tick"))
+    for number, (name, values) in enumerate(series.items()):
+        points = [place(at, value) for at, value in enumerate(values) if value is not None]
+        kind, dash = f"s{number % COLOURS}", f"{3 * number} 3" if number else "none"
+        y = bottom + 36 + 18 * number
+        shape = Markup('<polyline points="{}" class="line {}" stroke-dasharray="{}"/>')
+        for of in (points, [(left, y - 4), (left + 28, y - 4)]):
+            text = " ".join(f"{one:g},{other:g}" for one, other in of)
+            parts.append(shape.format(text, kind, dash))
+        circle = Markup('<circle cx="{}" cy="{}" r="3.5" class="{}"/>')
+        parts += [circle.format(one, other, kind) for one, other in points]
+        parts.append(_text(left + 36, y, name, ""))
+    return _figure(title, bottom + 28 + 18 * len(series), parts)
+
+
+def _figure(title: str, height: float, parts: Sequence[Markup]) -> Markup:
+    head = Markup(
+        "<figure><figcaption>{0}</figcaption>"
+        '<svg viewBox="0 0 {1} {2:g}" role="img" aria-label="{0}"><title>{0}</title>'
+    )
     return Markup("").join(
-        [head.format(width, bottom + 22, title, title), *parts, Markup("</svg>")]
+        [head.format(printable(title), WIDTH, height), *parts, Markup("</svg></figure>")]
     )
 
 

@@ -7,14 +7,13 @@ text nodes of it, never markup.
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from touche_rad.debate import Maxim, Verdicts
-from touche_rad.pages.marks import marked_answer
+from touche_rad.pages import marked_answer, to_json
 from touche_rad.report._conversations import Conversation, Topic
 
 LIMIT: Final = 60
@@ -64,15 +63,6 @@ def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> Browser:
     }
     turns = sum(len(one.turns) for topic in topics for one in topic.conversations)
     return Browser(to_json(index), tuple(parts), len(debates), turns)
-
-
-def to_json(value: Any) -> str:
-    """Return JSON that may stand in a script element: without <, and valid as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    for mark, escaped in (("<", "\\u003c"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
-        text = text.replace(mark, escaped)
-    return text
 
 
 def _record(one: Conversation) -> tuple[str, list[int]]:

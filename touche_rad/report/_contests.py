@@ -10,11 +10,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+from markupsafe import Markup
+
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Side
 from touche_rad.contests.tournament.result import debaters_of
 from touche_rad.contests.two_sides import FALLBACK
 from touche_rad.files import BadLines, Judgement, Kind
+from touche_rad.plots.svg import line_plot
 from touche_rad.plugins import registered
 from touche_rad.report._sources import Source
 from touche_rad.score.naming import each_run, names
@@ -81,6 +84,17 @@ class Timeline:
 
     speeches: list[tuple[int, str, Side]]
     rows: list[tuple[str, list[SpeechScore]]]
+
+    @property
+    def plot(self) -> Markup:
+        """Plot the mean score of each speech, a line for each speaker."""
+        series: dict[str, list[float | None]] = {who: [] for _, who, _ in self.speeches}
+        for at, (_, speaker, _) in enumerate(self.speeches):
+            scores = [scores[at].score for _, scores in self.rows]
+            known = [score for score in scores if score is not None]
+            for who, line in series.items():
+                line.append(fmean(known) if known and who == speaker else None)
+        return line_plot("Mean score by speech", series, axis=(0.0,))
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from touche_rad.debate import Maxim
-from touche_rad.plots.svg import Dot
+from touche_rad.plots.svg import Dot, dot_plot, line_plot
 from touche_rad.report._conversations import Topic
-from touche_rad.report.boards import Board, BoardTable, dot_plot, interval, number, ranking_in_words
+from touche_rad.report.boards import (
+    Board,
+    BoardTable,
+    Votes,
+    agreement,
+    interval,
+    number,
+    ranking_in_words,
+)
 from touche_rad.score.rates import count_yes, measure_yes
 from touche_rad.score.result import MEAN
 from touche_rad.score.significance import compare_runs
@@ -46,13 +56,13 @@ def rate_board(
         )
     elif len(order) > 1:
         sentences = [
-            f"{order[0]} says yes most often ({means[order[0]]:.0%}), {order[-1]} least often "
-            f"({means[order[-1]]:.0%}). Without labels, nobody knows which verdicts are right."
+            f"{order[0]} says yes most often ({number(means[order[0]])}), {order[-1]} least often "
+            f"({number(means[order[-1]])}). Without labels, nobody knows which verdicts are right."
         ]
     else:
         sentences = [
-            f"{order[0]} says yes on {means[order[0]]:.0%} of the verdicts. Without labels, nobody "
-            "knows whether they are right."
+            f"{order[0]} says yes on {number(means[order[0]])} of the verdicts. Without labels, "
+            "nobody knows whether they are right."
         ]
     rows = [
         [
@@ -65,13 +75,16 @@ def rate_board(
         for name in order
     ]
     heads = ["run", "mean", "95 % interval", *map(str, Maxim), "verdicts"]
+    tables = [BoardTable("Share of yes", heads, rows)]
+    if same and len(order) > 1:
+        tables.append(agreement(_votes(topics, names)))
     return Board(
         "Verdicts" if same else "Leaderboard",
         sentences,
         "Share of yes among the verdicts, mean of the maxims. Intervals: "
         f"{samples} bootstrap samples of claims, seed {seed}. The judge may be wrong: only labels "
         "show how often.",
-        [BoardTable("Share of yes", heads, rows)],
+        tables,
         [
             dot_plot(
                 f"Share of yes, {key}",
@@ -83,3 +96,33 @@ def rate_board(
             for key in (MEAN, *Maxim)
         ],
     )
+
+
+def _votes(topics: Sequence[Topic], names: Sequence[str]) -> Votes:
+    """Return the verdicts of each run on the turns of all debates."""
+    votes: dict[str, list[bool | None]] = {}
+    for one in (one for topic in topics for one in topic.conversations):
+        of_run = dict(one.verdicts)
+        for run, name in enumerate(names):
+            for verdicts in of_run.get(run, [{}] * len(one.turns)):
+                known = (verdicts.get(maxim) for maxim in Maxim)
+                own = votes.setdefault(name, [])
+                own += [None if verdict is None else verdict.yes for verdict in known]
+    return {name: own for name, own in votes.items() if any(vote is not None for vote in own)}
+
+
+def turn_plot(topics: Sequence[Topic], names: Sequence[str]) -> Markup | None:
+    """Plot the share of yes by turn, if debates with verdicts have several turns."""
+    counts: dict[str, list[Any]] = {}
+    for one in (one for topic in topics for one in topic.conversations):
+        for run, of_turns in one.verdicts:
+            own = counts.setdefault(names[run], [])
+            own += [0] * (len(of_turns) - len(own))
+            for turn, verdicts in enumerate(of_turns):
+                own[turn] = own[turn] + count_yes([verdicts]).sum(axis=0)
+    series = {
+        name: [yes / known if known else None for yes, known in own] for name, own in counts.items()
+    }
+    if max(map(len, series.values()), default=0) < 2:
+        return None
+    return line_plot("Share of yes by turn", series, axis=(0.0, 1.0))

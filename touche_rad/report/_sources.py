@@ -1,4 +1,4 @@
-"""Read the runs of a report: their debates with verdicts, labels, model calls and fallbacks."""
+"""Read the runs of a report: who made them, their debates with verdicts, labels and fallbacks."""
 
 from __future__ import annotations
 
@@ -6,41 +6,101 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
 from touche_rad.files import BadLines, Judgement, Kind, Labels
-from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.files.outputs import STATUS, read_status, sha256_of
 from touche_rad.files.records import read_json
 from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
 from touche_rad.score.evaluations import digests
 from touche_rad.score.naming import each_run, names
+from touche_rad.score.result import BASELINE, MEAN
 
 _PLACE: Final = re.compile(r"(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Who made a run, as its status says, and that of the debates that it judges."""
+
+    status: Mapping[str, Any]
+    judged: Mapping[str, Any]
+
+    def plugin(self, kind: str) -> str:
+        """Return the debater or the judge, with its model; empty if no status names one."""
+        for status in (self.status, self.judged):
+            identity = status.get("identity") or {}
+            if isinstance(name := identity.get(kind), str):
+                model = (identity.get("model") or {}).get("name")
+                return f"{name} with {model}" if model else name
+        return ""
+
+
+def origins_of(paths: Sequence[Path]) -> dict[Path, Origin]:
+    """Return the origin of each run; statuses lie beside the runs."""
+    by_digest = {
+        str(status["sha256"]): status
+        for folder in dict.fromkeys(path.parent for path in paths)
+        for place in sorted(folder.glob(f"*{STATUS}"))
+        for status in [_load(place)]
+        if status.get("sha256")
+    }
+    result = {}
+    for path in paths:
+        status = read_status(path)
+        judged = by_digest.get(str((status.get("identity") or {}).get("input")), {})
+        result[path] = Origin(status, judged if status.get("verb") == "judge" else {})
+    return result
+
+
+def run_names(paths: Sequence[Path], origins: Mapping[Path, Origin]) -> list[str]:
+    """Name each run after its debater or its judge, whichever differs between the runs.
+
+    A run is named after its file if no status says more, or if another run has the same name.
+    """
+    made = [(origins[path].plugin("debater"), origins[path].plugin("judge")) for path in paths]
+    differs = [len({*of_kind} - {""}) > 1 for of_kind in zip(*made, strict=True)]
+    known = []
+    for debater, judge in made:
+        if all(differs) and debater and judge:
+            known.append(f"{debater}, judged by {judge}")
+        else:
+            known.append(debater if differs[0] or not judge else judge)
+    return [
+        file if known.count(name) > 1 or name in ("", BASELINE, MEAN) else name
+        for name, file in zip(known, names(paths), strict=True)
+    ]
+
+
+@dataclass(frozen=True)
 class Source:
-    """An input file of the report with its content; TREC runs are only scored."""
+    """An input file of the report with its content."""
 
     name: str
     path: Path
     kind: Kind
     sha256: str
+    origin: Origin
     debates: Sequence[tuple[Debate, tuple[Verdicts, ...]]] = ()
     contests: Sequence[Contest] = ()
     judgements: Sequence[Judgement] = ()
 
 
-def read_sources(runs: Sequence[Path], bad: BadLines, refused: dict[str, str]) -> list[Source]:
-    """Read the input files; those that cannot be read are added to `refused`."""
+def read_sources(
+    runs: Mapping[str, Path],
+    origins: Mapping[Path, Origin],
+    bad: BadLines,
+    refused: dict[str, str],
+) -> list[Source]:
+    """Read the input files by name; those that cannot be read are added to `refused`."""
 
     def read(name: str, path: Path) -> Source:
         kind = files.detect_kind(path)
-        source = Source(name, path, kind, sha256_of(path))
+        source = Source(name, path, kind, sha256_of(path), origins[path])
         if kind is Kind.EVALUATIONS:
             evaluations = files.read_evaluations(path, bad)
             return replace(source, debates=[(one.debate, one.turns) for one in evaluations])
@@ -52,15 +112,14 @@ def read_sources(runs: Sequence[Path], bad: BadLines, refused: dict[str, str]) -
             return replace(source, judgements=list(files.read_outcomes(path, bad)))
         return source
 
-    return list(each_run(dict(zip(names(runs), runs, strict=True)), read, refused).values())
+    return list(each_run(runs, read, refused).values())
 
 
 def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[DebateOfRun]:
     """Yield the debates of all runs."""
     labels_by_words = _labels_by_words(sources, labels)
-    by_run = _fallback_turns(sources)
     for run, source in enumerate(sources):
-        run_calls, places = calls(source.path), by_run[run]
+        run_calls, places = calls(source.path), _fallback_turns(source.origin)
         for number, (debate, verdicts) in enumerate(source.debates):
             fallbacks = places.get(number, set()) | _nothing_found(debate)
             labelled = labels_by_words.get(digests(debate), ())
@@ -94,39 +153,17 @@ def _nothing_found(debate: Debate) -> set[int]:
     }
 
 
-def _fallback_turns(sources: Sequence[Source]) -> list[Mapping[int, set[int]]]:
-    """Return the turns of each run that another debater answered, by debate, counted from 0.
-
-    The status file of a run says so; evaluations find the status of the run that they judge
-    beside them, by the digest of their input.
-    """
-    by_digest = {
-        str(status["sha256"]): status
-        for folder in dict.fromkeys(source.path.parent for source in sources)
-        for path in sorted(folder.glob("*.status.json"))
-        for status in [_load(path)]
-        if status.get("replaced_turns") and status.get("sha256")
-    }
-    result: list[Mapping[int, set[int]]] = []
-    for source in sources:
-        status: Mapping[str, object] | None = by_digest.get(source.sha256)
-        if status is None and source.kind is Kind.EVALUATIONS:
-            identity = read_status(source.path).get("identity")
-            digest = identity.get("input") if isinstance(identity, dict) else None
-            status = by_digest.get(str(digest))
-        result.append(_places((status or {}).get("replaced_turns")))
-    return result
-
-
-def _places(turns: object) -> dict[int, set[int]]:
+def _fallback_turns(origin: Origin) -> dict[int, set[int]]:
+    """Return the turns that another debater answered, by debate, counted from 0."""
     places: dict[int, set[int]] = {}
+    turns = origin.status.get("replaced_turns") or origin.judged.get("replaced_turns")
     for one in turns if isinstance(turns, list) else ():
         if (match := _PLACE.fullmatch(str(one))) is not None:
             places.setdefault(int(match[1]) - 1, set()).add(int(match[2]) - 1)
     return places
 
 
-def _load(path: Path) -> Mapping[str, object]:
+def _load(path: Path) -> Mapping[str, Any]:
     try:
         status = read_json(path)
     except (OSError, ValueError):

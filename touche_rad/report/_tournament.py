@@ -21,8 +21,8 @@ from touche_rad.contests.tournament.result import (
 )
 from touche_rad.errors import InputError, UserError, refuse_newer, why
 from touche_rad.files.records import read_json
-from touche_rad.plots.svg import Dot
-from touche_rad.report.boards import Board, BoardTable, are, board_table, dot_plot, names_of
+from touche_rad.plots.svg import Dot, dot_plot
+from touche_rad.report.boards import Board, BoardTable, Cell, are, board_table, names_of
 from touche_rad.score.tables import table
 
 _LOOKED_AT: Final = 200
@@ -85,7 +85,7 @@ def tournament_board(result: Tournament) -> Board:
         list(_in_words(standings)),
         _note(result),
         [board_table("Ratings", table(columns, standings)), _matrix(result)],
-        [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0)],
+        [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0, axis=())],
         warnings=[
             f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"
             for one in standings
@@ -152,9 +152,8 @@ def _matrix(result: Tournament) -> BoardTable:
     """Return the share of wins of the row against the column."""
     names = [one.name for one in result.standings]
     rows = [
-        [name, *map(format_share, shares)]
+        [name, *(Cell(format_share(share), share=share) for share in shares)]
         for name, shares in zip(names, result.shares, strict=True)
     ]
-    return BoardTable(
-        "Share of wins of the row against the column, ties as halves", ["debater", *names], rows
-    )
+    caption = "Share of wins of the row against the column, ties as halves"
+    return BoardTable(caption, ["debater", *names], rows, grid=True)

@@ -8,29 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Final
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 from touche_rad.files.outputs import read_status
-from touche_rad.plots.svg import Dot, dots
 from touche_rad.score.result import Comparison
-from touche_rad.score.tables import NONE, Table
+from touche_rad.score.tables import NONE, Table, csv_rows
 
 _NAMED: Final = 4
 """Names in a sentence before the rest is counted."""
 
 
-class Link(str):
-    """The text of a cell that opens a part of the page."""
+class Cell(str):
+    """The text of a cell that opens a part of the page, or has a background."""
 
     href: str
+    shade: int
+    """Strength of the background, from 0 to 10."""
 
-    def __new__(cls, text: str, href: str) -> Link:
-        """Make a text with an address."""
-        link = super().__new__(cls, text)
-        link.href = href
-        return link
+    def __new__(cls, text: str, href: str = "", share: float | None = None) -> Cell:
+        """Make a text with an address, and with a background for a share."""
+        made = super().__new__(cls, text)
+        made.href, made.shade = href, round(10 * (share or 0))
+        return made
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,14 @@ class BoardTable:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     baselines: frozenset[str] = frozenset()
+    grid: bool = False
+    """Whether it is a picture of shares: no rows to sort, and shaded cells."""
+
+    @property
+    def csv(self) -> str:
+        """Return its content as an address to download."""
+        text = csv_rows([self.heads, *self.rows])
+        return "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
 
 
 def board_table(caption: str, table: Table, baselines: Iterable[str] = ()) -> BoardTable:
@@ -52,23 +63,30 @@ def board_table(caption: str, table: Table, baselines: Iterable[str] = ()) -> Bo
     return BoardTable(caption, heads, rows, frozenset(baselines))
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A plot with its caption."""
+def matrix(
+    caption: str, names: Sequence[str], share: Callable[[str, str], float | None]
+) -> BoardTable:
+    """Show a share of each two runs, shaded."""
+    rows = []
+    for one in names:
+        shares = [share(one, other) if one != other else None for other in names]
+        rows.append([one, *(Cell(number(value), share=value) for value in shares)])
+    return BoardTable(caption, ["", *names], rows, grid=True)
 
-    caption: str
-    svg: Markup
+
+Votes = Mapping[str, Sequence[bool | None]]
+"""The verdicts of each judge on the same turns and maxims, in one order; None if it has none."""
 
 
-def dot_plot(
-    caption: str,
-    rows: Sequence[Dot],
-    baselines: Sequence[tuple[str, float]] = (),
-    *,
-    digits: int = 3,
-) -> Plot:
-    """Plot values with intervals; each baseline is a line."""
-    return Plot(caption, dots(caption, rows, baselines, digits=digits))
+def agreement(votes: Votes) -> BoardTable:
+    """Show the share of equal verdicts of each two judges."""
+
+    def equal(one: str, other: str) -> float | None:
+        pairs = zip(votes[one], votes[other], strict=True)
+        same = [first == second for first, second in pairs if None not in (first, second)]
+        return fmean(same) if same else None
+
+    return matrix("Agreement of the judges: share of equal verdicts", list(votes), equal)
 
 
 @dataclass
@@ -79,12 +97,14 @@ class Board:
     sentences: list[str]
     note: str = ""
     tables: list[BoardTable] = field(default_factory=list)
-    plots: list[Plot] = field(default_factory=list)
+    plots: list[Markup] = field(default_factory=list)
     details: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
     """Folded tables by title."""
     warnings: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
     """Other pages: address and text."""
+    squares: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
+    """Verdicts against labels, by run: a table of two by two for each maxim."""
 
 
 def without_model(runs: Iterable[Path]) -> list[str]:
@@ -101,7 +121,7 @@ def without_model(runs: Iterable[Path]) -> list[str]:
 
 def number(value: float | None, digits: int = 3) -> str:
     """Format a value; a dash if there is none."""
-    return NONE if value is None else f"{value:.{digits}f}"
+    return NONE if value is None else f"{value:z.{digits}f}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
@@ -151,15 +171,15 @@ def ranking_in_words(
             how = f"significantly {better}" if clear else "not significantly different from"
             groups.setdefault(how, []).append(run)
         for how, names in groups.items():
-            sentences.append(f"{are(names)} {how} the baseline {baseline} ({_short(value)}).")
+            sentences.append(f"{are(names)} {how} the baseline {baseline} ({number(value)}).")
     return sentences
 
 
 def _lead(leader: str, second: str, gain: float, measure: str, tested: Comparison | None) -> str:
-    head = f"{leader} leads {second} by {_short(gain)} {measure}"
+    head = f"{leader} leads {second} by {number(gain)} {measure}"
     if tested is None or tested.low is None or tested.high is None:
         return f"{head}; there are too few debates for an interval."
-    between = f"95 % interval of the difference {_short(-tested.high)} to {_short(-tested.low)}"
+    between = f"95 % interval of the difference {interval(-tested.high, -tested.low)}"
     if _clear(tested):
         return f"{head}, significantly ({between})."
     if abs(gain) < 5e-4:
@@ -176,13 +196,6 @@ def _clear(tested: Comparison | None) -> bool:
     if tested is None or tested.low is None or tested.high is None:
         return False
     return tested.low > 0 or tested.high < 0
-
-
-def _short(value: float) -> str:
-    """Format a share as papers do: .040."""
-    text = f"{abs(value):.3f}"
-    short = text.replace("0.", ".", 1) if text.startswith("0.") else text
-    return f"−{short}" if value < 0 and float(text) else short
 
 
 def by_pair(rows: Iterable[Comparison], measure: str) -> Difference:

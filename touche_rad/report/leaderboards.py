@@ -15,21 +15,22 @@ from touche_rad.contests.score_report import (
     ContestRow,
 )
 from touche_rad.debate import Maxim
-from touche_rad.plots.svg import Dot
+from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import (
     Board,
     BoardTable,
-    Link,
+    Cell,
+    agreement,
     are,
     board_table,
     by_pair,
-    dot_plot,
-    interval,
+    matrix,
     ranking_in_words,
 )
+from touche_rad.score.measures import says_yes
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport, refused_lines
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
-from touche_rad.score.tables import Columns, Item, table
+from touche_rad.score.tables import Columns, Item, cell, table
 
 
 def _scored_turns(report: JudgementReport, rows: Mapping[tuple[str, str], JudgementRow]) -> str:
@@ -43,7 +44,6 @@ def _scored_turns(report: JudgementReport, rows: Mapping[tuple[str, str], Judgem
 def judgement_board(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     rows = {(row.run, row.maxim): row for row in report.rows}
-    baselines = {BASELINE, *report.baselines}
     measured = [maxim for maxim in Maxim if rows[BASELINE, maxim].labelled]
     names = [one.run for one in report.ranking]
     captions = {"Mean F1": MEAN, **{f"F1 on {maxim}": str(maxim) for maxim in measured}}
@@ -63,10 +63,10 @@ def judgement_board(report: JudgementReport) -> Board:
         f"seed {report.seed}; “significantly” means that the interval of the paired difference "
         "excludes 0. * baseline, without a rank."
     )
-    confusions = [
-        _confusion(maxim, [rows[name, maxim] for name in names], baselines) for maxim in measured
-    ]
-    board.details = [("Confusion of verdicts and labels", confusions)]
+    runs = [name for name in names if name != BASELINE]
+    board.squares = [(run, [_square(rows[run, maxim]) for maxim in measured]) for run in runs]
+    if len(runs) > 1:
+        board.tables.append(agreement({run: list(_votes(report, run)) for run in runs}))
     board.warnings += [
         f"{one.run}: {one.kind.value}{f' of {one.maxim}' if one.maxim else ''}: {one.message}"
         for one in report.problems
@@ -119,19 +119,26 @@ def _ranked_board(
     )
 
 
-def _confusion(maxim: Maxim, rows: Sequence[JudgementRow], baselines: set[str]) -> BoardTable:
+def _votes(report: JudgementReport, run: str) -> Iterator[bool]:
+    """Yield whether a run says yes, for each label."""
+    for of_debate, scores in zip(report.labels, report.scores[run], strict=True):
+        for labels, of_turn in zip(of_debate, scores, strict=True):
+            for maxim in Maxim:
+                if labels.get(maxim) is not None:
+                    yield says_yes(of_turn.get(maxim))
+
+
+def _square(row: JudgementRow) -> BoardTable:
     """Count verdicts against labels; a count opens these turns."""
-    heads = ["run", "yes, label yes", "yes, label no", "no, label yes", "no, label no"]
-    kinds = (("tp", "yes", "yes"), ("fp", "yes", "no"), ("fn", "no", "yes"), ("tn", "no", "no"))
     lines = []
-    for row in rows:
-        cells = [row.run]
-        for name, verdict, label in kinds:
-            count = str(getattr(row, name))
-            at = {"run": row.run, "maxim": str(maxim), "verdict": verdict, "label": label}
-            cells.append(count if row.run == BASELINE else Link(count, _address(at)))
-        lines.append(cells)
-    return BoardTable(f"Verdicts and labels on {maxim}", heads, lines, frozenset(baselines))
+    for verdict, names in (("yes", ("tp", "fp")), ("no", ("fn", "tn"))):
+        line = [f"judge {verdict}"]
+        for label, name in zip(("yes", "no"), names, strict=True):
+            count = getattr(row, name)
+            at = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
+            line.append(Cell(str(count), _address(at), count / row.labelled))
+        lines.append(line)
+    return BoardTable(row.maxim, ["", "label yes", "label no"], lines, grid=True)
 
 
 def _address(values: Mapping[str, str]) -> str:
@@ -161,13 +168,24 @@ def contest_board(report: ContestReport) -> Board:
         board.tables.append(
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )
-        marked = [(best.run, best.accuracy)] if best and best.accuracy is not None else []
+        marked = [(best.run, 100 * best.accuracy)] if best and best.accuracy is not None else []
         dots = [
-            Dot(_panel_name(row), row.accuracy, row.accuracy_low, row.accuracy_high)
+            Dot(
+                _panel_name(row),
+                100 * row.accuracy,
+                None if row.accuracy_low is None else 100 * row.accuracy_low,
+                None if row.accuracy_high is None else 100 * row.accuracy_high,
+            )
             for row in runs
             if row.accuracy is not None
         ]
-        board.plots.append(dot_plot(f"Accuracy, {dimension}", dots, marked))
+        caption = f"Accuracy in percent, {dimension}"
+        board.plots.append(dot_plot(caption, dots, marked, digits=1, axis=(0.0, 100.0)))
+    if report.same:
+        same = {frozenset((one.first, one.second)): one.same for one in report.same}
+        names = list(dict.fromkeys(name for pair in same for name in sorted(pair)))
+        caption = "Agreement of the panels: share of equal winners"
+        board.tables.append(matrix(caption, names, lambda *pair: same.get(frozenset(pair))))
     further: tuple[tuple[str, Columns, Sequence[Item]], ...] = (
         ("Biases of the winners", BIAS_COLUMNS, report.biases),
         ("Scores of the sides against people's scores", SIDE_COLUMNS, report.sides),
@@ -191,10 +209,10 @@ def _panels_in_words(
 ) -> Iterator[str]:
     if runs and runs[0].accuracy is not None:
         first = runs[0]
-        within = interval(first.accuracy_low, first.accuracy_high, 2)
+        within = cell("{accuracy_low:share} to {accuracy_high:share}", first)
         yield (
-            f"{dimension}: {_panel_name(first)} names the right winner in {first.accuracy:.0%} "
-            f"of the debates (95 % interval {within})."
+            f"{dimension}: {_panel_name(first)} names the right winner in "
+            f"{cell('{accuracy:percent}', first)} of the debates (95 % interval {within})."
         )
     if best is None or best.accuracy is None:
         return
@@ -204,12 +222,12 @@ def _panels_in_words(
     if better:
         yield (
             f"{dimension}: {are(better)} significantly better than “{best.run}” "
-            f"({best.accuracy:.0%})."
+            f"({cell('{accuracy:percent}', best)})."
         )
     if rest:
         yield (
             f"{dimension}: {are(rest)} not significantly better than “{best.run}” "
-            f"({best.accuracy:.0%})."
+            f"({cell('{accuracy:percent}', best)})."
         )
 
 

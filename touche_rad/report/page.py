@@ -16,22 +16,23 @@ from touche_rad.contests.scoring import score_contests
 from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
-from touche_rad.pages import read_asset, render_fragment, render_page
-from touche_rad.plots.svg import Dot
-from touche_rad.report._browse import PART_LETTERS, browser, to_json
+from touche_rad.pages import read_asset, render_fragment, render_page, to_json
+from touche_rad.plots.svg import Dot, dot_plot
+from touche_rad.report._browse import PART_LETTERS, browser
 from touche_rad.report._contests import contest_sections
 from touche_rad.report._conversations import Topic, topics
-from touche_rad.report._rates import rate_board
-from touche_rad.report._sources import Source, debates_of, read_sources
+from touche_rad.report._rates import rate_board, turn_plot
+from touche_rad.report._sources import Source, debates_of, origins_of, read_sources, run_names
 from touche_rad.report._tournament import (
     read_tournament,
     split_runs_and_ratings,
     tournament_board,
 )
-from touche_rad.report.boards import Board, Plot, dot_plot, without_model
+from touche_rad.report.boards import Board, without_model
 from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import score
+from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, RetrievalReport
 from touche_rad.text import count_words
 
@@ -93,7 +94,9 @@ def write_report(
     bad = bad or BadLines()
     refused: dict[str, str] = {}
     paths, ratings = split_runs_and_ratings(runs)
-    sources = read_sources(paths, bad, refused)
+    origins = origins_of(paths)
+    named = names(paths) if boards else run_names(paths, origins)
+    sources = read_sources(dict(zip(named, paths, strict=True)), origins, bad, refused)
     scored = None if boards else _score(sources, labels, seed, bad)
     content = _Content(sources, refused, labels, seed, bad)
     content.boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
@@ -161,6 +164,8 @@ class _Content:
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
+        by_turn = turn_plot(all_topics, run_names)
+        self.boards[-1].plots += [by_turn] if by_turn else []
         self.boards[-1].plots.append(_length_plot(all_topics, run_names))
         table = cost_board([one for run in self.sources for one in costs(run.name, run.path)])
         if table:
@@ -262,15 +267,16 @@ def _score(
     if labels is None:
         return None
     kind = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
-    fitting = [source.path for source in sources if source.kind is kind]
+    fitting = {source.name: source.path for source in sources if source.kind is kind}
     if not fitting:
         return None
+    paths, tags = list(fitting.values()), list(fitting)
     if kind is Kind.OUTCOMES:
-        return score_contests(fitting, labels, seed=seed, bad=bad)
-    return score(fitting, labels, seed=seed, bad=bad)
+        return score_contests(paths, labels, seed=seed, bad=bad, tags=tags)
+    return score(paths, labels, seed=seed, bad=bad, tags=tags)
 
 
-def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Plot:
+def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Markup:
     """Plot the words per response: the median and the middle 90 % of each run."""
     lengths: dict[str, list[int]] = {}
     for topic in all_topics:
@@ -285,4 +291,4 @@ def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Plot:
         for name, counts in filled.items()
     ]
     caption = "Words per response: median, and the middle 90 %"
-    return dot_plot(caption, rows, [("limit", 60.0)], digits=0)
+    return dot_plot(caption, rows, [("limit", 60.0)], digits=0, axis=(0.0,))

@@ -23,6 +23,11 @@ rad.report = { browsers: [] };
   };
 }
 
+/* The choices of a field: any, and values with their texts. */
+rad.report.options = (values) => [["", "any"], ...values.map((value) => Array.isArray(value) ? value : [value, value])];
+/* A row of the list. */
+rad.report.row = (title, about) => [rad.h("span", { class: "claim", dir: "auto" }, title), rad.h("span", { class: "soft" }, about)];
+
 rad.report.Browser = class {
   /* spec: { section, prefix, noun, items, fields, keys, matches(item, state), text(item) for the
      search, row(item, match), render(item, match, state) } */
@@ -221,12 +226,12 @@ rad.report.start = () => {
       one.follow(named ? values : {});
     }
   };
-  const act = (call) => () => { call(rad.report.browsers[0]); };
-  if (rad.report.browsers.length) {
+  const [first] = rad.report.browsers;
+  if (first) {
     rad.keys({
-      "n": ["Next debate", act((one) => one.step(1))],
-      "p": ["Previous debate", act((one) => one.step(-1))],
-      "/": ["Search", act((one) => { one.search.focus(); one.search.select(); })],
+      "n": ["Next debate", () => { first.step(1); }],
+      "p": ["Previous debate", () => { first.step(-1); }],
+      "/": ["Search", () => { first.search.focus(); first.search.select(); }],
     });
     addEventListener("hashchange", follow);
     follow();
@@ -235,7 +240,7 @@ rad.report.start = () => {
 
 /* Debates: filter by run, maxim, verdict, marks and text; read them one by one, or compare runs. */
 {
-  const LONG = 1, UNSUPPORTED = 2, FALLBACK = 4, UNANSWERED = 8, FEW = 6;
+  const MARKS = { long: 1, unsupported: 2, unanswered: 8 }, FALLBACK = 4, FEW = 6;
 
   rad.report.debates = (section, data) => {
     const maxims = data.maxims, names = data.runs.map((run) => run.name);
@@ -256,9 +261,7 @@ rad.report.start = () => {
     const fits = (one, turn, state, run, among) => {
       const mark = parseInt(one.marks[turn], 16);
       if (state.fallback && !(mark & FALLBACK)) { return false; }
-      if (state.mark === "long" && !(mark & LONG)) { return false; }
-      if (state.mark === "unsupported" && !(mark & UNSUPPORTED)) { return false; }
-      if (state.mark === "unanswered" && !(mark & UNANSWERED)) { return false; }
+      if (state.mark && !(mark & MARKS[state.mark])) { return false; }
       if (!(state.verdict || state.label || state.disagree)) { return true; }
       for (let maxim = 0; maxim < 4; maxim += 1) {
         if (state.maxim && maxims[maxim] !== state.maxim) { continue; }
@@ -324,15 +327,14 @@ rad.report.start = () => {
       return part[one.index - first.get(one.part)];
     };
 
-    const options = (values) => [["", "any"], ...values.map((value) => Array.isArray(value) ? value : [value, value])];
     const labelled = debates.some((one) => one.labels), judged = debates.some((one) => one.judges.length);
     const several = debates.some((one) => one.judges.length > 1);
     const fields = [
-      names.length > 1 && { name: "run", label: "Run", options: options(names) },
-      judged && { name: "maxim", label: "Maxim", options: options(maxims) },
-      judged && { name: "verdict", label: "Verdict", options: options(["yes", "no", ["none", "no verdict"]]) },
-      labelled && { name: "label", label: "Label", options: options(["yes", "no", ["differs", "differs from the verdict"]]) },
-      { name: "mark", label: "Response", options: options([["long", "over 60 words"], ["unsupported", "a sentence without support"], ["unanswered", "no response"]]) },
+      names.length > 1 && { name: "run", label: "Run", options: rad.report.options(names) },
+      judged && { name: "maxim", label: "Maxim", options: rad.report.options(maxims) },
+      judged && { name: "verdict", label: "Verdict", options: rad.report.options(["yes", "no", ["none", "no verdict"]]) },
+      labelled && { name: "label", label: "Label", options: rad.report.options(["yes", "no", ["differs", "differs from the verdict"]]) },
+      { name: "mark", label: "Response", options: rad.report.options([["long", "over 60 words"], ["unsupported", "a sentence without support"], ["unanswered", "no response"]]) },
       several && { name: "disagree", label: "judges disagree" },
       { name: "fallback", label: "fallback answered" },
     ].filter(Boolean);
@@ -369,9 +371,9 @@ rad.report.start = () => {
         return kept.size ? { turns: match.turns.filter((turn) => kept.has(turn)) } : null;
       },
       row: (item, match) => comparing
-        ? [rad.h("span", { class: "claim", dir: "auto" }, `${item.index + 1}. ${item.text}`), rad.h("span", { class: "soft" }, `${match.turns.length} turn${match.turns.length === 1 ? "" : "s"}`)]
-        : [rad.h("span", { class: "claim", dir: "auto" }, `${item.index + 1}. ${data.claims[item.claim]}`),
-          rad.h("span", { class: "soft" }, `${item.runs.length > 1 ? `${item.runs.length} runs` : names[item.runs[0]]}${match.turns.length < item.turns ? `, ${match.turns.length} of ${item.turns} turns` : ""}`)],
+        ? rad.report.row(`${item.index + 1}. ${item.text}`, `${match.turns.length} turn${match.turns.length === 1 ? "" : "s"}`)
+        : rad.report.row(`${item.index + 1}. ${data.claims[item.claim]}`,
+          `${item.runs.length > 1 ? `${item.runs.length} runs` : names[item.runs[0]]}${match.turns.length < item.turns ? `, ${match.turns.length} of ${item.turns} turns` : ""}`),
       render: (item, match, state) => comparing ? renderClaim(item, match, state) : renderDebate(item, match, state),
     });
 
@@ -460,7 +462,6 @@ rad.report.start = () => {
         rad.h("div", { class: "cards" }, cards.slice(2)))];
     };
 
-
     const chip = (maxim, score, why, known) => {
       const yes = score === null ? null : score >= 0.5, differs = known !== "-" && score !== null && (known === "y") !== yes;
       return rad.h("details", { class: `chip ${differs ? "differs" : ""}` },
@@ -506,12 +507,11 @@ rad.report.start = () => {
         title(`${claim.index + 1}. ${claim.text}`, id, `${alike ? "the same debate" : `${picked.length} runs`}, ${turns.length} of ${most} turns`),
         turns.map((at) => rad.h("section", { class: "turn", id: `${id}-t${at + 1}` },
           rad.h("h4", null, permalink(`${id}-t${at + 1}`, `Turn ${at + 1}`)),
-          alike && [userBubble(known[0].loaded[at], "The same turn"), shared(known[0], at, `${id}-t${at + 1}`)],
+          alike && [userBubble(known[0].loaded[at], "The same turn"), answer(known[0].one, known[0].loaded[at], at, `${id}-t${at + 1}`), known[0].loaded[at].answer && labelsOf(known[0].one, at)],
           rad.h("div", { class: "compare", tabindex: "0", role: "group", "aria-label": `Turn ${at + 1} of ${columns.length} runs` }, columns.map((column) => rad.h("section", { class: "column", "aria-label": names[column.run] },
             rad.h("h5", null, names[column.run]), cell(column, at, `${id}-t${at + 1}-r${column.run}`, alike, state)))))),
       ];
     };
-    const shared = ({ one, loaded }, at, id) => [answer(one, loaded[at], at, id), loaded[at].answer && labelsOf(one, at)];
     const cell = ({ run, one, loaded }, at, id, alike, state) => {
       const turn = loaded && loaded[at];
       if (!turn) { return rad.h("p", { class: "soft" }, "This run has no such turn."); }
@@ -526,9 +526,6 @@ rad.report.start = () => {
 
 /* Whole debates: the same browser with its own filters. */
 {
-  const lines = (title, about) => [rad.h("span", { class: "claim", dir: "auto" }, title), rad.h("span", { class: "soft" }, about)];
-  const any = (values) => [["", "any"], ...values.map((one) => Array.isArray(one) ? one : [one, one])];
-
   rad.report.contests = (section, data) => {
     const items = data.contests.map((one, index) => ({ ...one, index }));
     const runs = [...new Set(items.flatMap((one) => one.verdicts.map(([run]) => run)))];
@@ -538,9 +535,9 @@ rad.report.start = () => {
       section, prefix: "w", noun: "debate",
       items: () => items, byIndex: (index) => items[index],
       fields: [
-        runs.length > 1 && { name: "run", label: "Run", options: any(runs) },
-        speakers.length <= 60 && { name: "speaker", label: "Speaker", options: any(speakers) },
-        runs.length && { name: "winner", label: "Winner", options: any(["pro", "con", "tie", ["none", "no winner"]]) },
+        runs.length > 1 && { name: "run", label: "Run", options: rad.report.options(runs) },
+        speakers.length <= 60 && { name: "speaker", label: "Speaker", options: rad.report.options(speakers) },
+        runs.length && { name: "winner", label: "Winner", options: rad.report.options(["pro", "con", "tie", ["none", "no winner"]]) },
         runs.length > 1 && { name: "disagree", label: "panels disagree" },
         runs.length && { name: "swapped", label: "winner changes with the sides" },
         runs.length && { name: "wrong", label: "differs from the human decision" },
@@ -556,7 +553,7 @@ rad.report.start = () => {
         return !wanted || right ? {} : null;
       },
       textMatch: async (one, match, words) => one.motion.toLowerCase().includes(words) || (await parsed(one)).textContent.toLowerCase().includes(words) ? match : null,
-      row: (one) => lines(`${one.index + 1}. ${one.motion}`, [one.sides.join(" against "), one.verdicts.length === 1 && `winner ${one.verdicts[0][1] || "none"}`].filter(Boolean).join(", ")),
+      row: (one) => rad.report.row(`${one.index + 1}. ${one.motion}`, [one.sides.join(" against "), one.verdicts.length === 1 && (one.verdicts[0][1] === "tie" ? "a tie" : `winner ${one.verdicts[0][1] || "none"}`)].filter(Boolean).join(", ")),
       render: async (one) => {
         const id = `w${one.index + 1}`;
         const body = [...(await parsed(one)).childNodes].map((node) => document.importNode(node, true));

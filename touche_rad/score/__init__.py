@@ -47,13 +47,15 @@ def score(
     exclude: Path | None = None,
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
+    tags: Sequence[str] | None = None,
 ) -> JudgementReport | RetrievalReport:
     """Score evaluations against labels, or TREC runs against qrels.
 
-    For whole debates use `touche_rad.contests.scoring.score_contests`.
+    The runs are named by `tags`, or after their files. For whole debates use
+    `touche_rad.contests.scoring.score_contests`.
     """
     how: dict[str, Any] = {"compare": compare, "samples": samples, "seed": seed}
-    how |= {"baselines": baselines, "bad": bad, "progress": progress}
+    how |= {"baselines": baselines, "bad": bad, "progress": progress, "tags": tags}
     kind = kind_of(truth)
     if kind is files.Kind.LABELS:
         return score_judgements(runs, truth, policy=policy, exclude=exclude, **how)

@@ -60,6 +60,7 @@ def score_judgements(
     exclude: Path | None = None,
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
+    tags: Sequence[str] | None = None,
 ) -> JudgementReport:
     """Score evaluations files against labels.
 
@@ -67,7 +68,7 @@ def score_judgements(
     """
     _check_policy(policy, exclude)
     labels, excluded, source = read_labels(truth), 0, None
-    tags = names(runs)
+    tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
     marked = baseline_names(baselines, runs, tags)
     refused: dict[str, str] = {}

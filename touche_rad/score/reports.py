@@ -196,7 +196,7 @@ class JudgementReport(Report):
                 [
                     _rank(one),
                     one.run,
-                    cell("{f1:.4f}", mean),
+                    cell("{f1:.3f}", mean),
                     cell(_SHORT_INTERVAL, mean),
                     *(cell("{f1:.3f}", row) if row.labelled else NONE for row in of_maxims),
                     *([str(self.lost.get(one.run, NONE))] if lost else []),
@@ -246,7 +246,7 @@ class RetrievalReport(Report):
         lines = []
         for one in self.ranking:
             of_run = [row for row in self.rows if row.run == one.run]
-            texts = [cell("{value:.4f}", row) for row in of_run]
+            texts = [cell("{value:.3f}", row) for row in of_run]
             between = [cell(_SHORT_INTERVAL, row) for row in of_run]
             lines.append([_rank(one), one.run, texts[0], between[0], *texts[1:], *between[1:]])
         columns = ["rank", "run", first, INTERVAL, *others, *intervals]

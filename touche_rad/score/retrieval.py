@@ -44,6 +44,7 @@ def score_retrieval(
     baselines: Sequence[Path] = (),
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
+    tags: Sequence[str] | None = None,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0.
 
@@ -53,7 +54,7 @@ def score_retrieval(
     relevance: Qrels = {}
     for query, document, grade in _read_qrels(qrels):
         relevance.setdefault(query, {})[document] = grade
-    tags = names(runs)
+    tags = tags or names(runs)
     marked = baseline_names(baselines, runs, tags)
     problems: list[Problem] = []
 

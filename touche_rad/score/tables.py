@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _SHORTEST: Final = 16
 """Names are not shortened further; a table that is still too wide is split."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a text that begins so for a formula."""
+_NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?")
 
 Columns = Sequence[tuple[str, str]]
 """Head and format of each column, such as ("F1", "{f1:.4f}").
@@ -203,16 +205,21 @@ def _wrap(line: str, width: int) -> list[str]:
 def csv_text(records: Iterable[Mapping[str, Any]]) -> str:
     """Return records as CSV; a text that a spreadsheet would take for a formula gets a quote."""
     rows = list(records)
-    stream = io.StringIO()
     names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(stream, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _csv_cell(value) for name, value in row.items()} for row in rows)
+    return csv_rows([names, *([row.get(name) for name in names] for row in rows)])
+
+
+def csv_rows(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as CSV; a text that a spreadsheet would take for a formula gets a quote."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows(map(_csv_cell, row) for row in rows)
     return stream.getvalue()
 
 
 def _csv_cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
+    return f"'{value}" if is_formula and not _NUMBER.fullmatch(value) else value
 
 
 class _Cells(Formatter):
