@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from tests.terminal import touche_rad
 from touche_rad import files
+from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 from touche_rad.exchange.reports import view_of
 
@@ -21,7 +21,10 @@ DEBATES = demo_file("debates.jsonl")
 
 @pytest.fixture(name="place")
 def _place(tmp_path: Path) -> Path:
-    ended = touche_rad("export", "autojudge", DEBATES, "-o", tmp_path / "aj", "-j", "length")
+    labels = ("--labels", demo_file("labels.jsonl"))
+    ended = touche_rad(
+        "export", "autojudge", DEBATES, "-o", tmp_path / "aj", "-j", "length", *labels
+    )
     assert ended.code == 0, ended.err
     return tmp_path / "aj"
 
@@ -117,6 +120,28 @@ def test_what_is_no_report_is_an_error_with_its_line(place: Path, tmp_path: Path
     assert "expected a topic" in ended.err
 
 
+def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
+    labels = demo_file("labels.jsonl")
+    runs = ("export", "autojudge", DEBATES, "--labels", labels, "-o", tmp_path / "aj")
+    assert touche_rad(*runs).code == 0
+    lines = [line.split("\t") for line in (tmp_path / "aj/truth.eval.txt").open()]
+    assert {run for run, *_ in lines} == {"debates"}
+    found = {(topic, measure): float(value) for _, topic, measure, value in lines}
+    of_debates = list(files.read_labels(labels))
+    first = [float(one or 0) for one in of_debates[0][1].values()]
+    maxims = ("QUANTITY", "QUALITY", "RELATION", "MANNER")
+    assert [found["1.2", measure] for measure in maxims] == first
+    assert found["1.2", "GRICE"] == sum(first) / 4
+    yes = [turn[Maxim.MANNER] or 0 for of_debate in of_debates for turn in of_debate]
+    assert found["all", "MANNER"] == pytest.approx(sum(yes) / len(yes))
+    short = tmp_path / "short.jsonl"
+    short.write_text(labels.read_text().splitlines()[0] + "\n")
+    few = touche_rad("export", "autojudge", DEBATES, "--labels", short, "-o", tmp_path / "few")
+    assert (few.code, "expected a line for each debate" in few.err) == (2, True)
+    more = ("--labels", labels, "--labels", labels)
+    assert "expected one file" in touche_rad(*runs, *more, "--replace").err
+
+
 def test_runs_on_other_claims_or_with_one_name_are_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text("\n".join(DEBATES.read_text().splitlines()[::-1]) + "\n")
@@ -129,11 +154,12 @@ def test_runs_on_other_claims_or_with_one_name_are_refused(tmp_path: Path) -> No
 
 @pytest.mark.services
 def test_autojudge_runs_our_judge_and_verifies_its_leaderboard_and_qrels(
-    place: Path, tmp_path: Path
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopwords = tmp_path / "nltk" / "corpora" / "stopwords"  # autojudge-base loads it when imported
     stopwords.mkdir(parents=True)
     (stopwords / "english").write_text("the\na\n")
+    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "nltk"))
     words = [
         "--workflow",
         "workflow.yml",
@@ -145,7 +171,6 @@ def test_autojudge_runs_our_judge_and_verifies_its_leaderboard_and_qrels(
     done = subprocess.run(
         [sys.executable, "-m", "autojudge_base.cli", "run", *words, "--out-dir", "out"],
         cwd=place,
-        env={**os.environ, "NLTK_DATA": str(tmp_path / "nltk")},
         capture_output=True,
         text=True,
         check=False,
@@ -159,5 +184,9 @@ def test_autojudge_runs_our_judge_and_verifies_its_leaderboard_and_qrels(
         for turn, verdicts in enumerate(row["userTurnsEvaluations"], 1):
             for maxim in ("Quantity", "Quality", "Relation", "Manner"):
                 assert found[f"{number}.{turn}", maxim.upper()] == verdicts[maxim]["score"]
+    from autojudge_base import Leaderboard
+
+    truth = Leaderboard.load(place / "truth.eval.txt", "ir_measures")
+    assert {one.topic_id for one in truth.entries} == {topic for topic, _ in found}
     qrels = (place / "out/default.qrels.txt").read_text().splitlines()
     assert {line.split()[3] for line in qrels} == {"0", "1"}

@@ -36,6 +36,10 @@ class AutojudgeOptions:
         "-j --judge",
         default=opt.DEFAULT,
     )
+    labels: tuple[Path, ...] = opt.option(
+        "Labels of a RUN, in the order of the RUNs: writes the leaderboard by labels; repeatable.",
+        default=(),
+    )
     team: str = opt.option("Team in the reports.", metavar="ID", default="touche-rad")
     quiet: bool = opt.QUIET
 
@@ -43,20 +47,26 @@ class AutojudgeOptions:
 @opt.command(
     "autojudge",
     "export autojudge touche_rad/demo/debates.jsonl -o autojudge",
+    "export autojudge rj.jsonl --labels touche_rad/demo/labels.jsonl -o autojudge-labelled",
     "export autojudge touche_rad/demo/debates.jsonl rj.jsonl -j length -o autojudge-runs",
     group=export_command,
 )
 def autojudge(options: AutojudgeOptions) -> None:
     """Write RUNs on the same claims for TREC AutoJudge.
 
-    Writes runs/NAME.jsonl (a report per response), topics.jsonl (a topic per turn of each claim)
-    and workflow.yml, which makes a judge of touche-rad a judge of AutoJudge.
+    Writes runs/NAME.jsonl (a report per response), topics.jsonl (a topic per turn of each claim),
+    workflow.yml, which makes a judge of touche-rad a judge of AutoJudge, and with --labels also
+    truth.eval.txt, the leaderboard by the labels, with which auto-judge-evaluate compares judges.
     """
     out, quiet = options.output, options.quiet
     select("judge", options.judge)
     runs = {run.stem: run for run in options.runs}
     if len(runs) < len(options.runs):
         raise UserError("two runs have the same name, which AutoJudge tells runs apart by")
+    if options.labels and len(options.labels) != len(runs):
+        raise UserError(f"--labels: expected one file for each of {len(runs)} runs")
+    labelled = zip(runs.items(), options.labels, strict=False)
+    truth = [line for (name, run), of in labelled for line in reports.truth_lines(run, name, of)]
     content = {out / "topics.jsonl": reports.topic_records(options.runs)}
     for name, run in runs.items():
         path = out / "runs" / f"{name}.jsonl"
@@ -65,6 +75,10 @@ def autojudge(options: AutojudgeOptions) -> None:
         with files.atomic_write(path) as stream:
             stream.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
         say(f"written: {path}", quiet=quiet)
+    if truth:
+        with files.atomic_write(out / "truth.eval.txt") as stream:
+            stream.writelines(line + "\n" for line in truth)
+        say(f"written: {out / 'truth.eval.txt'}", quiet=quiet)
     with files.atomic_write(out / "workflow.yml") as stream:
         stream.write(reports.workflow(str(options.judge)))
     line = (

@@ -21,14 +21,12 @@ from touche_rad.calls import run_sync
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
 from touche_rad.evidence.support import findings_in
-from touche_rad.exchange.reports import view_of
+from touche_rad.exchange.reports import MEAN, view_of
 from touche_rad.models import Model
 from touche_rad.models.model import open_backend
 from touche_rad.plugins import Services, find, parse_plugin
 from touche_rad.plugins.registry import Plugin
 from touche_rad.runs.judging import judge_view
-
-MEAN = "GRICE"
 
 
 class GriceJudge:

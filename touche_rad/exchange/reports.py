@@ -11,15 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.debate import Debate, Response, Turn
+from touche_rad.debate import Debate, Maxim, Response, Turn
 from touche_rad.errors import InputError
 from touche_rad.files.records import numbered_lines, parse
 from touche_rad.text import split_sentences, words
 
 WORDS: Final = 60
+MEAN: Final = "GRICE"
+"""The measure that is the mean of those of the four maxims."""
 _CONVERSATION: Final = "conversation"
 
 
@@ -45,6 +48,26 @@ def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
                     wrong = "the claim differs from another run's: expected the same claims"
                     raise InputError(run, f"{wrong}, in the same order", line=number)
     return list(topics.values())
+
+
+def truth_lines(run: Path, run_id: str, labels: Path) -> Iterator[str]:
+    """Yield the lines of a leaderboard by labels (run, topic, measure, value), the means last."""
+    of_debates = list(files.read_labels(labels))
+    values: dict[str, list[float]] = {}
+    for number, debate, _ in files.read_numbered(run):
+        if number > len(of_debates):
+            raise InputError(labels, f"expected a line for each debate of {run}, got {number - 1}")
+        places = [at for at, turn in enumerate(debate.turns, 1) if turn.response is not None]
+        for at, of_turn in zip(places, of_debates[number - 1], strict=False):
+            given = {maxim.upper(): of_turn.get(maxim) for maxim in Maxim}
+            known = {name: float(label) for name, label in given.items() if label is not None}
+            if len(known) == len(Maxim):
+                known[MEAN] = fmean(known.values())
+            for measure, value in known.items():
+                values.setdefault(measure, []).append(value)
+                yield f"{run_id}\t{number}.{at}\t{measure}\t{value}"
+    for measure, of_all in values.items():
+        yield f"{run_id}\tall\t{measure}\t{fmean(of_all)}"
 
 
 def _topic(topic: str, claim: str, at: int) -> dict[str, Any]:
