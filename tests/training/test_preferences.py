@@ -154,7 +154,7 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     assert "as a supporter of the topic" in opening[-1]["content"]
     assert "for the topic" in opening[0]["content"]
     assert [one["role"] for one in later] == ["system", "user", "assistant", "user"]
-    assert later[-1]["content"].startswith("B 0.0")
+    assert later[-1]["content"].startswith(join_blocks("r B", "B 0.0")), "as in the debate"
 
 
 def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Path) -> None:

@@ -93,14 +93,7 @@ def answered_in_contest(contest: Contest) -> list[Answered]:
         return []
     answers = []
     for speaker, side in contest.sides.items():
-        speeches = tuple(
-            one
-            if one.speaker == speaker
-            # The reasoning of the opponent is not heard.
-            else one.model_copy(update={"text": split_blocks(one.text)[1]})
-            for one in contest.speeches
-        )
-        whole = sided_view(contest.model_copy(update={"speeches": speeches}), speaker)
+        whole = sided_view(contest, speaker)
         for at, turn in enumerate(whole.turns):
             if turn.response is not None:
                 answers.append(Answered(speaker, side, contest.motion, whole.view(at)))
