@@ -34,7 +34,7 @@ def _examples() -> Iterator[tuple[str, Command]]:
                 yield example, command
 
 
-def _parse(line: str) -> click.Context:
+def parse_call(line: str) -> click.Context:
     """Parse a command line, as the command does; shell syntax after it is left out."""
     words = shlex.split(re.split(r" [|&>] ?|;|\)$| #", line)[0])
     context = click.Context(program)
@@ -52,7 +52,7 @@ def _parse(line: str) -> click.Context:
 
 def check_call(line: str) -> None:
     """Parse the arguments of `touche-rad`, as the command does, and the options of its plugins."""
-    context = _parse(line)
+    context = parse_call(line)
     for spec in _specs(context.params.values()):
         found = [registered(kind)[spec.name] for kind in KINDS if spec.name in registered(kind)]
         if "--plugin" in line or spec.name.isupper() or spec.name.startswith(("my-", "off")):

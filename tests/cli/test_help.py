@@ -52,7 +52,7 @@ def test_no_help_is_wider_than_the_terminal_or_cut(columns: str) -> None:
 
 def test_rare_options_have_a_help_of_their_own() -> None:
     usual, every = touche_rad("judge", "--help").out, touche_rad("judge", "--help-all").out
-    for option in ("--shard", "--max-calls", "--show-config"):
+    for option in ("--shard", "--max-calls", "--config"):
         assert option not in usual
         assert option in every
     assert "--help-all" in usual

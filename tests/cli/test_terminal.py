@@ -13,7 +13,9 @@ import pytest
 
 from tests.terminal import touche_rad
 from touche_rad.cli.commands import COMMANDS
+from touche_rad.demo import demo_file
 
+CLAIMS = demo_file("claims.tsv")
 ENGINES = {"pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures"}
 HEAVY = ENGINES | {"pydantic", "ir_datasets", "jinja2", "rich", "anyio"}
 IMPORTED = """
@@ -85,16 +87,12 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     (tmp_path / "touche-rad.toml").write_text(
         'debater = "verbatim"\nmax_words = 40\nturns = 7\n[simulate]\nturns = 2\n'
     )
-    env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_SEED": "9"}
-    call = ("simulate", "--max-words", "30", "--show-config")
-    lines = touche_rad(*call, cwd=tmp_path, env=env).out.splitlines()
-    assert {
-        "max-words = 30  (flag)",
-        "seed = 9  (environment)",
-        "turns = 2  (file touche-rad.toml)",
-        "debater = verbatim  (file touche-rad.toml)",
-        "skip-bad = False  (default)",
-    } <= set(lines)
+    env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_DEBATER": "grounded"}
+    call = ("simulate", CLAIMS, "-i", "demo", "--max-words", "30", "-o", "run.jsonl")
+    assert touche_rad(*call, cwd=tmp_path, env=env).code == 0
+    identity = json.loads((tmp_path / "run.jsonl.status.json").read_text())["identity"]
+    used = {key: identity[key] for key in ("max_words", "debater", "turns")}
+    assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
 
 
 @pytest.mark.parametrize(
@@ -202,7 +200,7 @@ def test_one_kind_of_plugins_is_listed() -> None:
 SAY = ("respond", "--say", "Zoos should be closed.")
 
 
-@pytest.mark.parametrize("call", [("list",), ("respond", "--show-config"), SAY])
+@pytest.mark.parametrize("call", [("list",), SAY])
 def test_no_code_that_a_file_of_the_current_folder_names_is_run(
     tmp_path: Path, call: tuple[str, ...]
 ) -> None:

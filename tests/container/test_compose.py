@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import yaml
+from click.core import ParameterSource
 
-from tests.terminal import touche_rad
+from tests.cli.test_examples import parse_call
 from touche_rad.models.endpoint import parse_address
 
 ROOT = Path(__file__).parent.parent.parent
@@ -92,16 +93,14 @@ def test_the_package_reads_every_variable_that_compose_sets(
     environment = SERVICES["touche-rad"]["environment"]
     ours = {name for name in environment if name.startswith("TOUCHE_RAD_")}
     assert set(environment) == ours | {"OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     for verb in ("serve", "simulate"):
-        shown = touche_rad(verb, "--show-config", env=environment)
-        assert shown.code == 0, shown.err
-        read = dict(re.findall(r"^([\w-]+) = (.*)  \(environment\)$", shown.out, re.MULTILINE))
-        wanted = {name.removeprefix("TOUCHE_RAD_").lower(): environment[name] for name in ours}
-        if verb == "simulate":
-            del wanted["judge"]
-        assert read == wanted
-    for name in environment.keys() - ours:
-        monkeypatch.setenv(name, environment[name])
+        context = parse_call(verb)
+        sources = {name: context.get_parameter_source(name) for name in context.params}
+        read = {name for name, source in sources.items() if source is ParameterSource.ENVIRONMENT}
+        wanted = {name.removeprefix("TOUCHE_RAD_").lower() for name in ours}
+        assert read == wanted - ({"judge"} if verb == "simulate" else set())
     found = parse_address("")
     assert (found.url, found.model) == ("http://vllm:8000/v1", "owner/name")
 
@@ -109,10 +108,8 @@ def test_the_package_reads_every_variable_that_compose_sets(
 def test_the_command_of_the_loader_is_valid() -> None:
     program, *words = shlex.split(SERVICES["load"]["command"])
     assert program == "touche-rad"
-    shown = touche_rad(*words, "--show-config")
-    assert shown.code == 0, shown.err
     index = SERVICES["touche-rad"]["environment"]["TOUCHE_RAD_INDEX"]
-    assert f"to = {index}  (flag)" in shown.out
+    assert parse_call(shlex.join(words)).params["to"] == index
     (volume,) = SERVICES["load"]["volumes"]
     collection, place, _ = volume.split(":")
     assert (place, (ROOT / collection).is_file()) == (words[1], True)

@@ -73,7 +73,7 @@ def test_every_line_fits_the_terminal(folder: Path, width: int) -> None:
     for number in (1, 2):
         (folder / long.format(number)).write_bytes((folder / "good.jsonl").read_bytes())
     runs = [long.format(1), long.format(2), *RUNS]
-    ended = score(folder, *runs, "--all-pairs", "--details", width=width)
+    ended = score(folder, *runs, "--pairs", "--details", width=width)
     assert max(map(len, ended.out.splitlines())) <= width
     board = ended.out.split("\n\n")[1].splitlines()
     assert len({line.split()[1] for line in board}) == 7  # the shortened names are different
@@ -90,7 +90,6 @@ def test_pairs_are_with_the_best_run_and_the_baselines(folder: Path) -> None:
     assert pairs() == set()
     always = {(run, "always-yes") for run in ("bad", "good", "twin")}
     assert pairs("--pairs") == {("bad", "good"), ("twin", "good"), *always}
-    assert pairs("--all-pairs") == {("twin", "bad"), ("twin", "good"), ("good", "bad"), *always}
     assert pairs("--pairs", "--baseline", "bad.jsonl") == {
         *(("twin", "good"), ("good", "bad"), ("twin", "bad")),
         *always - {("bad", "always-yes")},
@@ -166,13 +165,11 @@ def test_names_of_files_are_no_formulas_and_no_columns(folder: Path) -> None:
     table = rows(folder, *runs)
     assert any(name.startswith("'=1+1|x") for name in table)
     assert {row["rank"] for row in table.values()} == {"1", "", "4"}
-    (row,) = (line for line in score(folder, *runs, "--md").out.splitlines()[5:] if "=1+1" in line)
-    assert row.startswith("| 1 | =1+1\\|x | ")
     assert "\x1b" not in score(folder, *runs).out
 
 
 def test_formats_and_options_that_do_not_fit_are_refused(folder: Path) -> None:
-    assert "cannot be used together" in score(folder, *RUNS, "--md", "--csv").err
+    assert "cannot be used together" in score(folder, *RUNS, "--json", "--csv").err
     assert "cannot be used together" in score(folder, *RUNS, "--by-place", "--debates", "x").err
     (folder / "q.txt").write_text("q1 0 a 1\nq2 0 a 1\n")
     (folder / "x.run").write_text("q1 Q0 a 1 2.0 t\nq2 Q0 a 1 2.0 t\n")

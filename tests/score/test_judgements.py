@@ -143,11 +143,11 @@ def planted(tmp_path: Path) -> Planted:
 
 def test_a_clearly_better_run_is_significant(planted: Planted) -> None:
     runs = [planted.judge("worse", 0.55), planted.judge("better", 0.95)]
-    report = score_judgements(runs, planted.truth, compare="all", samples=2000)
-    gain = comparison(report, "better", "worse", "mean").model_dump()
-    assert gain["difference"] > 0.2
-    assert gain["low"] > 0
-    assert gain["p_holm"] < 0.05
+    report = score_judgements(runs, planted.truth, samples=2000)
+    loss = comparison(report, "worse", "better", "mean").model_dump()
+    assert loss["difference"] < -0.2
+    assert loss["high"] < 0
+    assert loss["p_holm"] < 0.05
     mean = row(report, "better", "mean").model_dump()
     assert mean["low"] < mean["f1"] < mean["high"]
 

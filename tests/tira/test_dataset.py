@@ -77,14 +77,8 @@ def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_baseline_must_be_a_plugin(tmp_path: Path) -> None:
-    ended = written("judges", tmp_path / "ours", "--baseline", "allways-yes")
-    assert ended.code == 2
-    assert "always-yes" in ended.err
-
-
 def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: Path) -> None:
-    written("judges", tmp_path / "ours", "--smoke", "0")
+    written("judges", tmp_path / "ours")
     run = judged("length", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
     out = tmp_path / "out"
     ended = touche_rad("dataset", "evaluate", run, tmp_path / "ours/truths", "-o", out)
@@ -97,7 +91,7 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: P
 
 
 def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Path) -> None:
-    written("judges", tmp_path / "ours", "--smoke", "0")
+    written("judges", tmp_path / "ours")
     truths = tmp_path / "ours/truths"
     run = judged("always-yes", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
     path = run / "evaluations.jsonl"
@@ -117,7 +111,7 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Pat
 
 
 def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(tmp_path: Path) -> None:
-    written("debaters", tmp_path / "ours", "--smoke", "0", "--turns", "3")
+    written("debaters", tmp_path / "ours", "--turns", "3")
     truths, run, out = tmp_path / "ours/truths", tmp_path / "run", tmp_path / "out"
     run.mkdir()
     lines = DEBATES.read_text().splitlines()[:10]

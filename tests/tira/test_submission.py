@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_examples import parse_call
 from tests.models.scripted import content, serving
 from tests.terminal import touche_rad
 from tests.tira.client import Tried, call_client
@@ -57,8 +58,8 @@ def test_each_command_is_one_that_the_image_has(name: str) -> None:
         assert one.cache == "CACHE_DIR" or (
             one.hf_models and rest == ["-m", f"vllm:{one.hf_models[0]}"]
         )
-    shown = touche_rad(*words, "--show-config") if program == "touche-rad" else None
-    assert shown is None or shown.code == 0
+    if program == "touche-rad":
+        parse_call(shlex.join(words))
 
 
 @pytest.mark.parametrize("name", sorted(handed_in().software))

@@ -251,7 +251,7 @@ class _Counts:
         """Compare the debaters with the best one and with the baselines."""
         own = [name for name in self.names if name not in self.baselines] or self.names
         best = max(own, key=lambda name: self.measured[name][MEAN].value)
-        return comparisons(self.measured, pairs("top", self.names, best, self.baselines), [MEAN])
+        return comparisons(self.measured, pairs(self.names, best, self.baselines), [MEAN])
 
 
 def _by(names: Sequence[str], counts: Any, axis: int) -> dict[str, float]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import click
 
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.files import check_output
-from touche_rad.plugins import find, parse_plugin
-from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Images, of_claims, of_debates, write
+from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Upload, of_claims, of_debates, write
 
-_EVALUATE: Final = "touche-rad dataset evaluate $inputRun $inputDataset -o $outputDir"
+_SMOKE: Final = 2
+"""Lines of the set for trial runs."""
 
 
 @click.group("dataset", cls=help_text.Group)
@@ -32,11 +32,6 @@ class MakingOptions:
 
     output: Path = opt.output("Folder to write; its name is the dataset's.", "DIR", required=True)
     replace: bool = opt.REPLACE
-    smoke: int = opt.option(
-        "Also write DIR-smoke, a set for trial runs with the first N lines; 0: none.",
-        least=0,
-        default=2,
-    )
     task: str = opt.option(
         "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
     )
@@ -61,12 +56,6 @@ class DebatersOptions(MakingOptions):
     user: str = opt.option(
         "User simulator that the organisers' client asks.", metavar="URL", default=OFFICIAL_USER
     )
-    baselines: tuple[str, ...] = opt.option(
-        "Plugin of a baseline; TIRA's client runs the first; repeatable.",
-        "--baseline",
-        metavar="NAME",
-        default=("verbatim", "grounded"),
-    )
 
 
 @opt.command(
@@ -81,12 +70,8 @@ def debaters(options: DebatersOptions) -> None:
     The folder contains the inputs, the truths, a Dockerfile of the baselines, and a README.md that
     tira-cli dataset-submission reads. DIR-smoke is the same with the first claims.
     """
-    commands = _commands("simulate", "-d", "debater", options.baselines)
-
-    def make(first: int | None) -> Dataset:
-        return of_claims(options.claims, turns=options.turns, user=options.user, first=first)
-
-    _write(options, commands, make)
+    make = partial(of_claims, options.claims, turns=options.turns, user=options.user)
+    _write(options, make, ("simulate -d verbatim", "simulate -d grounded"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,19 +80,11 @@ class JudgesOptions(MakingOptions):
 
     debates: Path = opt.argument("DEBATES")
     labels: Path = opt.argument("LABELS")
-    baselines: tuple[str, ...] = opt.option(
-        "Plugin of a baseline; TIRA's client runs the first; repeatable.",
-        "--baseline",
-        metavar="NAME",
-        default=("always-yes", "grounded"),
-    )
 
 
 @opt.command(
     "judges",
     "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o rad-judges",
-    "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl --baseline "
-    "always-yes --split train -o rad-judges-train",
     group=dataset_command,
 )
 def judges(options: JudgesOptions) -> None:
@@ -116,38 +93,22 @@ def judges(options: JudgesOptions) -> None:
     The judges' input has the texts and the cited arguments only: no label, and no system's name.
     LABELS has one line for each debate, in the same order.
     """
-    commands = _commands("judge", "-j", "judge", options.baselines)
-
-    def make(first: int | None) -> Dataset:
-        return of_debates(options.debates, options.labels, first=first)
-
-    _write(options, commands, make)
+    make = partial(of_debates, options.debates, options.labels)
+    _write(options, make, ("judge -j always-yes", "judge -j grounded"))
 
 
 def _write(
-    options: MakingOptions, commands: list[str], make: Callable[[int | None], Dataset]
+    options: MakingOptions, make: Callable[[int | None], Dataset], baselines: Sequence[str]
 ) -> None:
+    """Write a dataset, and a set for trial runs; TIRA's client runs the first baseline."""
     folder = options.output
-    images = Images(options.image, options.evaluator, _EVALUATE)
-    parts: list[tuple[Path, str, int | None]] = [(folder, options.split, None)]
-    if options.smoke:
-        parts.append((folder.with_name(f"{folder.name}-smoke"), "train", options.smoke))
-    for place, split, first in parts:
+    smoke = folder.with_name(f"{folder.name}-smoke")
+    commands = [f"touche-rad {one}" for one in baselines]
+    for place, split, first in ((folder, options.split, None), (smoke, "train", _SMOKE)):
         check_output(place, replace=options.replace)
-        write(make(first), place, task=options.task, split=split, baselines=commands, images=images)
+        upload = Upload(options.task, split, commands, options.image, options.evaluator)
+        write(make(first), place, upload)
         say(f"written: {place} (see {place / 'README.md'})", quiet=options.quiet)
-
-
-def _commands(
-    verb: str, flag: str, kind: Literal["debater", "judge"], plugins: Sequence[str]
-) -> list[str]:
-    """Return the commands of the baselines, in containers."""
-    for plugin in plugins:
-        name, options = parse_plugin(plugin)
-        find(kind, name).parse(options)
-        if '"' in plugin:
-            raise OptionError(f"--baseline {plugin}: TIRA's client breaks double quotes")
-    return [shlex.join(["touche-rad", verb, flag, plugin]) for plugin in plugins]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,6 @@ from touche_rad.cli.console import open_console, plain, say, shorten, verdict_te
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError, nearest
 from touche_rad.files.outputs import WARNING
-from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.plugins import ExplainedCandidate, Explains, ExplainsVerdicts
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import ViewVerdicts, judge_view
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from touche_rad.plugins import ExplainedVerdict, Feature, Judge
     from touche_rad.runs.answering import Answer, Answerer
 
-MAX_LINES: Final = 20
 _SHOWN: Final = 5
 """Candidates that are shown, with three lines each."""
 _REASONS: Final = 3
@@ -184,12 +181,10 @@ def explain_verdicts(
 ) -> int:
     """Judge the selected responses, and print what decides the verdicts; return the exit code."""
     turns = list(_selected(source, debate, turn))
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "judged.jsonl")
-        services = prepare.open_services(replace(options, trace=True), judge.plugin, out=out)
-        made, trace = judge.make(services), out.with_name(out.name + TRACE)
-        work = _print_turns(made, turns, trace, deadline=options.deadline, as_json=as_json)
-        return 0 if prepare.run_and_close(work, services.model) else 1
+    services = prepare.open_services(options, judge.plugin)
+    made, deadline = judge.make(services), options.deadline
+    work = _print_turns(made, turns, deadline=deadline, as_json=as_json)
+    return 0 if prepare.run_and_close(work, services.model) else 1
 
 
 def _selected(
@@ -219,39 +214,29 @@ def _selected(
 async def _print_turns(
     judge: Judge,
     turns: Sequence[tuple[str, int, Debate]],
-    trace: Path,
     *,
     deadline: float | None,
     as_json: bool,
 ) -> bool:
-    console, good, calls = open_console(), True, 0
+    """Print the verdicts on each response; return whether all are from the judge."""
+    console, good = open_console(), True
     for name, turn, view in turns:
         verdicts = await judge_view(judge, view, deadline=deadline)
-        rows = list(read_trace(trace))[calls:] if trace.is_file() else []
-        calls += len(rows)
-        replies = [answer_text(row.get("answer")) or str(row.get("fault", "")) for row in rows]
         explained: Explained = {}
         if isinstance(judge, ExplainsVerdicts):
             explained = await Calls()(judge.explain, view)
         good = good and not verdicts.fallbacks
         if as_json:
             place = {"debate": name, "turn": turn}
-            _print_json({**place, **one} for one in _records(verdicts, explained, replies))
+            _print_json({**place, **one} for one in _records(verdicts, explained))
         else:
-            lines = [
-                Text(shorten(f"{name} turn {turn}: {view.last.utterance}", console.width), "bold"),
-                *_verdict_lines(view, verdicts, explained, console.width),
-            ]
-            room = max(0, MAX_LINES - len(lines))
-            for number, reply in enumerate(replies[-room:] if room else (), 1):
-                lines.append(Text(shorten(f"  model {number}: {reply}", console.width)))
-            _print_lines(lines, console)
+            head = f"{name} turn {turn}: {view.last.utterance}"
+            console.print(Text(shorten(head, console.width), "bold"))
+            _print_lines(_verdict_lines(view, verdicts, explained, console.width), console)
     return good
 
 
-def _records(
-    judged: ViewVerdicts, explained: Explained, replies: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _records(judged: ViewVerdicts, explained: Explained) -> Iterator[dict[str, Any]]:
     """Yield one verdict after the other as JSON data."""
     for maxim, verdict in judged.verdicts.items():
         yield {
@@ -261,7 +246,6 @@ def _records(
             **verdict.extra,
             "fallback": judged.unscored.get(maxim),
             **(explained[maxim].record() if maxim in explained else {}),
-            "replies": list(replies),
         }
 
 

@@ -17,13 +17,13 @@ SECTIONS: Final = {
         "epochs rate batch accumulate group layers warmup rank alpha dropout targets longest "
         "precision checkpointing save_every held_out"
     ).split(),
-    "Global": "as_json quiet config_file plugins show_config version help help_all".split(),
+    "Global": "as_json quiet config_file plugins version help help_all".split(),
 }
 """The section of an option, by its name in the code; other options come first."""
 _RARE: Final = frozenset(
     (
         "cache max_calls max_tokens run_deadline trace wait skip_bad restart "
-        "fallback_index shard engine actors config_file show_config"
+        "fallback_index shard engine actors config_file"
     ).split()
 )
 """Options that only `--help-all` shows."""

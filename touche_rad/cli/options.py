@@ -80,14 +80,6 @@ class PluginOptions:
         """Return the options of a plugin."""
         return self.by_plugin.get(plugin, {})
 
-    def __str__(self) -> str:
-        pairs = (
-            f"{name}.{key}={text}"
-            for name, options in self.by_plugin.items()
-            for key, text in options.items()
-        )
-        return " ".join(pairs) or "none"
-
 
 DEFAULT: Final = PluginSpec("grounded")
 """The debater and the judge that need no model."""
@@ -205,7 +197,7 @@ def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: A
             raise UserError(f"-o {value}: -o is the output; set an option with -O {value}")
         if value == "":
             raise UserError("-o: expected the name of an output, got an empty text")
-        if checked and not ctx.meta.get("show_config"):
+        if checked:
             from touche_rad.files import check_output
 
             check_output(value, replace=ctx.params["replace"])

@@ -25,7 +25,7 @@ from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS
 from touche_rad.cli.console import say
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
-from touche_rad.text import colour_setting, redact
+from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
 SHARED: Final = (
@@ -97,15 +97,6 @@ def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-_SOURCES: Final = {
-    ParameterSource.COMMANDLINE: "flag",
-    ParameterSource.ENVIRONMENT: "environment",
-    ParameterSource.DEFAULT_MAP: "file",
-    ParameterSource.DEFAULT: "default",
-    ParameterSource.PROMPT: "prompt",
-}
-
-
 WORDS: Final = "touche_rad.arguments"
 """Where a context keeps the words after the command's name."""
 
@@ -115,7 +106,7 @@ class Stopped(Exception):
 
 
 class Command(click.Command):
-    """A command with sections and examples in its help, `--plugin` and `--show-config`."""
+    """A command with sections and examples in its help, `--config` and `--plugin`."""
 
     context_class = help_text.Context
 
@@ -128,12 +119,6 @@ class Command(click.Command):
         examples: tuple[str, ...],
     ) -> None:
         """Make a command of a function of one object, whose fields have these parameters."""
-        shows = click.Option(
-            ["--show-config"],
-            is_flag=True,
-            expose_value=False,
-            help="Print each setting with its source, and exit.",
-        )
         every = click.Option(
             ["--help-all"],
             is_flag=True,
@@ -143,7 +128,7 @@ class Command(click.Command):
             help="Show this message with all options, and exit.",
         )
         shared = shared_options(expose_value=False, is_eager=True, callback=_use)
-        params = [*by_field.values(), *shared, shows, every]
+        params = [*by_field.values(), *shared, every]
         super().__init__(name, params=params, help=inspect.getdoc(function))
         self.function, self.options_class, self.by_field = function, options_class, by_field
         self.examples = examples
@@ -154,7 +139,7 @@ class Command(click.Command):
         formatter.write_options(self, ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, or print its settings with `--show-config`."""
+        """Run the command."""
         settings = ctx.obj or Settings()
         is_found = settings.path is not None and not settings.is_chosen
         if is_found and settings.plugins:
@@ -163,8 +148,6 @@ class Command(click.Command):
                 f"{', '.join(settings.plugins)}; load them with --config {settings.path}",
                 quiet=ctx.params.get("quiet", False),
             )
-        if ctx.meta["show_config"]:
-            return _show_config(ctx, settings)
         _check_inputs(ctx.params)
         if is_found:
             _check_addresses(ctx, str(settings.path))
@@ -175,12 +158,8 @@ class Command(click.Command):
             raise Stopped(_stop_message(ctx)) from None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Require no argument with `--show-config`."""
+        """Keep the words, for the record of a shard."""
         ctx.meta[WORDS] = tuple(args)
-        ctx.meta["show_config"] = "--show-config" in args
-        if ctx.meta["show_config"]:
-            for parameter in self.params:
-                parameter.required = False
         return super().parse_args(ctx, args)
 
 
@@ -196,24 +175,6 @@ def _stop_message(ctx: click.Context) -> str:
     output = ctx.params.get("output") or os.environ.get("outputDir")
     resumes = "restart" in ctx.params or ctx.info_name in ("index", "loop")
     return f"stopped{'; run the same command again to resume' if output and resumes else ''}"
-
-
-def _show_config(ctx: click.Context, settings: Settings) -> int:
-    """Print each setting with its source."""
-    for name, value in sorted(ctx.params.items()):
-        source = ctx.get_parameter_source(name)
-        where = _SOURCES.get(source, "default") if source else "default"
-        if where == "file":
-            where = f"file {settings.path}"
-        text = "***" if name == "token" and value else _show(value)
-        click.echo(f"{name.replace('_', '-')} = {text}  ({where})")
-    return 0
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, tuple | list):
-        return " ".join(map(_show, value)) or "none"
-    return redact("none" if value is None else str(value))
 
 
 def shared_options(**more: Any) -> list[click.Option]:

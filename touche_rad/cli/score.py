@@ -12,7 +12,6 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import progress, say, terminal_width
 from touche_rad.errors import OptionError, UserError
-from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.contests.score_report import ContestReport
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
     from touche_rad.score import Report
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.corrected import CorrectionReport
-    from touche_rad.score.significance import Pairs
 
 _FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
-_FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
+_FOR_PAIRS: Final = ("baseline", "pairs")
 _WIDEST: Final = 200
 
 
@@ -37,7 +35,6 @@ class ScoreOptions:
     )
     replace: bool = opt.REPLACE
     pairs: bool = opt.flag("Compare each run with the best one and with the baselines.")
-    all_pairs: bool = opt.flag("Compare all runs with each other.")
     baseline: tuple[Path, ...] = opt.option(
         "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
     )
@@ -60,7 +57,6 @@ class ScoreOptions:
     )
     seed: int = opt.SEED
     skip_bad: bool = opt.SKIP_BAD_OF_RUNS
-    as_markdown: bool = opt.flag("Print Markdown.", "--md")
     as_csv: bool = opt.flag("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
     as_json: bool = opt.JSON
     quiet: bool = opt.QUIET
@@ -87,8 +83,8 @@ def score_command(options: ScoreOptions) -> int:
         raise UserError(
             "score: give at least one RUN, then TRUTH (labels, qrels, contests or annotations)"
         )
-    if options.as_markdown + options.as_csv + options.as_json > 1:
-        raise OptionError("--md, --csv and --json cannot be used together")
+    if options.as_csv and options.as_json:
+        raise OptionError("--csv and --json cannot be used together")
     from touche_rad import files
 
     bad = files.BadLines(skip=options.skip_bad)
@@ -102,8 +98,8 @@ def score_command(options: ScoreOptions) -> int:
     if options.correct:
         from touche_rad.score.corrected import correct
 
-        if options.output is not None or options.pairs or options.all_pairs or options.details:
-            raise OptionError("--correct cannot be used with -o, --pairs, --all-pairs or --details")
+        if options.output is not None or options.pairs or options.details:
+            raise OptionError("--correct cannot be used with -o, --pairs or --details")
         report = correct(report)
     if options.output is not None:
         from touche_rad.score import JudgementReport, export
@@ -148,8 +144,7 @@ def score_runs(
         _refuse(options, _FOR_LABELS, kind.value)
     policy = Policy(options.strict, options.debates, options.by_place)
     # One run is always compared with the baseline.
-    top: Pairs = "top" if options.pairs or len(runs) == 1 else "none"
-    compare: Pairs = "all" if options.all_pairs else top
+    compare = options.pairs or len(runs) == 1
     with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:
         return score(
             runs,
@@ -175,18 +170,15 @@ def _printed(
     report: Report | ContestReport | AgreementReport | CorrectionReport, options: ScoreOptions
 ) -> str:
     from touche_rad.score import JudgementReport
-    from touche_rad.score.tables import csv_text, markdown_lines, terminal_lines
+    from touche_rad.score.tables import csv_text, terminal_lines
 
     if options.as_json:
         return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
     if options.as_csv:
-        pairs = options.pairs or options.all_pairs
-        compared = getattr(report, "comparisons", ()) if pairs else ()
-        rows = [one.model_dump() for one in compared] if pairs else report.records()
+        compared = getattr(report, "comparisons", ())
+        rows = [one.model_dump() for one in compared] if options.pairs else report.records()
         return csv_text(rows).rstrip("\n")
     parts = list(report.parts())
     if options.details and isinstance(report, JudgementReport):
         parts += report.details()
-    if options.as_markdown:
-        return printable("\n".join(markdown_lines(parts)))
     return "\n".join(terminal_lines(parts, terminal_width(_WIDEST)))

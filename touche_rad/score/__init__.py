@@ -14,7 +14,6 @@ from touche_rad.score.judgements import DEFAULT_POLICY, Policy, score_judgements
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import ProblemKind
 from touche_rad.score.retrieval import is_public, score_retrieval
-from touche_rad.score.significance import Pairs
 
 __all__ = [
     "JudgementReport",
@@ -40,7 +39,7 @@ def score(
     truth: Path,
     *,
     policy: Policy = DEFAULT_POLICY,
-    compare: Pairs = "top",
+    compare: bool = True,
     samples: int = 10_000,
     seed: int = 0,
     baselines: Sequence[Path] = (),

@@ -26,7 +26,7 @@ from touche_rad.score.matching import (
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import BASELINE, MEAN, LabelRow, Problem, ProblemKind, Ranked
-from touche_rad.score.significance import Pairs, comparisons, pairs, ranks
+from touche_rad.score.significance import comparisons, pairs, ranks
 
 FEW = 20
 """With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
@@ -53,7 +53,7 @@ def score_judgements(
     truth: Path,
     *,
     policy: Policy = DEFAULT_POLICY,
-    compare: Pairs = "top",
+    compare: bool = True,
     samples: int = 10_000,
     seed: int = 0,
     baselines: Sequence[Path] = (),
@@ -120,7 +120,7 @@ def score_judgements(
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
         comparisons=comparisons(
             figures,
-            pairs(compare, list(aligned), best, [*marked, BASELINE]),
+            pairs(list(aligned), best, [*marked, BASELINE]) if compare else [],
             sorted(tested, key=lambda maxim: maxim != MEAN),
         ),
         problems=(

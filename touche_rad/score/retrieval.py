@@ -15,7 +15,7 @@ from touche_rad.score import significance as bootstrap
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, Ranked, RetrievalRow
-from touche_rad.score.significance import Measured, Pairs, comparisons, pairs, ranks
+from touche_rad.score.significance import Measured, comparisons, pairs, ranks
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 Qrels = dict[str, dict[str, int]]
@@ -38,7 +38,7 @@ def score_retrieval(
     runs: Sequence[Path],
     qrels: Path,
     *,
-    compare: Pairs = "top",
+    compare: bool = True,
     samples: int = 10_000,
     seed: int = 0,
     baselines: Sequence[Path] = (),
@@ -72,7 +72,7 @@ def score_retrieval(
     figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused)
     marked = [tag for tag in marked if tag in figures]
     ranked = ranks(figures, MEASURES[0], marked)
-    compared = pairs(compare, list(figures), ranked[0][0], marked)
+    compared = pairs(list(figures), ranked[0][0], marked) if compare else []
     rows = []
     for name in MEASURES:
         for tag, of_run in figures.items():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,24 +136,11 @@ def differs(one: Measured, other: Measured) -> bool:
     return tested.low > 0 or tested.high < 0
 
 
-Pairs = Literal["none", "top", "all"]
-"""Comparisons: none, with the best run and the baselines, or of all runs."""
-
-
-def pairs(
-    which: Pairs, runs: Sequence[str], best: str, baselines: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Return the pairs to compare; of two runs, the difference is the gain of the first one."""
-    if which == "none":
-        return []
+def pairs(runs: Sequence[str], best: str, baselines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each run with the best one and with the baselines."""
     own = [run for run in runs if run not in baselines]
-    if which == "all":
-        compared = [(later, earlier) for earlier, later in combinations(runs, 2)]
-    else:
-        compared = [(run, best) for run in own if run != best]
-    listed = {frozenset(pair) for pair in compared}
-    with_baselines = [(run, baseline) for baseline in baselines for run in own]
-    return compared + [pair for pair in with_baselines if frozenset(pair) not in listed]
+    compared = [(run, best) for run in own if run != best]
+    return compared + [(run, one) for one in baselines for run in own if (run, one) not in compared]
 
 
 def comparisons(

@@ -1,4 +1,4 @@
-"""Records that print themselves, and tables for the terminal, Markdown and CSV."""
+"""Records that print themselves, and tables for the terminal and CSV."""
 
 from __future__ import annotations
 
@@ -69,14 +69,6 @@ class Table:
             return table._with_names(names - over)._aligned(range(count))
         return table._with_names(max(_SHORTEST, width // 4))._split(width)
 
-    def markdown(self) -> list[str]:
-        """Return a Markdown table with all columns."""
-        if not self.rows:
-            return []
-        marks = [":--" if at == self.name else "--:" for at in range(len(self.heads))]
-        rows = [[_markdown_cell(text) for text in row] for row in (self.heads, *self.rows)]
-        return [f"| {' | '.join(row)} |" for row in (rows[0], marks, *rows[1:])]
-
     def _widths(self) -> list[int]:
         columns = zip(self.heads, *self.rows, strict=True)
         return [max(len(text) for text in column) for column in columns]
@@ -136,10 +128,6 @@ def shorten(names: Sequence[str], room: int) -> list[str]:
     return [short[name] for name in names]
 
 
-def _markdown_cell(text: str) -> str:
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
-
-
 Part = Table | Iterable[str]
 """A table, or lines of text."""
 
@@ -151,7 +139,7 @@ class Item(BaseModel):
 
 
 class Printed(Item):
-    """A record that is printed as JSON, CSV or Markdown, or as lines for the terminal."""
+    """A record that is printed as JSON or CSV, or as lines for the terminal."""
 
     def parts(self) -> Iterable[Part]:
         """Return the parts of the terminal output."""
@@ -179,14 +167,6 @@ def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
         for part in parts
     )
     return [printable(line) for line in lines]
-
-
-def markdown_lines(parts: Iterable[Part]) -> list[str]:
-    """Return the parts as Markdown: tables, and lists of the other lines."""
-    return _joined(
-        part.markdown() if isinstance(part, Table) else [f"- {line.strip()}" for line in part]
-        for part in parts
-    )
 
 
 def _joined(parts: Iterable[list[str]]) -> list[str]:

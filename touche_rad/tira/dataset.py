@@ -33,16 +33,24 @@ SIZE: Final = 75
 """The largest file in MB that the client's format checks read by default."""
 _CLAIMS, _CONFIGURATION = "claims.tsv", "configuration.json"
 _SIMULATIONS, _LABELS = "simulations.jsonl", "rad-labels.jsonl"
+_EVALUATE: Final = "touche-rad dataset evaluate $inputRun $inputDataset -o $outputDir"
 _WHAT: Final = {DEBATERS: "debaters", JUDGES: "judges"}
 
 
 @dataclass(frozen=True)
-class Images:
-    """The container images of a dataset, and the evaluator's command."""
+class Upload:
+    """How a dataset is handed in."""
 
-    baseline: str
+    task: str
+    """The task's id at TIRA."""
+    split: str
+    """With `train` in its name, TIRA treats it as training data."""
+    baselines: Sequence[str]
+    """Commands; TIRA's client runs the first."""
+    image: str
+    """The container image of the baselines."""
     evaluator: str
-    evaluate: str
+    """The container image of the evaluator."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Dataset:
     """What the dataset contains, in words."""
 
 
-def of_claims(claims: Path, *, turns: int, user: str, first: int | None) -> Dataset:
+def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Dataset:
     """Return the dataset of debaters: claims to debate, and the configuration of the client."""
     debates = [
         one.model_copy(update={"user": one.user or "base-user"})
@@ -74,7 +82,7 @@ def of_claims(claims: Path, *, turns: int, user: str, first: int | None) -> Data
     )
 
 
-def of_debates(debates: Path, labels: Path, *, first: int | None) -> Dataset:
+def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
     """Return the dataset of judges: blind debates, and the labels of their responses."""
     all_debates, all_labels = list(files.read_debates(debates)), list(files.read_labels(labels))
     if len(all_debates) != len(all_labels):
@@ -121,42 +129,28 @@ def _configuration(turns: int, user: str) -> str:
     return json.dumps({"simulation": simulation}, indent=2) + "\n"
 
 
-def write(
-    dataset: Dataset,
-    folder: Path,
-    *,
-    task: str,
-    split: str,
-    baselines: Sequence[str],
-    images: Images,
-) -> None:
-    """Write a dataset to a folder, whose name is the name of the dataset for TIRA's client.
-
-    `task` is the task's id at TIRA. With `train` in `split`, TIRA treats it as training data.
-    `baselines` are commands; TIRA's client runs the first.
-    """
-    front = _front_matter(dataset, split, baselines[0], images)
+def write(dataset: Dataset, folder: Path, upload: Upload) -> None:
+    """Write a dataset to a folder, whose name is the name of the dataset for TIRA's client."""
+    front = _front_matter(dataset, upload)
     content = {
         **{f"inputs/{name}": text for name, text in dataset.inputs.items()},
         **{f"truths/{name}": text for name, text in dataset.truths.items()},
-        "baseline/Dockerfile": f"# The commands are in README.md.\nFROM {images.baseline}\n",
+        "baseline/Dockerfile": f"# The commands are in README.md.\nFROM {upload.image}\n",
     }
     for name, text in content.items():
         with files.atomic_write(folder / name) as stream:
             stream.write(text)
     with files.atomic_write(folder / "README.md") as stream:
         stream.write(f"---\n{yaml.safe_dump(front, sort_keys=False, width=1000)}---\n\n")
-        stream.write(_text(dataset, folder, task, split, baselines, images))
+        stream.write(_text(dataset, folder, upload))
 
 
-def _front_matter(dataset: Dataset, split: str, baseline: str, images: Images) -> Mapping[str, Any]:
+def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
     size = {"max_size_mb": SIZE}
     runs = {"minimum_lines": dataset.lines, **size}
     if dataset.sub_task == DEBATERS:
-        input_format: Any = {
-            "name": "*.tsv",
-            "config": {"minimum_lines": dataset.lines + 1, **size},
-        }
+        claims = {"minimum_lines": dataset.lines + 1, **size}
+        input_format: Any = {"name": "*.tsv", "config": claims}
         output_format: Any = {"name": "GenIR-Simulation", "config": runs}
         truth_format: Any = input_format
     else:
@@ -166,7 +160,7 @@ def _front_matter(dataset: Dataset, split: str, baseline: str, images: Images) -
         truth_format = {"name": "*.jsonl", "config": runs}
     return {
         "configs": [
-            {"config_name": name, "data_files": [{"split": split, "path": [f"{name}/*"]}]}
+            {"config_name": name, "data_files": [{"split": upload.split, "path": [f"{name}/*"]}]}
             for name in ("inputs", "truths")
         ],
         "tira_configs": {
@@ -176,18 +170,21 @@ def _front_matter(dataset: Dataset, split: str, baseline: str, images: Images) -
             # Copies: YAML would write an object that is used twice as an anchor.
             "input_format": deepcopy(input_format),
             "truth_format": deepcopy(truth_format),
-            "baseline": {"link": "baseline", "command": baseline, "format": output_format},
-            "evaluator": {"image": images.evaluator, "command": images.evaluate},
+            "baseline": {
+                "link": "baseline",
+                "command": upload.baselines[0],
+                "format": output_format,
+            },
+            "evaluator": {"image": upload.evaluator, "command": _EVALUATE},
         },
     }
 
 
-def _text(
-    dataset: Dataset, folder: Path, task: str, split: str, baselines: Sequence[str], images: Images
-) -> str:
+def _text(dataset: Dataset, folder: Path, upload: Upload) -> str:
     """Return the text of the README: what the folder is, and how to hand it in."""
-    submit = ["tira-cli", "dataset-submission", "--path", folder.name, "--task", task]
-    code = ["tira-cli", "code-submission", "--path", f"{folder.name}/baseline", "--task", task]
+    task = ["--task", upload.task]
+    submit = ["tira-cli", "dataset-submission", "--path", folder.name, *task]
+    code = ["tira-cli", "code-submission", "--path", f"{folder.name}/baseline", *task]
     code += ["--dataset", "DATASET", "--command"]
     paths = [f"inputs/{name}" for name in dataset.inputs]
     paths += [f"truths/{name}" for name in dataset.truths]
@@ -197,8 +194,8 @@ def _text(
         dataset=dataset,
         what=_WHAT[dataset.sub_task],
         digests={path: sha256_of(folder / path) for path in paths},
-        images=images,
-        submit=shlex.join([*submit, "--split", split]),
-        commands=[shlex.join([*code, command]) for command in baselines],
+        upload=upload,
+        submit=shlex.join([*submit, "--split", upload.split]),
+        commands=[shlex.join([*code, command]) for command in upload.baselines],
     )
     return text

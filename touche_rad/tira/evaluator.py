@@ -50,7 +50,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
         message = f"expected {expected} lines, one for each debate of the dataset, got {count}"
         raise InputError(evaluations, message)
     report = score_judgements(
-        [evaluations], labels, policy=Policy(strict=strict), compare="none", samples=_SAMPLES
+        [evaluations], labels, policy=Policy(strict=strict), compare=False, samples=_SAMPLES
     )
     mean = next(row for row in report.rows if row.maxim == MEAN)
     return _write(out, prototext(report, report.runs[0]) + measure("mean f1", mean.f1))
