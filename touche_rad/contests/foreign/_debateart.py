@@ -1,4 +1,4 @@
-"""Debates of DebateArt: speeches by side, and votes on several criteria.
+"""Debates of DebateArt, a part of PanelBench: speeches by side, and votes on several criteria.
 
 A record of DebateArt has `title` (or `topic`, `motion`), `description`, the names `pro` and `con`,
 `arguments` (or `speeches`, `rounds`) with `side` and `text`, and `votes`: for each criterion

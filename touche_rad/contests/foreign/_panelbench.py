@@ -1,9 +1,10 @@
-"""PanelBench's layout: a folder with `motion/NAME.json` and the speeches in `speech/`.
+"""PanelBench, the data set of Debatrix (doi:10.18653/v1/2024.findings-acl.868).
 
-A motion's file holds `motion`, `pro_side` and `con_side` (objects with a `name`), `info_slide` and
-`speech_order` (the speakers in order). The speeches of NAME are in `speech/NAME.json` (a list of
-texts) or in the folder `speech/NAME/` (text files in the order of their names). The human decisions
-are in `gold.json` or `gold/NAME.json`: for each dimension a speaker, `tie`, or all winners.
+It is a folder with `motion/NAME.json` and the speeches in `speech/`. A motion's file holds
+`motion`, `pro_side` and `con_side` (objects with a `name`), `info_slide` and `speech_order` (the
+speakers in order). The speeches of NAME are in `speech/NAME.json` (a list of texts) or in the
+folder `speech/NAME/` (text files in the order of their names). The human decisions are in
+`gold.json` or `gold/NAME.json`: for each dimension a speaker, `tie`, or all winners.
 """
 
 from __future__ import annotations
