@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from judges.debatrix import speeches
-from judges.inspirescore.fol import _parser as parser
+from judges.inspirescore import fol
 from touche_rad import errors, text
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
 from touche_rad.debaters.grounded import _polarity as polarity
@@ -81,7 +81,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "reply of a model": _parse,
     "sentences of a speech": _search(speeches._SENTENCE),
     "instructions": flagged_sentences.__wrapped__,
-    "formula": parser._NAME.fullmatch,
+    "formula": fol._NAME.fullmatch,
     "number": errors._LAST_NUMBER.search,
 }
 

@@ -8,9 +8,16 @@ from typing import Any, ClassVar, Literal
 import anyio
 from pydantic import Field, field_validator
 
-from judges.debatrix import _combining as combining
 from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls
-from judges.debatrix.column import Column, ColumnResult, Context
+from judges.debatrix.column import (
+    Column,
+    ColumnResult,
+    Context,
+    combine_by_discussion,
+    combine_by_summary,
+    combine_by_votes,
+    judge_speeches,
+)
 from judges.debatrix.dimensions import AUTO, GENERAL, Dimension, dimensions, parse_dimensions
 from judges.debatrix.speeches import PreparedDebate
 from touche_rad.contest import TIE, Contest, Outcome, leader
@@ -89,13 +96,13 @@ class Debatrix:
             return self._outcome(debate, results, "", DebateVerdict(reason=reason))
         speeches: dict[int, tuple[str, DimensionScore]] = {}
 
-        async def judge_speeches() -> None:
+        async def judge_each() -> None:
             chair = self._calls(debate, None)
-            speeches.update(await combining.judge_speeches(chair, debate.speeches, results))
+            speeches.update(await judge_speeches(chair, debate.speeches, results))
 
         async with anyio.create_task_group() as group:
             if self.options.speech_verdicts and len(results) > 1:
-                group.start_soon(judge_speeches)
+                group.start_soon(judge_each)
             text, verdict = await self._combine(debate, judges, results)
         return self._outcome(debate, results, text, verdict, speeches)
 
@@ -131,15 +138,13 @@ class Debatrix:
             return "", results[0].verdict or DebateVerdict(reason="; ".join(results[0].reasons))
         chair = self._calls(debate, None)
         if self.options.combine == "none":
-            return "", combining.combine_by_votes(results, chair.codes, ties=chair.ties)
+            return "", combine_by_votes(results, chair.codes, ties=chair.ties)
         if not any(one.analysis for one in results):
             reasons = "; ".join(reason for one in results for reason in one.reasons[:1])
             return "", DebateVerdict(reason=reasons or "no dimension analysed the debate")
         if self.options.combine == "discussion":
-            return await combining.combine_by_discussion(
-                chair, judges, results, self.options.rounds
-            )
-        return await combining.combine_by_summary(chair, results)
+            return await combine_by_discussion(chair, judges, results, self.options.rounds)
+        return await combine_by_summary(chair, results)
 
     def _calls(self, debate: PreparedDebate, dimension: Dimension | None) -> JudgeCalls:
         return JudgeCalls(

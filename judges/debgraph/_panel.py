@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from judges.debgraph._export import as_json, from_json, graphml
 from judges.debgraph._feedback import Detailed, Result, close_call, condensed, detailed
 from judges.debgraph._options import Options as DebGraphOptions
 from judges.debgraph._scores import (
@@ -23,7 +22,7 @@ from judges.debgraph._scores import (
 )
 from judges.debgraph._verdicts import Clash, Fact, check_facts, compare_pairs
 from judges.debgraph.building import Building, background, build
-from judges.debgraph.graph import SIDES, SceneGraph
+from judges.debgraph.graph import SIDES, SceneGraph, as_json, graphml
 from touche_rad.contest import TIE, Contest, Outcome, Side, leader
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Services
@@ -53,10 +52,10 @@ class DebGraph:
     @staticmethod
     def exports(outcome: Outcome) -> dict[str, str]:
         """Return the graph of an outcome as JSON and GraphML."""
-        graph = _graph_of(outcome)
-        if graph is None:
+        graph = outcome.details.get("graph")
+        if not isinstance(graph, Mapping) or not graph.get("nodes"):
             return {}
-        text = json.dumps(as_json(graph), ensure_ascii=False, indent=2)
+        text = json.dumps(graph, ensure_ascii=False, indent=2)
         return {"json": f"{text}\n", "graphml": graphml(graph)}
 
     async def judge(self, contest: Contest) -> Outcome:
@@ -154,12 +153,6 @@ class DebGraph:
         if fault:
             reasons.append(f"the condensed feedback is missing: {fault}")
         return "; ".join(reasons)
-
-
-def _graph_of(outcome: Outcome) -> SceneGraph | None:
-    """Return the graph in an outcome's details, if there is one."""
-    graph = outcome.details.get("graph")
-    return from_json(graph) if isinstance(graph, Mapping) and graph.get("nodes") else None
 
 
 def _details(building: Building) -> dict[str, Any]:

@@ -106,14 +106,7 @@ async def _ask_all(
             first.setdefault(getattr(verdict, question.number), verdict)
         return [first.get(number, "the model gave no verdict on it") for number in numbered]
 
-    size = 1 if each else _even_size(len(items), options.batch)
-    return await ask_in_parts(items, size, ask, lambda _, fault: fault)
-
-
-def _even_size(count: int, most: int) -> int:
-    """Return the size of as few parts as possible, at most `most`, of similar length."""
-    calls = -(-count // most) or 1
-    return -(-count // calls) or 1
+    return await ask_in_parts(items, 1 if each else options.batch, ask, lambda _, fault: fault)
 
 
 def _feedback(verdict: Any) -> str:

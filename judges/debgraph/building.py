@@ -55,16 +55,10 @@ class VirtualJudge:
         """The thoughts so far."""
         return [step.thoughts for step in self.steps if step.thoughts]
 
-    async def think(self, graph: SceneGraph, number: int) -> None:
-        """Judge the debate as it stands after a round (GJ in the paper's algorithm 1)."""
-        await self._think(graph, [number], self.history if self._options.judge_history else [])
-
-    async def think_of_all(self, graph: SceneGraph, rounds: int) -> None:
-        """Judge all rounds in one call, with the finished graph."""
-        await self._think(graph, range(1, rounds + 1), [])
-
-    async def _think(self, graph: SceneGraph, numbers: Sequence[int], history: list[str]) -> None:
+    async def think(self, graph: SceneGraph, numbers: Sequence[int]) -> None:
+        """Judge the debate as it stands after some rounds (GJ in the paper's algorithm 1)."""
         rounds = len(numbers)
+        history = self.history if self._options.judge_history else []
         messages, shorten = self._messages(graph, rounds, history)
         schema = Thought if rounds == 1 else _timeline(rounds)
         thoughts: list[Thought] = []
@@ -145,9 +139,9 @@ async def build(model: Model, options: Options, contest: Contest) -> Building:
             thoughts = judge.history if options.graph_history else []
             building.reports.append(await reader.read(graph, speech, thoughts))
         if options.judge == "round" and len(graph):
-            await judge.think(graph, number)
+            await judge.think(graph, [number])
     if options.judge == "once" and len(graph):
-        await judge.think_of_all(graph, len(rounds))
+        await judge.think(graph, range(1, len(rounds) + 1))
     return building
 
 

@@ -1,9 +1,10 @@
-"""The scene graph of a debate: arguments, relations, and the rounds in which it grows."""
+"""The scene graph of a debate: arguments, relations, the rounds in which it grows, and exports."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
@@ -276,3 +277,49 @@ def joined(rounds: list[list[RoundSpeech]]) -> list[list[RoundSpeech]]:
         origin = Origin(side, 1, speakers.pop() if len(speakers) == 1 else "")
         group.append(RoundSpeech("\n\n".join(speech.text for speech in speeches), origin))
     return [group] if group else []
+
+
+_NOT_XML: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_json(graph: SceneGraph) -> dict[str, Any]:
+    """Return nodes and edges; the motion is the node 0."""
+    nodes: list[dict[str, Any]] = [{"id": MOTION, "text": graph.motion, "kind": "motion"}]
+    nodes += [
+        {
+            "id": node.id,
+            "text": node.text,
+            "kind": graph.kind(node.id).value,
+            "side": node.side,
+            "round": node.origin.round,
+            "speaker": node.origin.speaker,
+        }
+        for node in graph.arguments()
+    ]
+    edges = [
+        {
+            "source": edge.source,
+            "target": edge.target,
+            "relation": edge.relation.value,
+            "round": edge.round,
+        }
+        for edge in graph.edges()
+    ]
+    return {"nodes": nodes, "edges": edges}
+
+
+def graphml(data: Mapping[str, Any]) -> str:
+    """Return the result of `as_json` as GraphML, without the characters that XML does not allow."""
+    plain: nx.MultiDiGraph = nx.MultiDiGraph()
+    for node in data["nodes"]:
+        attributes = {"side": "", "speaker": "", "round": 0, **node}
+        id_ = attributes.pop("id")
+        plain.add_node(id_, **{key: _xml(value) for key, value in attributes.items()})
+    for number, edge in enumerate(data["edges"], 1):
+        ends = (edge["source"], edge["target"])
+        plain.add_edge(*ends, key=f"e{number}", relation=edge["relation"], round=edge["round"])
+    return "\n".join(nx.generate_graphml(plain, encoding="utf-8"))
+
+
+def _xml(value: Any) -> Any:
+    return _NOT_XML.sub("", value) if isinstance(value, str) else value

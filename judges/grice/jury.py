@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import ClassVar, Final
@@ -10,7 +9,7 @@ from typing import ClassVar, Final
 import anyio
 from pydantic import Field
 
-from touche_rad.calls import current_context
+from touche_rad.calls import time_left
 from touche_rad.debate import Debate, Maxim, Verdict
 from touche_rad.errors import OptionError
 from touche_rad.plugins import Judge, JudgesAll, Services, find, parse_plugin, split_plugins
@@ -56,7 +55,7 @@ class Jury:
         by_member: dict[str, Sequence[ViewVerdicts]] = {}
 
         async def ask(name: str) -> None:
-            by_member[name] = await judge_turns(self._members[name], views, deadline=_time_left())
+            by_member[name] = await judge_turns(self._members[name], views, deadline=time_left())
 
         async with anyio.create_task_group() as group:
             for name in self._members:
@@ -95,9 +94,3 @@ def _verdict(scores: Mapping[str, float | None]) -> Verdict:
         for name, score in scores.items()
     )
     return Verdict(score=fmean(valid), rationale=rationale, extra=extra)
-
-
-def _time_left() -> float | None:
-    """Return the time that is left for the verdict, for each try of a member."""
-    end = current_context().deadline
-    return None if end is None else max(0.1, end - time.monotonic())

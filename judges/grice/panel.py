@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import ClassVar, Final
 
-import anyio
 from pydantic import Field
 
 from touche_rad.contest import Contest, Outcome, leader
-from touche_rad.debate import Debate, Maxim
+from touche_rad.debate import Maxim
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
 from touche_rad.plugins.registry import parse_plugin
-from touche_rad.runs.judging import ViewVerdicts, judge_view
+from touche_rad.runs.judging import ViewVerdicts, judge_turns
 from touche_rad.users.contest_views import task_view
 
 GENERAL: Final = "general"
@@ -45,7 +44,9 @@ class GricePanel:
         scores: dict[str, Scores] = {}
         reasons: list[str] = []
         for speaker in contest.speakers:
-            verdicts = await self._verdicts(task_view(contest, speaker))
+            debate = task_view(contest, speaker)
+            answered = [turn for turn, one in enumerate(debate.turns) if one.response is not None]
+            verdicts = await judge_turns(self._judge, [debate.view(turn) for turn in answered])
             scores[speaker] = _means(verdicts)
             lost = [reason for one in verdicts for reason in one.unscored.values()]
             if scores[speaker][GENERAL] is None:
@@ -58,19 +59,6 @@ class GricePanel:
         return Outcome(
             winner=winners[GENERAL], scores=scores, winners=winners, reason="; ".join(reasons)
         )
-
-    async def _verdicts(self, debate: Debate) -> Sequence[ViewVerdicts]:
-        """Judge all responses at once; their verdicts are independent."""
-        verdicts: dict[int, ViewVerdicts] = {}
-
-        async def one(turn: int) -> None:
-            verdicts[turn] = await judge_view(self._judge, debate.view(turn))
-
-        async with anyio.create_task_group() as group:
-            for turn, said in enumerate(debate.turns):
-                if said.response is not None:
-                    group.start_soon(one, turn)
-        return [verdicts[turn] for turn in sorted(verdicts)]
 
 
 def _means(verdicts: Sequence[ViewVerdicts]) -> Scores:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator
 
-from judges.inspirescore.aggregation import DIMENSIONS, Total
+from judges.inspirescore.aggregation import ABBREVIATIONS, DIMENSIONS, Total
 from touche_rad.plugins import Options, setting
 
 Decider = Literal["model", "solver"]
-_SHORT: Final = {
-    "EA": "emotional_appeal",
-    "AC": "argument_clarity",
-    "AA": "argument_arrangement",
-    "AR": "argument_arrangement",
-    "TR": "topic_relevance",
-    "FA": "fact_authenticity",
-    "LV": "logical_validity",
-}
 
 
 class InspireScoreOptions(Options):
@@ -73,7 +64,9 @@ class InspireScoreOptions(Options):
     @field_validator("dimensions")
     @classmethod
     def _known_dimensions(cls, text: str) -> str:
-        unknown = {one for one in _parts(text) if _SHORT.get(one.upper(), one) not in DIMENSIONS}
+        unknown = {
+            one for one in _parts(text) if ABBREVIATIONS.get(one.upper(), one) not in DIMENSIONS
+        }
         if text != "all" and (unknown or not _parts(text)):
             raise ValueError("expected some of EA,AC,AA,TR,FA,LV, or all")
         return text
@@ -88,7 +81,7 @@ class InspireScoreOptions(Options):
     @property
     def selected(self) -> tuple[str, ...]:
         """The dimensions to score, in the paper's order."""
-        named = {_SHORT.get(one.upper(), one) for one in _parts(self.dimensions)}
+        named = _named(self.dimensions)
         return tuple(one for one in DIMENSIONS if one in named or self.dimensions == "all")
 
     @property
@@ -99,3 +92,7 @@ class InspireScoreOptions(Options):
 
 def _parts(text: str) -> list[str]:
     return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def _named(text: str) -> set[str]:
+    return {ABBREVIATIONS.get(one.upper(), one) for one in _parts(text)}

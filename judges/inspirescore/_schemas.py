@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import ceil
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_model
@@ -38,11 +37,9 @@ def form(kind: Any) -> str:
 
 
 def part_size(texts: Sequence[str], most: int, characters: int) -> int:
-    """Return how many texts a call asks about."""
+    """Return how many texts a call may ask about."""
     mean = sum(map(len, texts)) / max(1, len(texts))
-    size = max(1, min(most, int(characters / max(1.0, mean))))
-    calls = ceil(len(texts) / size)
-    return ceil(len(texts) / max(1, calls)) or 1
+    return max(1, min(most, int(characters / max(1.0, mean))))
 
 
 async def ask_with_room(

@@ -18,6 +18,16 @@ SUBJECTIVE: Final = (
 )
 OBJECTIVE: Final = ("fact_authenticity", "logical_validity")
 DIMENSIONS: Final = (*SUBJECTIVE, *OBJECTIVE)
+ABBREVIATIONS: Final = {
+    "EA": "emotional_appeal",
+    "AC": "argument_clarity",
+    "AA": "argument_arrangement",
+    "AR": "argument_arrangement",
+    "TR": "topic_relevance",
+    "FA": "fact_authenticity",
+    "LV": "logical_validity",
+}
+"""The names of the dimensions in the tables of the paper."""
 
 Scores: TypeAlias = Mapping[str, float | None]
 Total = Literal["six_mean", "three_mean"]

@@ -42,9 +42,9 @@ def evaluations(tmp_path_factory: pytest.TempPathFactory) -> str:
     return out.read_text()
 
 
-def refused(ended: Ended, *told: str) -> bool:
+def refused(ended: Ended) -> bool:
     return (ended.code, ended.err.count("\n")) == (2, 1) and all(
-        one in ended.err for one in ("exists already", "--replace", *told)
+        one in ended.err for one in ("exists already", "--replace")
     )
 
 
@@ -93,11 +93,11 @@ def test_another_run_does_not_replace_a_finished_one(tmp_path: Path, respond: Ca
         if other == ("--restart",):
             assert ended.code == 0, "the same run, made again"
             continue
-        assert refused(ended, "respond by verbatim, 20"), ended.err
+        assert refused(ended), ended.err
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     replaced = respond("-d", "grounded", "--replace")
     assert (replaced.code, out.read_bytes() != before["run.jsonl"]) == (0, True)
-    assert refused(respond(), "respond by grounded")
+    assert refused(respond())
 
 
 def test_the_same_run_is_made_again_with_the_same_bytes(tmp_path: Path, respond: Call) -> None:
@@ -106,7 +106,7 @@ def test_the_same_run_is_made_again_with_the_same_bytes(tmp_path: Path, respond:
     before = out.read_bytes()
     assert (respond().code, out.read_bytes()) == (0, before)
     out.write_bytes(before + before)
-    assert refused(respond(), "changed since then")
+    assert refused(respond())
     assert out.read_bytes() == before + before
 
 
@@ -220,5 +220,5 @@ def test_a_merged_model_is_replaced_only_on_request(tmp_path: Path, more: tuple[
     merged.parent.mkdir(parents=True)
     (tmp_path / "sft").mkdir(exist_ok=True)
     merged.write_text("{}")
-    assert refused(touche_rad("train", "merge", "sft", *more, cwd=tmp_path), merged.parent.name)
+    assert refused(touche_rad("train", "merge", "sft", *more, cwd=tmp_path))
     assert merged.read_text() == "{}"

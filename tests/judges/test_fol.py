@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judges.inspirescore.fol import Decision, FormulaError, Solver, parse
-from judges.inspirescore.fol._parser import LONGEST
+from judges.inspirescore.fol import LONGEST, Decision, FormulaError, Solver, parse
 
 READ = [
     ("Bans(school, candy)", "Bans(school, candy)"),
@@ -213,7 +212,6 @@ def test_threads_may_share_a_solver() -> None:
 @pytest.mark.services
 def test_very_many_premises_are_no_trouble() -> None:
     assert Solver().decide([f"P{n} → P{n + 1}" for n in range(39)], "P0 → P39").truth == "true"
-    assert "cannot be parsed" in Solver().decide(["Q"] * 500, "P").reason
 
 
 JOINS: Any = {

@@ -11,8 +11,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from judges.debgraph._export import as_json
-from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph
+from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph, as_json
 from tests.report.makers import islands
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file

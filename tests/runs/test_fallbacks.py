@@ -120,7 +120,7 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     ended = touche_rad(*command, "--strict", "--workers", "1")
     assert ended.code == 1
     assert "stopped at the first fallback (--strict): debater buggy failed: KeyError" in ended.err
-    assert "1 unit done and kept" in ended.err
+    assert "1 of 2 done and kept" in ended.err
     assert not out.exists()
     mend(buggy)
     ended = touche_rad(*command, "--strict")

@@ -292,7 +292,7 @@ def test_one_failing_unit_does_not_lose_the_others(
         return true_line(debate, turn, response)
 
     monkeypatch.setattr(files, "response_line", line)
-    failure = r"1 of 5 failed, first number 3: ValueError: not to be written; 4 units done"
+    failure = r"1 of 5 failed, first number 3: ValueError: not to be written; 4 of 5 done"
     with pytest.raises(WorkError, match=failure):
         do(respond, source, answerer(), status_path=tmp_path / "status.json")
     assert not out_of(source).exists()
@@ -413,7 +413,7 @@ def test_a_disk_that_fills_at_the_very_end_keeps_the_journal(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "atomic_write", full)
-    with pytest.raises(WorkError, match=r"out\.jsonl: cannot be written: No space.*2 units done"):
+    with pytest.raises(WorkError, match=r"out\.jsonl: cannot be written: No space.*2 of \d+ done"):
         do(respond, source, answerer(), status_path=tmp_path / "status.json")
     monkeypatch.undo()
     assert do(respond, source, answerer()).resumed == 2

@@ -33,7 +33,8 @@ def tiny(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
     folder = tmp_path_factory.mktemp("training")
     recipe = {"base": str(tiny), **SFT}
-    trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe, merged=True)
+    trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe)
+    trainer("merge")(folder / "sft")
     return Folder(folder / "sft")
 
 

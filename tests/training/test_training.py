@@ -78,7 +78,7 @@ def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
 def test_the_card_tells_data_by_digest_and_how_to_play(fine_tuned: Folder) -> None:
     card = fine_tuned.card.read_text()
     assert all(sha256(path) in card for path in (fine_tuned.data, fine_tuned.held_out))
-    assert f"-m vllm:{fine_tuned.merged}" in card
+    assert f"-m vllm:{fine_tuned.adapter}" in card
 
 
 def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tiny: Path) -> None:

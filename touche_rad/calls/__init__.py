@@ -35,6 +35,7 @@ __all__ = [
     "name_of",
     "report_without_model",
     "run_sync",
+    "time_left",
 ]
 
 
@@ -93,6 +94,12 @@ _NOW: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallCo
 def current_context() -> CallContext:
     """Return the context of the current task."""
     return _NOW.get()
+
+
+def time_left() -> float | None:
+    """Return the seconds until the deadline of the current call, if it has one."""
+    end = _NOW.get().deadline
+    return None if end is None else max(0.1, end - time.monotonic())
 
 
 @contextmanager

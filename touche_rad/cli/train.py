@@ -154,10 +154,6 @@ class ExamplesOptions:
     output: Path = opt.output("Examples to write.", checked=True, required=True)
     replace: bool = opt.REPLACE
     count: int = opt.option("Examples per maxim and label.", default=10)
-    select: Literal["random", "hard"] = opt.option(
-        'Draw them, or take those that the judge "grounded" gets wrong and that differ.',
-        default="random",
-    )
     seed: int = opt.SEED
     quiet: bool = opt.QUIET
 
@@ -165,17 +161,17 @@ class ExamplesOptions:
 @opt.command(
     "examples",
     "train examples touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o examples.jsonl",
-    "train examples debates.jsonl labels.jsonl -o hard.jsonl --count 1 --select hard",
+    "train examples debates.jsonl labels.jsonl -o examples.jsonl --count 1",
     group=train_command,
 )
 def examples(options: ExamplesOptions) -> None:
-    """Select the examples that SINAI's judges show to a model from labelled debates.
+    """Draw the examples that SINAI's judges show to a model from labelled debates.
 
     Each maxim gets a set of its own, with as many positive as negative examples. Use them with
     -j 'fsl1(examples=FILE)'.
     """
     output = options.output
-    settings = {"count": options.count, "seed": options.seed, "select": options.select}
+    settings = {"count": options.count, "seed": options.seed}
     result = trainer("examples")(options.debates, options.labels, output, **settings)
     _print_result(
         result,
@@ -248,12 +244,10 @@ class AdapterOptions(TrainingOptions):
         "--checkpointing/--no-checkpointing",
         default=True,
     )
-    merged: bool = opt.flag("Also write base and adapter as one model.", "--merge")
 
 
 def _train_adapter(name: str, options: AdapterOptions, **settings: Any) -> None:
-    settings |= {"restart": options.restart, "merged": options.merged}
-    result = _train(name, options.sources, options=options, **settings)
+    result = _train(name, options.sources, options=options, restart=options.restart, **settings)
     _print_result(result, quiet=options.quiet)
 
 
@@ -377,7 +371,7 @@ class DpoOptions(AdapterOptions):
 @opt.command(
     "dpo",
     "train dpo pairs.jsonl --base OWNER/NAME -o dpo",
-    "train dpo pairs.jsonl --from sft --beta 0.5 --merge -o dpo",
+    "train dpo pairs.jsonl --from sft --beta 0.5 -o dpo",
     group=train_command,
 )
 def dpo(options: DpoOptions) -> None:

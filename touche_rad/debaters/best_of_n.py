@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
@@ -17,6 +16,7 @@ from touche_rad.calls import (
     current_context,
     name_of,
     report_without_model,
+    time_left,
 )
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import OptionError, WorkError
@@ -122,7 +122,7 @@ class BestOfN:
     async def _candidates(self, debate: Debate) -> list[Candidate]:
         """Ask all debaters in parallel, then judge each different answer once."""
         candidates = [Candidate(one) for one in self._debaters]
-        left = _left()
+        left = time_left()
         with anyio.move_on_after(None if left is None else _SHARE * left):
             async with anyio.create_task_group() as group:
                 for one in candidates:
@@ -155,15 +155,10 @@ class BestOfN:
     async def _judge(self, candidate: Candidate, debate: Debate) -> None:
         assert candidate.response is not None
         answered = debate.with_response(candidate.response)
-        candidate.reward = await self._reward.of(answered, deadline=_left())
+        candidate.reward = await self._reward.of(answered, deadline=time_left())
 
 
 def _rank(candidate: Candidate) -> tuple[bool, bool, float]:
     """Return what orders the candidates, the best highest."""
     content = candidate.response.content if candidate.response else NOTHING_FOUND
     return content != NOTHING_FOUND, candidate.reward is not None, candidate.reward or 0.0
-
-
-def _left() -> float | None:
-    end = current_context().deadline
-    return None if end is None else max(0.1, end - time.monotonic())

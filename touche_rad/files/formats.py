@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from itertools import tee
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Maxim, Turn
 from touche_rad.errors import InputError
 from touche_rad.files._claims import CLAIM, USER, read_rows
 from touche_rad.files._messages import annotated_of, chat_of, response_of
-from touche_rad.files.annotations import Annotated, annotation_of
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
 from touche_rad.files.records import (
     EMPTY_RECORD,
@@ -28,7 +27,9 @@ from touche_rad.files.records import (
     numbered_lines,
     parse,
     records,
+    require_field,
     require_object,
+    require_text,
     short_repr,
 )
 from touche_rad.files.simulations import (
@@ -285,9 +286,38 @@ def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labe
     return _File(path, bad, frozenset({Kind.LABELS})).each(lambda line: _labels_of(line.value))
 
 
+class Annotated(NamedTuple):
+    """The labels of a text with their grades; 0 is a label that the text does not have."""
+
+    id: str
+    labels: Mapping[str, float]
+
+
+def _annotation(line: Line) -> Annotated:
+    """Read `{"id": "u1", "labels": ["A"]}` or `{"id": "u1", "labels": {"A": 3, "B": 0}}`."""
+    record = require_object(line.value, "")
+    key = require_text(*require_field(record, "id"))
+    return Annotated(key, labels_of(require_field(record, "labels")[0]))
+
+
+def labels_of(value: Any) -> dict[str, float]:
+    """Return the grades of labels; each label of a list has the grade 1."""
+    if isinstance(value, list):
+        return {require_text(one, f"labels.{at}"): 1.0 for at, one in enumerate(value)}
+    if not isinstance(value, dict):
+        expected = "expected a list of labels, or an object of labels and grades"
+        raise FieldError("labels", f"{expected}, got {short_repr(value)}")
+    for label, grade in value.items():
+        if isinstance(grade, bool) or not isinstance(grade, int | float) or grade < 0:
+            raise FieldError(
+                f"labels.{label}", f"expected a number from 0, got {short_repr(grade)}"
+            )
+    return {str(label): float(grade) for label, grade in value.items()}
+
+
 def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[Annotated]:
     """Read the labels of texts."""
-    return _File(path, bad, frozenset({Kind.ANNOTATIONS})).each(annotation_of)
+    return _File(path, bad, frozenset({Kind.ANNOTATIONS})).each(_annotation)
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:

@@ -36,7 +36,6 @@ from touche_rad.text import redact_data
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 1
-_PLUGINS: Final = ("debater", "judge", "debaters")
 
 
 def check_output(path: Place | None, *, replace: bool) -> None:
@@ -54,8 +53,7 @@ def check_output(path: Place | None, *, replace: bool) -> None:
         holds_something = target.is_file() and target.stat().st_size > 0
     if holds_something:
         raise UserError(
-            f"{path} exists already ({_describe(target)}): replace it with --replace, or choose "
-            "another output"
+            f"{path} exists already: replace it with --replace, or choose another output"
         )
 
 
@@ -96,24 +94,6 @@ def read_status(run: Path) -> dict[str, Any]:
         if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
             return status
     return {}
-
-
-def _describe(path: Path) -> str:
-    """Describe what lies at a path: the run that wrote it, or the kind of file."""
-    if path.is_dir():
-        return "a folder with files"
-    status = read_status(path)
-    identity = status.get("identity")
-    if status.get("state") == "done" and isinstance(identity, dict):
-        plugin = next((f" by {identity[key]}" for key in _PLUGINS if key in identity), "")
-        made = f"{status.get('verb')}{plugin}, {str(status.get('finished'))[:16].replace('T', ' ')}"
-        return made if status.get("sha256") == sha256_of(path) else f"{made}, changed since then"
-    from touche_rad.files.formats import detect_kind
-
-    try:
-        return str(detect_kind(path))
-    except UserError:
-        return f"{path.stat().st_size} bytes"
 
 
 State = Literal["done", "stopped", "failed"]

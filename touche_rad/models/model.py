@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
@@ -405,10 +406,11 @@ async def ask_in_parts(
     ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]],
     failed: Callable[[Item, str], T],
 ) -> list[T]:
-    """Ask about all items, `size` in a call, and return one result per item.
+    """Ask about all items, at most `size` in a call, and return one result per item.
 
-    A part whose prompt or answer does not fit is asked again in halves, down to single items: n
-    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
+    The calls are as few as possible, and about equally large. A part whose prompt or answer does
+    not fit is asked again in halves, down to single items: n items cost at most 2n - 1 calls.
+    `failed` makes the result of an item without an answer.
     """
 
     async def whole_or_halves(part: Sequence[Item]) -> list[T]:
@@ -420,6 +422,8 @@ async def ask_in_parts(
         half = len(part) // 2
         return [*await whole_or_halves(part[:half]), *await whole_or_halves(part[half:])]
 
-    parts = [items[at : at + size] for at in range(0, len(items), size)]
+    calls = max(1, ceil(len(items) / size))
+    step = max(1, ceil(len(items) / calls))
+    parts = [items[at : at + step] for at in range(0, len(items), step)]
     results = await Model.ask_all([partial(whole_or_halves, part) for part in parts])
     return [one for part in results if not isinstance(part, ModelError) for one in part]

@@ -8,14 +8,16 @@ services)`.
 Import everything about plugins from here.
 """
 
-from touche_rad.plugins._explanations import ExplainedCandidate, ExplainedVerdict, Feature
 from touche_rad.plugins.contracts import (
     Annotations,
     Annotator,
     ArgumentIndex,
     Debater,
+    ExplainedCandidate,
+    ExplainedVerdict,
     Explains,
     ExplainsVerdicts,
+    Feature,
     IndexBackend,
     Judge,
     JudgesAll,

@@ -170,27 +170,11 @@ class FallbackIndex:
         """Search for many queries at once."""
         return self._ask(lambda index: index.search_all(field, queries, k))
 
-    @property
-    def meaning(self) -> Meaning | None:
-        """The semantic similarity of the fallback index, if it has the same arguments."""
-        return meaning_of(self._fallback) if self._same else None
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the fallback index has, if it has the same arguments.
 
-    @property
-    def annotations(self) -> Mapping[str, Annotations]:
-        """The annotations of the fallback index, if it has the same arguments."""
-        return annotations_of(self._fallback) if self._same else {}
-
-    @property
-    def encoders(self) -> Sequence[str]:
-        """The encoders of the fallback index's vectors, if it has the same arguments."""
-        return list(getattr(self._fallback, "encoders", ())) if self._same else []
-
-    def nearest(self, *args: Any, **kwargs: Any) -> list[list[tuple[str, float]]]:
-        """Search the vectors of the fallback index."""
-        search: Callable[..., list[list[tuple[str, float]]]] = getattr(self._fallback, "nearest")  # noqa: B009
-        return search(*args, **kwargs)
-
-    def links(self, argument_id: str) -> list[Any]:
-        """Return the links of an argument in the fallback index, if it has the same arguments."""
-        links = getattr(self._fallback, "links", None) if self._same else None
-        return list(links(argument_id)) if links is not None else []
+        Such as vectors, links and annotations; see ArgumentIndex.
+        """
+        if name.startswith("_") or not self._same:
+            raise AttributeError(name)
+        return getattr(self._fallback, name)

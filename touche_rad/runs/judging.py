@@ -1,8 +1,7 @@
 """Judging: one verdict per maxim for every response, even if the judge fails.
 
-The official files require a number. If a judge gives none in two tries (one if it needs a model,
-whose calls are retried and corrected), the score is 1, that of a judge that always says yes. The
-explanation and the status say so.
+The official files require a number. If a judge gives none, the score is 1, that of a judge that
+always says yes. The explanation and the status say so.
 """
 
 from __future__ import annotations
@@ -54,7 +53,6 @@ LOST: Final = "the debate was lost: the line of the run is empty or cannot be re
 Judgeable = tuple[Debate, Sequence[Debate]]
 """A debate with its views, one for each response."""
 _ROUNDING = 1e-6
-_TRIES = 2
 CALLS: Final = Calls()
 """The calls of all judges and panels of this process."""
 FAILURES: Final = FailureLog()
@@ -118,29 +116,19 @@ def fallbacks_of(
 
 
 async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = None) -> ViewVerdicts:
-    """Call a judge, perhaps again if a verdict is missing, and fill in what is still missing."""
+    """Call a judge, and fill in the verdicts that are missing."""
     view = view.within(MOST_CHARACTERS)
-    good: dict[Maxim, Verdict] = {}
-    reasons: dict[Maxim, str] = {}
     use = ModelUse()
-    errors: list[Exception] = []
-    # Calls of a model have retries and corrections already.
-    for _ in range(1 if "model" in getattr(judge, "needs", ()) else _TRIES):
-        for maxim, verdict in (await _try(judge, view, deadline, use, errors)).items():
-            if isinstance(verdict, str):
-                reasons[maxim] = verdict
-            else:
-                good.setdefault(maxim, verdict)
-        if len(good) == len(Maxim):
-            break
-    unscored = {maxim: reasons[maxim] for maxim in Maxim if maxim not in good}
-    failure: Exception | None = None
+    results, failure = await _call(judge, view, deadline, use)
+    verdicts = {maxim: one for maxim, one in results.items() if isinstance(one, Verdict)}
+    unscored = {maxim: one for maxim, one in results.items() if isinstance(one, str)}
     for maxim, reason in unscored.items():
         log.info("%s on %s: %s", NO_VERDICT, maxim, reason)
         rationale = f"{NO_VERDICT} ({reason}); fallback score {PRIOR}"
-        good[maxim] = Verdict(score=PRIOR, rationale=rationale)
+        verdicts[maxim] = Verdict(score=PRIOR, rationale=rationale)
+    if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
-        failure = next(iter(errors), None) or use.failure or missing
+        failure = failure or use.failure or missing
     fallbacks = fallbacks_of(
         "judge",
         judge,
@@ -150,13 +138,14 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         count=len(unscored or Maxim),
         turn=len(view.turns),
     )
-    return ViewVerdicts({maxim: good[maxim] for maxim in Maxim}, unscored, fallbacks)
+    return ViewVerdicts({maxim: verdicts[maxim] for maxim in Maxim}, unscored, fallbacks)
 
 
-async def _try(
-    judge: Judge, view: Debate, deadline: float | None, use: ModelUse, errors: list[Exception]
-) -> Mapping[Maxim, Verdict | str]:
-    """Return the judge's verdicts or what is wrong with them; add what it raised to `errors`."""
+async def _call(
+    judge: Judge, view: Debate, deadline: float | None, use: ModelUse
+) -> tuple[Mapping[Maxim, Verdict | str], Exception | None]:
+    """Return the judge's verdicts, or what is wrong with them, and what it raised."""
+    failure: Exception | None = None
     where = {"debate": view.key, "turn": len(view.turns) - 1, "model_use": use}
     try:
         result = await call_judge(judge, judge.judge, view, deadline, **where)
@@ -164,13 +153,13 @@ async def _try(
         reason = f"the judge gave nothing within {deadline:g} seconds"
     except Exception as error:
         log.debug("the judge failed", exc_info=error)
-        errors.append(error)
+        failure = error
         reason = f"{type(error).__name__}: {error}"[:300]
     else:
         if isinstance(result, Mapping):
-            return {maxim: _verdict(result, maxim) for maxim in Maxim}
+            return {maxim: _verdict(result, maxim) for maxim in Maxim}, None
         reason = f"the judge gave {type(result).__name__}, not verdicts"
-    return dict.fromkeys(Maxim, reason)
+    return dict.fromkeys(Maxim, reason), failure
 
 
 def _verdict(verdicts: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:

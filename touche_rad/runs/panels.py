@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from touche_rad import files
+from touche_rad import __version__, files
 from touche_rad.calls import CallTimeout, ModelUse
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.evidence.instructions import KIND, flagged_sentences
@@ -18,8 +21,42 @@ from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
-from touche_rad.runs.recorded import Recorded
-from touche_rad.runs.work import Done, Work
+from touche_rad.runs.work import Done, Work, read_record, record_line
+
+T = TypeVar("T")
+
+
+class Recorded:
+    """The finished units of a folder by key."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._units: dict[str, Done] = {}
+        for line in path.read_bytes().splitlines() if path.is_file() else ():
+            with suppress(ValueError):  # an incomplete line of a killed process
+                key, done = read_record(line)
+                self._units[key] = done
+
+    async def __call__(
+        self, key: Mapping[str, Any], work: Callable[[T], Awaitable[Done]], item: T
+    ) -> Done:
+        """Return the recorded result of a unit, or do its work and record it."""
+        text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
+        digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+        if digest not in self._units:
+            done = await work(item)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # The line break comes first, so that an incomplete line spoils no other one.
+            with self.path.open("ab") as stream:
+                stream.write(b"\n" + record_line(digest, done))
+            self._units[digest] = done
+        return self._units[digest]
+
+    def clear(self) -> None:
+        """Delete all units."""
+        self.path.unlink(missing_ok=True)
+        self._units.clear()
+
 
 log = logging.getLogger("touche_rad")
 

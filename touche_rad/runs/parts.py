@@ -73,10 +73,9 @@ class Part:
 
     def others_missing(self) -> list[Shard]:
         """Return the other shards of the run that are not complete in this place."""
-        shards = (Shard(number, self.shard.count) for number in range(1, self.shard.count + 1))
         return [
             one
-            for one in shards
+            for one in self.shard.all()
             if one != self.shard and not (one.folder(self.run) / RECORD).is_file()
         ]
 
@@ -165,9 +164,7 @@ def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
     """
     parts: list[FinishedPart] = []
     for place in places:
-        if not place.is_dir():
-            raise UserError(f"{place} is no folder: expected a folder that --shard I/N made")
-        folders = [place] if _is_part(place) else sorted(filter(_is_part, place.iterdir()))
+        folders = [one for one in (place, *sorted(place.glob("*"))) if _is_part(one)]
         if not folders:
             raise UserError(
                 f"{place} has no part of a run: expected a folder that --shard I/N made"
@@ -202,17 +199,12 @@ def _read(folder: Path) -> FinishedPart:
 
 def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
     """Return the parts in order if they are all parts of one run, each once."""
-    first, count = parts[0], parts[0].shard.count
+    first = parts[0]
     by_number: dict[int, FinishedPart] = {}
     for one in parts:
-        if one.shard.count != count:
-            raise UserError(
-                f"{first.folder} is shard {first.shard} and {one.folder} is shard {one.shard}: "
-                f"give the parts of one number of shards, such as "
-                f"{first.folder.parent}/*-of-{count}"
-            )
         mine, other = (
-            {**part.identity, "number of debates": part.record.total} for part in (first, one)
+            {**part.identity, "shards": part.shard.count, "debates": part.record.total}
+            for part in (first, one)
         )
         for key in [*mine, *other]:
             if mine.get(key) != other.get(key):
@@ -227,11 +219,9 @@ def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
             raise UserError(
                 f"shard {one.shard} is given twice: {earlier} and {one.folder}: leave one out"
             )
-    for number in range(1, count + 1):
-        if number not in by_number:
-            shard, others = Shard(number, count), count - len(by_number) - 1
-            more = f" ({others} more are missing)" if others else ""
-            raise UserError(f"shard {shard} is missing{more}: make it: {first.command(shard)}")
+    for shard in first.shard.all():
+        if shard.number not in by_number:
+            raise UserError(f"shard {shard} is missing: make it: {first.command(shard)}")
     return [by_number[number] for number in sorted(by_number)]
 
 

@@ -256,10 +256,8 @@ class Output:
         """
         self._file = _open_journal(self.path, self.journal)
         try:
-            try:
+            with self._writing(self.journal):
                 self._resume(self._file)
-            except OSError as error:
-                raise self._unwritten(self.journal, error) from error
             self.total, self.units, self.resumed = total, units, len(self.finished)
             if not self.resumed:
                 if self.options.errors is not None:
@@ -274,12 +272,10 @@ class Output:
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit to the journal."""
         assert self._file is not None
-        try:
+        with self._writing(self.journal):
             offset = self._file.tell()
             self._file.write(record_line(unit, done))
             self._file.flush()
-        except OSError as error:
-            raise self._unwritten(self.journal, error) from error
         self.finished[unit] = offset
         self.options.progress(len(self.finished), len(self.units))
 
@@ -293,13 +289,10 @@ class Output:
     def finish(self) -> Status:
         """Write the output and its status; the journal remains."""
         tally = Tally(units=self.units.start)
-        try:
-            with files.atomic_write(self.path) as stream:
-                for _, done in self.numbered():
-                    tally.add(done)
-                    stream.writelines(f"{line}\n" for line in done.lines)
-        except OSError as error:
-            raise self._unwritten(self.path, error) from error
+        with self._writing(self.path), files.atomic_write(self.path) as stream:
+            for _, done in self.numbered():
+                tally.add(done)
+                stream.writelines(f"{line}\n" for line in done.lines)
         status = self._status(tally, "done", sha256=sha256_of(self.path))
         if self.options.status_path is not None:
             write_status(status, self.options.status_path)
@@ -328,8 +321,8 @@ class Output:
 
     def how_to_continue(self) -> str:
         """Say what is kept, and how to continue."""
-        units = "1 unit" if len(self.finished) == 1 else f"{len(self.finished)} units"
-        return f"{units} done and kept in {self.journal}: run the same command to continue"
+        done = f"{len(self.finished)} of {len(self.units)} done and kept in {self.journal}"
+        return f"{done}: run the same command to continue"
 
     def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
         return tally.status(
@@ -395,10 +388,13 @@ class Output:
                     f"{short_json(now)}; start again with --restart, or choose another output"
                 )
 
-    def _unwritten(self, path: Path, error: OSError) -> WorkError:
-        return WorkError(
-            f"{path}: cannot be written: {error.strerror or error}; {self.how_to_continue()}"
-        )
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            problem = f"{path}: cannot be written: {error.strerror or error}"
+            raise WorkError(f"{problem}; {self.how_to_continue()}") from error
 
 
 def _open_journal(out: Path, journal: Path) -> IO[bytes]:
@@ -407,10 +403,8 @@ def _open_journal(out: Path, journal: Path) -> IO[bytes]:
     Raises:
         UserError: Another process is at work on it, or it cannot be written.
     """
-    if out.is_dir():
-        raise UserError(f"{out} is a folder: name a file to write")
     if out.exists() and not out.is_file():
-        raise UserError(f"{out} is not a regular file, which a run needs to be able to continue")
+        raise UserError(f"{out} is a folder or a device: name a file to write")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         return os.fdopen(open_locked(journal), "r+b")

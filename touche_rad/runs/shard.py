@@ -37,6 +37,10 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
+    def all(self) -> list[Shard]:
+        """Return this shard and the others of the run."""
+        return [Shard(number, self.count) for number in range(1, self.count + 1)]
+
     def folder(self, out: Path) -> Path:
         """Return the folder of this part of a run."""
         return out.with_name(f"{out.name}{FOLDER}") / f"{self.number}-of-{self.count}"

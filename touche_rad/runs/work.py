@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -90,25 +92,19 @@ class Work(Generic[T]):
         Raises:
             InputError: The source has changed since it was read first.
         """
-        self._check()
-        for unit in self.read(bad):
-            self._check()
-            yield unit
-        self._check()
-
-    def _check(self) -> None:
-        try:
-            stat = self.source.stat()
-        except OSError:  # reading it says what is wrong; one that is deleted meanwhile is read
-            return
-        now = (stat.st_size, stat.st_mtime)
-        self._state = self._state or now
-        if now != self._state:
-            raise InputError(
-                self.source,
-                "has changed during the run: restore it and run the same command to "
-                "continue, or start again with --restart",
-            )
+        for unit in chain(self.read(bad), [None]):
+            with suppress(OSError):  # a file that is deleted meanwhile is read to its end
+                stat = self.source.stat()
+                now = (stat.st_size, stat.st_mtime)
+                self._state = self._state or now
+                if now != self._state:
+                    raise InputError(
+                        self.source,
+                        "has changed during the run: restore it and run the same command to "
+                        "continue, or start again with --restart",
+                    )
+            if unit is not None:
+                yield unit
 
 
 @dataclass(frozen=True)

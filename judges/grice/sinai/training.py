@@ -1,27 +1,23 @@
-"""`touche-rad train examples`: select labelled turns as examples for prompts.
+"""`touche-rad train examples`: draw labelled turns as examples for prompts, as the paper does.
 
-Each maxim has a set of its own, with as many yes as no. `random` draws them, as the paper does.
-`hard` selects the turn with the largest sum of a model-free judge's error (disagreement) and the
-distance of its words to the examples selected before (diversity). Each example names its debate and
-turn, so that `touche-rad score --exclude` can leave it out.
+Each maxim has a set of its own, with as many yes as no. Each example names its debate and turn, so
+that `touche-rad score --exclude` can leave it out.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from judges.grice.sinai.judge import EXAMPLES_FORMAT, LONGEST, before, texts
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
-from touche_rad.plugins import Services, find
-from touche_rad.text import clean, content_words
+from touche_rad.text import clean
 
 _MOST_WORDS: Final = 120
 """Maximum words of a message; longer ones make prompts too long."""
@@ -49,98 +45,41 @@ def labelled(debates: Path, labels: Path) -> list[Labelled]:
     return pairs
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    turn: Labelled
-    words: frozenset[str]
-    wrong: Mapping[Maxim, float]
-
-
 def train_examples(
-    debates: Path,
-    labels: Path,
-    out: Path,
-    *,
-    count: int = 10,
-    seed: int = 0,
-    select: Literal["random", "hard"] = "random",
-    rules: str = "grounded",
+    debates: Path, labels: Path, out: Path, *, count: int = 10, seed: int = 0
 ) -> Mapping[str, Any]:
-    """Select examples, write them to a file, and return their numbers."""
-    free: Any = find("judge", rules).make(Services(seed=seed)) if select == "hard" else None
+    """Draw examples, write them to a file, and return their numbers."""
     candidates = [
-        _candidate(turn, free)
+        turn
         for turn in labelled(debates, labels)
         if len(clean(turn.view.last.utterance).split()) <= _MOST_WORDS
     ]
     rng = random.Random(seed)
-    selected: dict[int, _Candidate] = {}
-    maxims: dict[int, set[Maxim]] = defaultdict(set)
+    maxims: dict[int, set[Maxim]] = {}
+    """The maxims of which each candidate that was drawn is an example."""
     numbers: dict[str, dict[str, int]] = {}
     for maxim in Maxim:
         numbers[maxim.value] = {}
         for label, value in (("yes", 1), ("no", 0)):
-            fitting = [one for one in candidates if one.turn.labels.get(maxim) == value]
-            others = list(selected.values())
-            if select == "random":
-                picked = _draw(fitting, others, count, rng)
-            else:
-                picked = _select(fitting, maxim, others, count)
-            numbers[maxim.value][label] = len(picked)
-            selected |= {id(one): one for one in picked}
-            for one in picked:
-                maxims[id(one)] |= {maxim} if select == "random" else set(Maxim)
+            fitting = [at for at, one in enumerate(candidates) if one.labels.get(maxim) == value]
+            drawn = _draw(fitting, maxims, count, rng)
+            numbers[maxim.value][label] = len(drawn)
+            for at in drawn:
+                maxims.setdefault(at, set()).add(maxim)
     with files.atomic_write(out) as stream:
-        for key, one in selected.items():
-            stream.write(json.dumps(_example(one.turn, maxims[key]), ensure_ascii=False) + "\n")
-    return {"examples": len(selected), "of": len(candidates), "by maxim": numbers}
-
-
-def _candidate(turn: Labelled, free: Any | None) -> _Candidate:
-    verdicts = free.judge(turn.view) if free is not None else {}
-    wrong = {
-        maxim: abs(float(verdict.score or 0.0) - label)
-        for maxim, verdict in verdicts.items()
-        if (label := turn.labels.get(maxim)) is not None
-    }
-    response = turn.view.last.response
-    assert response is not None
-    said = f"{turn.view.last.utterance} {response.content}"
-    return _Candidate(turn, frozenset(content_words(said)), wrong)
+        for at, of in maxims.items():
+            stream.write(json.dumps(_example(candidates[at], of), ensure_ascii=False) + "\n")
+    return {"examples": len(maxims), "of": len(candidates), "by maxim": numbers}
 
 
 def _draw(
-    fitting: Sequence[_Candidate], others: Sequence[_Candidate], count: int, rng: random.Random
-) -> list[_Candidate]:
+    fitting: Sequence[int], others: Collection[int], count: int, rng: random.Random
+) -> list[int]:
     """Draw examples; those of other maxims only if there are too few others."""
     new = [one for one in fitting if one not in others]
     drawn = rng.sample(new, min(count, len(new)))
     used = [one for one in fitting if one in others]
     return [*drawn, *rng.sample(used, min(count - len(drawn), len(used)))]
-
-
-def _select(
-    fitting: Sequence[_Candidate], maxim: Maxim, others: Sequence[_Candidate], count: int
-) -> list[_Candidate]:
-    """Select examples; first those that were selected for another maxim."""
-    picked = [one for one in others if one in fitting][:count]
-    left = [one for one in fitting if one not in picked]
-    while left and len(picked) < count:
-        best = max(left, key=lambda one: one.wrong[maxim] + _distance(one, [*others, *picked]))
-        picked.append(best)
-        left.remove(best)
-    return picked
-
-
-def _distance(one: _Candidate, others: Sequence[_Candidate]) -> float:
-    """Return the distance of a turn's words to the nearest other turn."""
-    return min(
-        (
-            1 - len(one.words & other.words) / (len(one.words | other.words) or 1)
-            for other in others
-        ),
-        default=1.0,
-    )
 
 
 def _example(turn: Labelled, maxims: Collection[Maxim]) -> dict[str, Any]:

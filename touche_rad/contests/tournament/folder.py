@@ -12,8 +12,8 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.outputs import alone_in, is_output_of, read_status
+from touche_rad.runs.panels import Recorded
 from touche_rad.runs.parts import SUFFIX, short_json
-from touche_rad.runs.recorded import Recorded
 from touche_rad.runs.runner import whole_identity
 from touche_rad.runs.work import Work
 

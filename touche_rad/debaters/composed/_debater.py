@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -11,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import anyio
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.calls import Calls, current_context, report_without_model
+from touche_rad.calls import Calls, report_without_model, time_left
 from touche_rad.debate import Argument, Debate, Response, with_path
 from touche_rad.debaters._asking import at_most, named, narrowed
 from touche_rad.debaters._citing import cited
@@ -52,8 +51,7 @@ class ByNli:
 
     async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Classify every sentence with every premise before the deadline of the turn."""
-        end = current_context().deadline
-        with anyio.fail_after(None if end is None else end - time.monotonic()):
+        with anyio.fail_after(time_left()):
             return await self._call(self._all, list(claims), list(arguments))
 
     def _all(self, claims: list[str], arguments: list[str]) -> list[bool]:

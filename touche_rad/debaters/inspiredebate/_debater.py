@@ -16,15 +16,15 @@ from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters._asking import Wording, cited_before, named
 from touche_rad.debaters._citing import cited
-from touche_rad.debaters.inspiredebate import _evidence as search
 from touche_rad.debaters.inspiredebate._conversation import (
+    Evidence,
+    SearchField,
+    arguments_for,
     conversation,
     join_blocks,
-    topic_of,
-)
-from touche_rad.debaters.inspiredebate._evidence import (
-    Evidence,
+    pages_for,
     supports_side,
+    topic_of,
 )
 from touche_rad.debaters.inspiredebate._speech import (
     Draft,
@@ -66,7 +66,7 @@ class InspireDebate:
         repeat: bool = Field(False, description="may cite an argument again")
         retrieval: bool = setting(True, description="evidence in the prompt")
         arguments: bool = setting(True, description="search the index; false: only the web")
-        field: search.Field = setting("attacks", description="the field that is searched")
+        field: SearchField = setting("attacks", description="the field that is searched")
         message: bool = setting(True, description="search for the message and the topic too")
         per_term: int = setting(3, ge=1, le=20, description="hits of each search")
         shown: int = setting(6, ge=1, le=30, description="pieces of evidence in the prompt")
@@ -162,10 +162,10 @@ class InspireDebate:
         terms = terms or own_words(debate)
         before = frozenset() if options.repeat else cited_before(debate)
 
-        async def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
+        async def arguments(queries: list[tuple[SearchField, str]]) -> list[Evidence]:
             if self.index is None or not options.arguments:
                 return []
-            find = partial(search.arguments_for, self.index, queries, options.per_term)
+            find = partial(arguments_for, self.index, queries, options.per_term)
             return await anyio.to_thread.run_sync(
                 partial(find, excluded=before), abandon_on_cancel=True
             )
@@ -173,11 +173,11 @@ class InspireDebate:
         indexed = await arguments(self._queries(debate, terms)) or await arguments(
             [(options.field, query) for query in own_words(debate)]
         )
-        pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []
+        pages = await pages_for(self.web, terms, options.per_term) if self.web else []
         alternately = (one for rank in zip_longest(indexed, pages) for one in rank)
         return [one for one in alternately if one is not None][: options.shown]
 
-    def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[search.Field, str]]:
+    def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[SearchField, str]]:
         """Return the fields to search and the queries.
 
         With the setting `message`, arguments against the opponent's message and on our side of the
@@ -186,8 +186,8 @@ class InspireDebate:
         by_term = [(self.options.field, term) for term in terms]
         if not self.options.message:
             return by_term
-        of_topic: search.Field = "supports" if debate.side == "pro" else "attacks"
-        on_topic: tuple[search.Field, str] = (of_topic, topic_of(debate))
+        of_topic: SearchField = "supports" if debate.side == "pro" else "attacks"
+        on_topic: tuple[SearchField, str] = (of_topic, topic_of(debate))
         if opens(debate):
             return [on_topic, *(("supports", term) for term in terms)]
         return [("attacks", clean(debate.last.utterance)), on_topic, *by_term]

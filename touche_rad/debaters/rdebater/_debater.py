@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import anyio
 
@@ -14,9 +15,11 @@ from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._options import RdebaterOptions
 from touche_rad.debaters.rdebater._reading import (
+    Allowance,
     Logic,
     ask_keywords,
     ask_logic,
+    opponent_texts,
     plain_keywords,
     read_at_once,
 )
@@ -32,9 +35,14 @@ from touche_rad.debaters.rdebater._revision import (
     Revised,
     revise,
 )
-from touche_rad.debaters.rdebater._support import distortions, supported
-from touche_rad.debaters.rdebater._turn import Allowance, opponent_texts
-from touche_rad.debaters.rdebater._writing import Brief, Candidate, draft, plain
+from touche_rad.debaters.rdebater._writing import (
+    Brief,
+    Candidate,
+    distortions,
+    draft,
+    plain,
+    supported,
+)
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
@@ -42,6 +50,7 @@ from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
 from touche_rad.users.contest_views import opens
 
+T = TypeVar("T")
 PER_CALL: Final = 6
 """Maximum records of one annotation call; a longer answer might be cut off."""
 MIN_WORDS: Final = 6
@@ -99,37 +108,28 @@ class Rdebater:
     ) -> tuple[Logic, tuple[str, ...], list[str]]:
         """Find the opponent's logic and the keywords; the agents work independently."""
         most, keep = self.options.keywords, self._reserved
-        wanted = self.options.logic_summarization and not opens(debate)
         logic, keywords = Logic(), plain_keywords(debate, most)
         notes: list[str] = []
 
-        async def read_all() -> None:
-            nonlocal logic, keywords
-            allowance.take(keep=keep)
-            logic, keywords = await read_at_once(self.model, debate, most)
-
-        async def find_logic() -> None:
-            nonlocal logic
-            logic = await ask_logic(self.model, debate, allowance, keep=keep)
-
-        async def find_keywords() -> None:
-            nonlocal keywords
-            allowance.take(keep=keep)
-            keywords = await ask_keywords(self.model, debate, most)
-
-        async def or_note(step: Callable[[], Awaitable[None]], name: str) -> None:
+        async def or_default(step: Awaitable[T], name: str, default: T) -> T:
             try:
-                await step()
+                return await step
             except ModelError as error:
                 notes.append(f"{name}: {type(error).__name__}")
+                return default
 
+        wanted = self.options.logic_summarization and not opens(debate)
         if self.options.agents == "merged" and wanted:
-            await or_note(read_all, "reading")
+            reading = read_at_once(self.model, debate, most, allowance, keep=keep)
+            logic, keywords = await or_default(reading, "reading", (logic, keywords))
             return logic, keywords, notes
-        async with anyio.create_task_group() as group:
-            group.start_soon(or_note, find_keywords, "keywords")
-            if wanted:
-                group.start_soon(or_note, find_logic, "logic")
+        words = or_default(
+            ask_keywords(self.model, debate, most, allowance, keep=keep), "keywords", keywords
+        )
+        if not wanted:
+            return logic, await words, notes
+        flaws = or_default(ask_logic(self.model, debate, allowance, keep=keep), "logic", logic)
+        keywords, logic = await asyncio.gather(words, flaws)
         return logic, keywords, notes
 
     async def _retrieve(

@@ -19,7 +19,7 @@ import anyio
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import cited_before
 from touche_rad.debaters.rdebater._options import Match, RdebaterOptions
-from touche_rad.debaters.rdebater._turn import Allowance, history_text
+from touche_rad.debaters.rdebater._reading import Allowance, history_text
 from touche_rad.debaters.rdebater.schemes import (
     SCHEMES,
     Annotation,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debaters._asking import ask_about, at_most, narrowed, text_of
-from touche_rad.debaters.rdebater._turn import Allowance, neutral_values
+from touche_rad.debaters.rdebater._reading import Allowance, neutral_values
 from touche_rad.debaters.rdebater._writing import Brief, Candidate, tokens_for
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.errors import OverBudget

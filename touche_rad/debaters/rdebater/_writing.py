@@ -1,23 +1,25 @@
-"""The first draft, from the debate, the opponent's flaws and the retrieved arguments."""
+"""The first draft, and which sentences of a response its arguments support."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import ask_about, at_most, max_letters, named, narrowed, text_of
 from touche_rad.debaters.rdebater._options import RdebaterOptions
+from touche_rad.debaters.rdebater._reading import sided_values
 from touche_rad.debaters.rdebater._retrieval import Record
-from touche_rad.debaters.rdebater._turn import sided_values
 from touche_rad.debaters.rdebater.schemes import Annotation, Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
+from touche_rad.evidence.guard import Guard, WordCheck, read
+from touche_rad.evidence.support import findings_in
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import numbers_to
-from touche_rad.text import clean
+from touche_rad.text import clean, content_words, sentences, words
 
 
 @dataclass(frozen=True)
@@ -126,3 +128,69 @@ async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) 
         texts=list(texts),
     )
     return clean(answer.utterance)
+
+
+_CRITICISM: Final = frozenset(
+    "admit answer ask asked assume assumption call claim contradict contradiction doubt evidence "
+    "example explain explained fact follow give given ignore mean missing name opinion overlook "
+    "point proof prove proven question reason said say says show shown simply source thesis yet "
+    "no not never none nothing cannot without".split()
+)
+"""Content words with which a speaker criticises what another one says."""
+
+
+def criticises(sentence: str, opponent: str) -> bool:
+    """Whether a sentence is about the opponent's own words, so that it needs no argument.
+
+    It says "you", and at least half of its content words are the opponent's.
+    """
+    if not {"you", "your"} & set(words(sentence)):
+        return False
+    own, theirs = set(content_words(sentence)) - _CRITICISM, set(content_words(opponent))
+    return 2 * len(own & theirs) >= len(own)
+
+
+def distortions(content: str, arguments: Sequence[Argument], opponent: str) -> Iterator[str]:
+    """Yield a line on each sentence that changes the meaning of the arguments."""
+    texts = [clean(one.text) for one in arguments]
+    for sentence in sentences(clean(content)):
+        if criticises(sentence, opponent):
+            continue
+        if read(sentence, tuple(arguments)) is WordCheck.DISTORTED:
+            why = [one.support.why for one in findings_in(sentence, texts)]
+            reason = why[0] if why else "it is too long"
+            yield f'No argument says this: "{sentence}" Reason: {reason}.'
+
+
+class NotQuoted:
+    """The sentences that follow, according to a model that quoted what does not."""
+
+    def __init__(self, unsupported: Sequence[str]) -> None:
+        self._unsupported = [set(content_words(one)) for one in unsupported]
+
+    async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+        """Return whether no sentence has more than half of the words of a quotation."""
+        words = [set(content_words(sentence)) for sentence in claims]
+        return [
+            all(2 * len(quoted & one) <= len(quoted) for quoted in self._unsupported)
+            for one in words
+        ]
+
+
+async def supported(
+    content: str, arguments: Sequence[Argument], opponent: str, unsupported: Sequence[str] | None
+) -> list[str]:
+    """Return the sentences of a response that are supported by the arguments that it cites.
+
+    `unsupported` is what a model quoted as unsupported; None if no model checked the response. Then
+    only quotations of the arguments are supported. Sentences about the opponent's words need no
+    argument, and without arguments only the model's quotations count.
+    """
+    model = None if unsupported is None else NotQuoted(unsupported)
+    everything = sentences(clean(content))
+    free = [one for one in everything if not arguments or criticises(one, opponent)]
+    follows = await model.of(free, ()) if model else [False] * len(free)
+    stands = {one for one, follow in zip(free, follows, strict=True) if follow}
+    rest = " ".join(one for one in everything if one not in free)
+    stands.update((await Guard(model).checked(rest, arguments)).supported)
+    return [one for one in everything if one in stands]

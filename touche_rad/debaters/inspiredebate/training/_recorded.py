@@ -19,13 +19,12 @@ from touche_rad.debate import Debate
 from touche_rad.debaters._asking import Wording
 from touche_rad.debaters.inspiredebate._conversation import (
     conversation,
+    of_argument,
     split_blocks,
     topic_of,
 )
-from touche_rad.debaters.inspiredebate._evidence import of_argument
-from touche_rad.debaters.inspiredebate._speech import refused
+from touche_rad.debaters.inspiredebate._speech import Speech, refused
 from touche_rad.debaters.inspiredebate.training._samples import (
-    TracedAnswers,
     TrainingData,
     TrainingSample,
     answer_of,
@@ -43,10 +42,12 @@ from touche_rad.files.traces import read_trace
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Page
 from touche_rad.models.prompts import render_dialogue
-from touche_rad.text import clean, count_words
+from touche_rad.text import clean, count_words, sentences
 from touche_rad.users.contest_views import REASONING, sided_view
 
 ReasoningSource = Literal["given", "cited", "teacher"]
+WORDS: Final = 60
+"""Words of an answer that a rebuilt prompt allows."""
 _MAX_CITED: Final = 1_900
 """Maximum letters of reasoning that is made of cited texts."""
 
@@ -109,10 +110,36 @@ class Reader:
     """
 
     reasoning: ReasoningSource = "given"
-    words: int = 60
     wording: Wording = "close"
-    answers: TracedAnswers = field(default_factory=TracedAnswers)
+    traced: list[TrainingSample] = field(default_factory=list)
+    """The answers in the traces of runs, with their reasoning."""
     left_out: Counter[str] = field(default_factory=Counter)
+
+    def learn(self, paths: Iterable[Path]) -> None:
+        """Read the given traces, and the traces of the given runs."""
+        for path in paths:
+            if not path.is_file():
+                raise UserError(f"{path}: the file does not exist")
+            trace = path if is_trace(first_record(path)) else trace_of(path)
+            if trace is not None:
+                self.traced += traced(read_trace(trace), trace.name)
+
+    def _traced(self, content: str, utterance: str) -> TrainingSample | None:
+        """Return the traced answer that has all sentences of a response, without its others."""
+        message = clean(utterance)[:200]
+        parts = [_plain(part) for part in sentences(clean(content))]
+        matching = [
+            one
+            for one in self.traced
+            if message in one.prompt[-1].content
+            and all(part in _plain(one.spoken) for part in parts)
+        ]
+        best = min(matching, key=lambda one: len(one.spoken), default=None)
+        if best is None:
+            return None
+        speech = Speech.model_validate_json(best.answer)
+        shortened = speech.model_copy(update={"argument": content})
+        return replace(best, answer=shortened.model_dump_json(exclude_unset=True))
 
     def sample(self, debate: Debate, turn: int, source: str) -> TrainingSample | None:
         """Return the sample of a turn; None if there is none, and count why."""
@@ -125,7 +152,7 @@ class Reader:
             self.left_out["a refusal"] += 1
             return None
         before = debate.before_response(turn)
-        traced = self.answers.find(content, before.last.utterance)
+        from_trace = self._traced(content, before.last.utterance)
         origin: dict[str, Any] = {
             "debate": debate.key,
             "turn": turn,
@@ -135,8 +162,8 @@ class Reader:
             # own answers, while every run answered the recorded ones.
             "history": digest(turn.utterance for turn in before.turns),
         }
-        if traced is not None:
-            return replace(traced, **origin)
+        if from_trace is not None:
+            return replace(from_trace, **origin)
         beside = response.extra.get(REASONING)
         reasoning = reasoning or (clean(beside) if isinstance(beside, str) else "")
         by: ReasoningSource = "given" if reasoning else self.reasoning
@@ -148,7 +175,7 @@ class Reader:
             return None
         evidence = [of_argument(one) for one in response.arguments]
         # The prompt must not teach the model to exceed its limit.
-        words = max(self.words, ceil(count_words(content) / 10) * 10)
+        words = max(WORDS, ceil(count_words(content) / 10) * 10)
         prompt = conversation(before, evidence, words=words, wording=self.wording)
         sample = TrainingSample(
             prompt, content, reasoning=by, before=before, evidence=response.arguments, **origin
@@ -206,22 +233,16 @@ class Reader:
         return complete
 
 
+def _plain(text: str) -> str:
+    return " ".join(clean(text).lower().removesuffix("…").split())
+
+
 def first_record(path: Path) -> Mapping[str, Any]:
     """Return the first record of a JSONL file, or an empty one."""
     try:
         return next((record for _, record in json_records(path)), {})
     except InputError:
         return {}
-
-
-def learn_traces(reader: Reader, paths: Iterable[Path]) -> None:
-    """Read the given traces, and the traces of the given runs."""
-    for path in paths:
-        if not path.is_file():
-            raise UserError(f"{path}: the file does not exist")
-        trace = path if is_trace(first_record(path)) else trace_of(path)
-        if trace is not None:
-            reader.answers.add(traced(read_trace(trace), trace.name))
 
 
 def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
@@ -255,7 +276,7 @@ def read_answers(
 ) -> TrainingData:
     """Read the recorded answers of files, and hold a share of their topics out."""
     reader = Reader(reasoning=reasoning, wording=wording)
-    learn_traces(reader, sources)
+    reader.learn(sources)
     by_text: dict[tuple[Any, str], TrainingSample] = {}
     for one in (one for path in sources for one in recorded(reader, path)):
         earlier = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers

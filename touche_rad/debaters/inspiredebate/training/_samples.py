@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -23,7 +22,6 @@ from touche_rad.files.records import FieldError, at_line, numbered_lines, parse,
 from touche_rad.files.traces import TRACE, answer_text
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
-from touche_rad.text import clean, sentences
 
 T = TypeVar("T")
 FORMAT: Final = 1
@@ -161,8 +159,6 @@ def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, 
 _CHAT: Final = TypeAdapter(Annotated[tuple[Message, ...], Field(min_length=1)])
 
 
-_KEY_LETTERS: Final = 40
-"""Letters of a sentence by which answers are looked up; then whole answers are compared."""
 STEPS: Final = ("inspiredebate.speech", "inspiredebate.again")
 
 
@@ -214,40 +210,6 @@ def _opponent_texts(prompt: tuple[Message, ...]) -> Iterator[str]:
     for one in prompt:
         if one.role == "user":
             yield one.content.partition("\n\n")[0]
-
-
-@dataclass
-class TracedAnswers:
-    """Traced answers by their text, to find the reasoning of a run's responses."""
-
-    _by_sentence: dict[str, list[TrainingSample]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, samples: Iterable[TrainingSample]) -> None:
-        """Add answers."""
-        for sample in samples:
-            for sentence in sentences(clean(sample.spoken)):
-                self._by_sentence[_plain(sentence)[:_KEY_LETTERS]].append(sample)
-
-    def find(self, content: str, utterance: str) -> TrainingSample | None:
-        """Return the traced answer that has all sentences of a response, without its others."""
-        message = clean(utterance)[:200]
-        parts = [_plain(part) for part in sentences(clean(content))]
-        matching = [
-            one
-            for one in self._by_sentence.get(parts[0][:_KEY_LETTERS] if parts else "", ())
-            if message in one.prompt[-1].content
-            and all(part in _plain(one.spoken) for part in parts)
-        ]
-        best = min(matching, key=lambda one: len(one.spoken), default=None)
-        if best is None:
-            return None
-        speech = Speech.model_validate_json(best.answer)
-        shortened = speech.model_copy(update={"argument": content})
-        return replace(best, answer=shortened.model_dump_json(exclude_unset=True))
-
-
-def _plain(text: str) -> str:
-    return " ".join(clean(text).lower().removesuffix("…").split())
 
 
 def trace_of(path: Path) -> Path | None:

@@ -8,7 +8,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -16,6 +16,7 @@ from touche_rad.errors import UserError
 from touche_rad.training.card import adapter_options
 from touche_rad.training.folder import Folder
 
+_CONFIG: Final = "config.json"
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 
@@ -155,33 +156,29 @@ def one_line(error: Exception) -> str:
 
 
 def merge_training(root: Path, out: Path | None = None) -> Mapping[str, Any]:
-    """Merge the adapter of a finished training, and return the command that serves the model."""
+    """Write base and adapter of a finished training as one model, atomically.
+
+    Returns:
+        The place of the model, and the command that serves it.
+    """
     check_installed()
     folder = Folder(root)
-    report = folder.need_report()
-    recipe = AdapterRecipe.model_validate(report["recipe"])
+    recipe = AdapterRecipe.model_validate(folder.need_report()["recipe"])
     check_places(recipe)
-    merged = merge(recipe, folder.adapter, out or folder.merged)
-    return {"merged": str(merged), "serve": serve_commands(recipe, folder.adapter, merged)}
-
-
-def merge(recipe: AdapterRecipe, adapter: Path, out: Path) -> Path:
-    """Write base model and adapter as one model, atomically."""
-    if out.is_file():
-        raise UserError(f"{out} is a file: give a folder for the model")
-    if out.exists() and any(out.iterdir()) and not (out / "config.json").is_file():
-        raise UserError(f"{out} contains other files: give another folder")
+    out = out or folder.merged
+    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / _CONFIG).is_file()):
+        raise UserError(f"{out} is no folder of a model: give another one")
     fresh = out.with_name(f".{out.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
-    load_model(recipe, str(adapter)).merge_and_unload().save_pretrained(fresh)
+    load_model(recipe, str(folder.adapter)).merge_and_unload().save_pretrained(fresh)
     load_tokenizer(recipe.base).save_pretrained(fresh)
     shutil.rmtree(out, ignore_errors=True)
     fresh.rename(out)
-    return out
+    return {"merged": str(out), "serve": {"merged": _respond_command(str(out.absolute()), {})}}
 
 
-def serve_commands(recipe: AdapterRecipe, adapter: Path, merged: Path | None) -> dict[str, str]:
-    """Return the command that serves the adapter, and the one for the merged model if there is one.
+def serve_command(recipe: AdapterRecipe, adapter: Path) -> str:
+    """Return the command that serves the base with the adapter, and plays.
 
     The adapter is named by its folder, so that the cache and runs distinguish it from its base
     model. If vLLM gets an option twice, the last value is used.
@@ -190,10 +187,7 @@ def serve_commands(recipe: AdapterRecipe, adapter: Path, merged: Path | None) ->
     # An adapter that was trained further keeps its rank, whatever the recipe says.
     rank = int(json.loads((adapter / "adapter_config.json").read_text("utf-8"))["r"])
     base = {"model": recipe.base, "served-model-name": "base"}
-    commands = {"adapter": _respond_command(place, {**base, **adapter_options(place, rank)})}
-    if merged is not None:
-        commands["merged"] = _respond_command(str(merged.absolute()), {})
-    return commands
+    return _respond_command(place, {**base, **adapter_options(place, rank)})
 
 
 def _respond_command(model: str, options: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from judges.inspirescore.aggregation import ABBREVIATIONS
 from touche_rad import files
 from touche_rad.debaters._asking import Wording
 from touche_rad.debaters.inspiredebate.training._recorded import (
@@ -18,7 +19,6 @@ from touche_rad.debaters.inspiredebate.training._recorded import (
     answered_in_contest,
     answered_in_debate,
     first_record,
-    learn_traces,
 )
 from touche_rad.debaters.inspiredebate.training._samples import (
     TrainingData,
@@ -104,16 +104,6 @@ def _of_outcomes(
 Pairing = Literal["context", "prompt", "debate", "sides"]
 By = Literal["total", "each"]
 _ROUNDING: Final = 1e-9
-# Names of the dimensions in the tables of the paper.
-PAPERS: Final[Mapping[str, str]] = {
-    "EA": "emotional_appeal",
-    "AC": "argument_clarity",
-    "AA": "argument_arrangement",
-    "AR": "argument_arrangement",
-    "TR": "topic_relevance",
-    "FA": "fact_authenticity",
-    "LV": "logical_validity",
-}
 _MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
 """Scores that panels compute from other dimensions; they would count these twice."""
 
@@ -246,7 +236,7 @@ def make_preferences(
 ) -> Mapping[str, Any]:
     """Pair the scored answers of evaluations and outcomes, write the pairs, and return counts."""
     reader = Reader(reasoning=reasoning, wording=wording)
-    learn_traces(reader, sources)
+    reader.learn(sources)
     paths = [path for path in sources if not is_trace(first_record(path))]
     answers = list(scored(reader, paths))
     named = _named(answers, Rule(**rule))
@@ -301,7 +291,7 @@ def _named(answers: Sequence[Scored], rule: Rule) -> Rule:
     scored = sorted({name for one in answers for name in one.scores})
 
     def name(text: str) -> str:
-        full = text if text in scored else PAPERS.get(text.upper(), text)
+        full = text if text in scored else ABBREVIATIONS.get(text.upper(), text)
         if full not in scored:
             raise UserError(f"no judge scored {text!r} (there is {', '.join(scored)})")
         return full

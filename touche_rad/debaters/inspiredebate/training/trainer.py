@@ -28,10 +28,9 @@ from touche_rad.debaters.inspiredebate.training.model import (
     check_places,
     load_model,
     load_tokenizer,
-    merge,
     number_format,
     one_line,
-    serve_commands,
+    serve_command,
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
@@ -61,7 +60,6 @@ def train_sft(
     wording: Wording = "close",
     teacher: Model | None = None,
     restart: bool = False,
-    merged: bool = False,
     report: Progress | None = None,
 ) -> Mapping[str, Any]:
     """Build training data from recorded answers and train an adapter."""
@@ -79,7 +77,7 @@ def train_sft(
     about = {"reasoning": reasoning, "wording": wording, "teacher": teacher.name if teacher else ""}
     traces = [trace for path in sources if (trace := trace_of(path))]
     training = Training("sft", settings, [*sources, *traces], build, about)
-    return training.run(Folder(out), restart=restart, merged=merged, report=report)
+    return training.run(Folder(out), restart=restart, report=report)
 
 
 def train_dpo(
@@ -89,7 +87,6 @@ def train_dpo(
     recipe: Mapping[str, Any],
     begins: Path | None = None,
     restart: bool = False,
-    merged: bool = False,
     report: Progress | None = None,
 ) -> Mapping[str, Any]:
     """Train an adapter on preference pairs."""
@@ -105,7 +102,7 @@ def train_dpo(
         return read_pairs(sources, share=settings.held_out, seed=settings.seed)
 
     training = Training("dpo", settings, sources, build)
-    return training.run(Folder(out), restart=restart, merged=merged, report=report)
+    return training.run(Folder(out), restart=restart, report=report)
 
 
 def _check_files(sources: Sequence[Path]) -> None:
@@ -137,19 +134,13 @@ class Training:
             "adapter": sha256(adapter) if self.recipe.adapter and adapter.is_file() else "",
         }
 
-    def run(
-        self, folder: Folder, *, restart: bool, merged: bool, report: Progress | None
-    ) -> Mapping[str, Any]:
+    def run(self, folder: Folder, *, restart: bool, report: Progress | None) -> Mapping[str, Any]:
         """Train or resume; return measurements and the commands that serve the model."""
         check_installed()
         check_places(self.recipe)
         with folder.exclusive():
             resumed = folder.start_or_resume(self.identity, restart=restart)
             done = folder.finished() or self._train(folder, report)
-            if merged and not (folder.merged / "config.json").is_file():
-                merge(self.recipe, folder.adapter, folder.merged)
-                done["serve"] = serve_commands(self.recipe, folder.adapter, folder.merged)
-                self._finish(folder, done)
             return {**done, "resumed": resumed}
 
     def _train(self, folder: Folder, report: Progress | None) -> dict[str, Any]:
@@ -192,7 +183,7 @@ class Training:
             },
             "loss": {"first": losses[0], "last": losses[-1]},
             "adapter": str(folder.adapter),
-            "serve": serve_commands(self.recipe, folder.adapter, None),
+            "serve": {"adapter": serve_command(self.recipe, folder.adapter)},
         }
         self._finish(folder, done)
         return done
