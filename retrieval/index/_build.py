@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
 from retrieval.index.analyser import ALL, FIELDS, PARTS, content, tokens
-from retrieval.index.engine import build_engine
+from retrieval.index.engine import build_engine, pisa_is_here
+from retrieval.index.postings import Postings
 from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
-from retrieval.index.store import FILE, write_manifest, write_store
+from retrieval.index.store import FILE, Store, write_manifest, write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
@@ -47,23 +48,54 @@ def _check_target(target: Path, replace: bool) -> None:
 
 
 def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
-    groups = StatementGroups()
-    words: dict[str, list[str]] = {field: [] for field in FIELDS}
+    groups, words = StatementGroups(), Words()
 
     def take(argument: Argument) -> None:
-        stems = {part: tokens(content(argument, part)) for part in PARTS}
+        stems = words.add(argument)
         groups.add([stems[role] for role in ROLES])
-        for part in PARTS:
-            words[part].append(" ".join(stems[part]))
-        words[ALL].append(" ".join(chain.from_iterable(stems.values())))
 
     collection, numbers = write_store(arguments, folder, take)
     groups.write(numbers, folder / STATEMENTS)
-    counts = {}
-    for field, lines in words.items():
-        documents = [one for one in zip(numbers.tolist(), lines, strict=True) if one[1]]
-        counts[field] = len(documents)
-        if documents:  # a field without words gets no folder
+    fields, pisa = words.documents(numbers.tolist()), pisa_is_here()
+    for field, documents in fields.items():
+        if pisa:
             build_engine(folder / field, documents)
-    write_manifest(folder, collection, len(numbers), counts)
+        else:
+            Postings.made(documents).write(folder / field)
+    counts = {field: len(documents) for field, documents in fields.items()}
+    write_manifest(folder, collection, len(numbers), counts, pisa=pisa)
     return len(numbers)
+
+
+def postings_of(store: Store) -> dict[str, Postings]:
+    """Return the postings of each field of stored arguments, made in memory."""
+    words, numbers = Words(), list[int]()
+    for argument in store:
+        words.add(argument)
+        number = store.number(argument.id)
+        assert number is not None
+        numbers.append(number)
+    return {field: Postings.made(of) for field, of in words.documents(numbers).items()}
+
+
+class Words:
+    """The plain words of each field of many arguments."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {field: [] for field in FIELDS}
+
+    def add(self, argument: Argument) -> dict[str, list[str]]:
+        """Add an argument and return the stems of its parts."""
+        stems = {part: tokens(content(argument, part)) for part in PARTS}
+        for part in PARTS:
+            self._texts[part].append(" ".join(stems[part]))
+        self._texts[ALL].append(" ".join(chain.from_iterable(stems.values())))
+        return stems
+
+    def documents(self, numbers: Sequence[int]) -> dict[str, list[tuple[int, str]]]:
+        """Return the numbered texts of each field that has any; a text has at least one word."""
+        fields = {
+            field: [pair for pair in zip(numbers, texts, strict=True) if pair[1]]
+            for field, texts in self._texts.items()
+        }
+        return {field: documents for field, documents in fields.items() if documents}

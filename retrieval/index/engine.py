@@ -1,11 +1,10 @@
-"""An inverted index of PISA. One thread at a time searches."""
+"""An inverted index of PISA, where its package is installed. One thread at a time searches."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -22,8 +21,10 @@ Scored = tuple[float, int]
 # equal documents get different last digits, which are rounded away.
 _ALGORITHM = "maxscore"
 _DIGITS = 5
-_ENCODING, _SCORER, _K1, _B = "block_simdbp", "bm25", 0.9, 0.4
+_ENCODING, _SCORER, K1, B = "block_simdbp", "bm25", 0.9, 0.4
 """What `pyterrier_pisa` uses where nothing else is said."""
+LEAST_RARITY: Final = 1e-6
+"""PISA's weight of a word that is in most documents."""
 _SLACK = 4
 _AT_ONCE = 512
 _A_THREAD = 16
@@ -31,6 +32,17 @@ _CPUS: Final = os.cpu_count() or 1
 _OF_THE_BUILD: Final = ("fwd", "inv.docs", "inv.freqs")
 """Uncompressed files that the engine builds from and no search reads: over half of an index."""
 _making = threading.Lock()
+
+
+def pisa_is_here() -> bool:
+    """Whether PISA is installed; it has wheels for x86-64 Linux only."""
+    return find_spec("pyterrier_pisa") is not None
+
+
+def rounded(scores: Any) -> Any:
+    """Return scores with the digits that do not depend on the order of their sums."""
+    unit = 10.0 ** (np.floor(np.log10(np.maximum(scores, 1e-30))) - (_DIGITS - 1))
+    return np.round(scores / unit) * unit
 
 
 def build_engine(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
@@ -107,27 +119,21 @@ class Engine:
             "",
             quantize=0,
             stop_fname="",
-            bm25_k1=_K1,
-            bm25_b=_B,
+            bm25_k1=K1,
+            bm25_b=B,
         )
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[Engine], tuple[Path]]:
-        return Engine, (self._folder,)
-
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """Return the `k` best documents of each query; queries are plain words."""
-        results: list[list[Scored]] = []
-        for start in range(0, len(queries), _AT_ONCE):
-            with self._lock:
-                results += self._best(queries[start : start + _AT_ONCE], k)
-        return results
-
-    def _best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         results: dict[int, list[Scored]] = {}
         depth, left = k + _SLACK, list(range(len(queries)))
         while left:
-            deepest = self._deepest([queries[place] for place in left], depth)
+            deepest: list[list[Scored]] = []
+            for start in range(0, len(left), _AT_ONCE):
+                now = left[start : start + _AT_ONCE]
+                with self._lock:
+                    deepest += self._deepest([queries[place] for place in now], depth)
             for place, best in zip(left, deepest, strict=True):
                 best.sort(key=lambda one: (-one[0], one[1]))
                 if len(best) < depth or best[k - 1][0] > best[-1][0]:  # else equally good ones lack
@@ -143,12 +149,12 @@ class Engine:
         scores = np.empty(room, dtype=np.float32)
         # At least two threads: with one, the engine does not release the GIL.
         threads = max(2, min(_CPUS, len(queries) // _A_THREAD))
-        # Queries as words with their numbers: the engine's own tokenizer never frees 600 bytes.
-        counted = [{word: float(n) for word, n in Counter(one.split()).items()} for one in queries]
+        # Queries as words: the engine's own tokenizer never frees 600 bytes.
+        words = [dict.fromkeys(one.split(), 1.0) for one in queries]
         size = _native().retrieve(
             self._context,
             _ALGORITHM,
-            list(enumerate(counted)),
+            list(enumerate(words)),
             k=depth,
             threads=threads,
             query_weighted=0,
@@ -159,10 +165,8 @@ class Engine:
             result_scores=scores,
         )
         results: list[list[Scored]] = [[] for _ in queries]
-        exact = scores[:size].astype(float)
-        unit = 10.0 ** (np.floor(np.log10(np.maximum(exact, 1e-30))) - (_DIGITS - 1))
-        rounded = np.round(exact / unit) * unit
-        columns = (query_numbers[:size].tolist(), rounded.tolist(), documents[:size])
+        exact = rounded(scores[:size].astype(float)).tolist()
+        columns = (query_numbers[:size].tolist(), exact, documents[:size])
         for query, score, document in zip(*columns, strict=True):
             results[query].append((score, int(document)))
         return results

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrieval._links import Link, alike
-from retrieval.index._build import build
-from retrieval.index.analyser import FIELDS, LONGEST_QUERY, check_field, tokens
-from retrieval.index.engine import Engine
+from retrieval.index._build import build, postings_of
+from retrieval.index.analyser import LONGEST_QUERY, check_field, tokens
+from retrieval.index.engine import Engine, pisa_is_here
+from retrieval.index.postings import Postings
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
 from touche_rad.calls import run_sync
@@ -97,9 +98,15 @@ class PisaArguments:
         self.manifest = read_manifest(folder)
         self.folder = folder
         self._store = Store(folder)
-        self._engines = {
-            field: Engine(folder / field) for field in FIELDS if self.manifest.fields.get(field)
-        }
+        self._engines: Mapping[str, Engine | Postings]
+        counts = self.manifest.fields.items()
+        folders = {field: folder / field for field, count in counts if count}
+        if self.manifest.engine == "numpy":
+            self._engines = {name: Postings.read(one, len(self)) for name, one in folders.items()}
+        elif pisa_is_here():
+            self._engines = {name: Engine(one) for name, one in folders.items()}
+        else:
+            self._engines = postings_of(self._store)
 
     def __reduce__(self) -> tuple[type[PisaArguments], tuple[Path]]:
         return PisaArguments, (self.folder,)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -38,6 +38,9 @@ class Manifest(BaseModel):
     collection: str
     arguments: int
     fields: dict[str, int]
+    """How many arguments have words in a field; a field without words has no folder."""
+    engine: Literal["pisa", "numpy"] = "pisa"
+    """What wrote the folders of the fields."""
     analyser: str
     sizes: dict[str, int]
     """Bytes of each file."""
@@ -46,20 +49,22 @@ class Manifest(BaseModel):
     versions: dict[str, str]
 
 
-def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[str, int]) -> None:
+def write_manifest(
+    folder: Path, collection: str, arguments: int, fields: dict[str, int], *, pisa: bool
+) -> None:
     """Write the manifest of a complete index folder."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    engines = ("pyterrier", "pyterrier-pisa")
+    package = "pyterrier-pisa" if pisa else "numpy"
     manifest = Manifest(
         format=FORMAT,
         collection=collection,
         arguments=arguments,
         fields=fields,
+        engine="pisa" if pisa else "numpy",
         analyser=ANALYSER,
-        sizes={str(path.relative_to(folder)): path.stat().st_size for path in paths},
-        checksums={str(path.relative_to(folder)): _checksum(path) for path in paths},
-        versions={"touche-rad": __version__}
-        | {name: importlib.metadata.version(name) for name in engines},
+        sizes={path.relative_to(folder).as_posix(): path.stat().st_size for path in paths},
+        checksums={path.relative_to(folder).as_posix(): _checksum(path) for path in paths},
+        versions={"touche-rad": __version__, package: importlib.metadata.version(package)},
     )
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import threading
 from collections.abc import Iterator
 from itertools import islice
@@ -13,7 +12,7 @@ from typing import Final
 import anyio
 
 from retrieval.index.analyser import LONGEST_QUERY, analyse, tokens
-from retrieval.index.engine import Engine, build_engine
+from retrieval.index.postings import Postings
 from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, page_of
 from touche_rad.errors import UserError
 from touche_rad.text import sentences
@@ -33,9 +32,7 @@ class Folder:
             raise UserError(f"web search {str(folder)!r}: there is no such folder")
         self._folder = folder
         self._lock = threading.Lock()
-        self._pages: list[Page] | None = None
-        self._engine: Engine | None = None
-        self._index: tempfile.TemporaryDirectory[str] | None = None
+        self._opened: tuple[list[Page], Postings | None] | None = None
 
     @property
     def place(self) -> str:
@@ -49,29 +46,24 @@ class Folder:
     def _search(self, query: str, k: int) -> list[Page]:
         stems = " ".join(tokens(query)[:LONGEST_QUERY])
         try:
-            pages, engine = self._open()
+            pages, postings = self._open()
         except (OSError, RuntimeError) as error:
             raise SearchFailed(f"{self.place}: {error}") from None
-        if engine is None or not stems or k < 1:
+        if postings is None or not stems or k < 1:
             return []
         best: dict[str, Page] = {}
-        for _, number in engine.best([stems], 8 * k)[0]:
+        for _, number in postings.best([stems], 8 * k)[0]:
             best.setdefault(pages[number].address, pages[number])
         return list(best.values())[:k]
 
-    def _open(self) -> tuple[list[Page], Engine | None]:
+    def _open(self) -> tuple[list[Page], Postings | None]:
         with self._lock:
-            if self._pages is None:
+            if self._opened is None:
                 pages = list(_pages(self._folder))
                 stems = [analyse(f"{page.title}\n{page.text}") for page in pages]
                 words = [(number, one) for number, one in enumerate(stems) if one]
-                if words:
-                    self._index = tempfile.TemporaryDirectory(prefix="touche-rad-web-")
-                    place = Path(self._index.name) / "pages"
-                    build_engine(place, words)
-                    self._engine = Engine(place)
-                self._pages = pages
-            return self._pages, self._engine
+                self._opened = pages, Postings.made(words) if words else None
+            return self._opened
 
 
 def _pages(folder: Path) -> Iterator[Page]:

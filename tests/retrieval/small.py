@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from retrieval.index.pisa import PisaArguments
 from touche_rad.debate import Argument
@@ -37,6 +41,14 @@ def opened(arguments: list[Argument] | tuple[Argument, ...], place: Path) -> Pis
     index = open_index(str(place))
     assert isinstance(index, PisaArguments)
     return index
+
+
+@contextmanager
+def without_pisa() -> Iterator[None]:
+    """As if PISA was not installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pyterrier_pisa", None)
+        yield
 
 
 def annotate_by_hand(index: PisaArguments, name: str, annotations: Sequence[Any]) -> None:

@@ -8,11 +8,11 @@ import logging
 import math
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
@@ -297,5 +297,9 @@ _BACKLOG: Final = 4096
 
 def _raise_open_files_limit() -> None:
     """Allow as many open files as possible: a client may open thousands of connections."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if sys.platform != "win32":
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        with suppress(ValueError):  # macOS says unlimited, but takes less
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

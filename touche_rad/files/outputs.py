@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -212,9 +213,13 @@ def open_locked(path: Path, *, folder: bool = False, wait: bool = False) -> int:
         BlockingIOError: Another process has the lock.
         OSError: It cannot be opened.
     """
-    kind = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | os.O_CREAT | os.O_NONBLOCK
+    if sys.platform == "win32":  # it opens no folders
+        path, kind = path / ".lock" if folder else path, os.O_RDWR | os.O_CREAT
+    else:
+        kind = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | os.O_CREAT | os.O_NONBLOCK
+        kind |= os.O_NOFOLLOW
     while True:
-        opened = os.open(path, kind | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        opened = os.open(path, kind, 0o666)
         try:
             lock(opened, wait=wait)
             if os.fstat(opened).st_nlink:

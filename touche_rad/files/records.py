@@ -409,7 +409,7 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
             yield stream
             stream.flush()
             if target.exists():
-                os.fchmod(stream.fileno(), stat.S_IMODE(target.stat().st_mode))
+                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
             os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException as error:

@@ -33,7 +33,8 @@ class Log:
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise UserError(f"{path} is not a regular file: choose another output")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        kind = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file = os.open(path, kind, 0o666)
         try:
             self.header = self._read({"format": FORMAT, "kind": KIND, **header})
         except BaseException:
@@ -58,7 +59,8 @@ class Log:
                 f"{self.path} is in use by another `touche-rad label`: stop it first, or choose "
                 "another output"
             ) from None
-        data = self.path.read_bytes()
+        with os.fdopen(self._file, "rb", closefd=False) as file:
+            data = file.read()
         whole, own = data.rfind(b"\n") + 1, _line(header)
         try:
             records: list[Any] = [json.loads(line) for line in data[:whole].splitlines()] or [

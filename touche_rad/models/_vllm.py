@@ -228,7 +228,7 @@ class Vllm(Backend):
     def _stop(self) -> None:
         """Stop the server and all processes of its session."""
         server, self._server = self._server, None
-        if server is None:
+        if server is None or sys.platform == "win32":
             return
         with suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGTERM)
@@ -241,6 +241,8 @@ class Vllm(Backend):
 
 def _check_installed(model: str) -> None:
     """Check that a model is named, and that vLLM is installed."""
+    if sys.platform == "win32":
+        raise UserError("vLLM does not run on Windows: start a server, and use -m URL#MODEL")
     if not model:
         raise UserError("vllm: no model is named; use -m vllm:FOLDER or -m vllm:OWNER/NAME")
     if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():

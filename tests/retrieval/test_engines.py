@@ -1,0 +1,58 @@
+"""With and without PISA, an index gives the same hits, and either opens what the other wrote.
+
+Where PISA cannot be imported (`make test-portable`), both sides are without it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from retrieval.index.analyser import FIELDS
+from retrieval.index.pisa import PisaArguments
+from tests.retrieval.small import opened, without_pisa
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.demo import demo_file
+from touche_rad.plugins import open_index
+
+
+def _compare(arguments: list[Argument], place: Path) -> None:
+    """The default engine's hits are those of numpy's, and of its folder opened without PISA."""
+    queries = list(dict.fromkeys(one.attacks for one in arguments))
+    default = opened(arguments, place / "default")
+    with without_pisa():
+        other = opened(arguments, place / "numpy")
+        again = open_index(str(place / "default"))
+    for field in FIELDS:
+        expected = default.search_all(field, queries, 10)
+        found = other.search_all(field, queries, 10)
+        assert again.search_all(field, queries, 10) == found
+        ids = [[hit.argument.id for hit in hits] for hits in expected]
+        assert [[hit.argument.id for hit in hits] for hits in found] == ids
+        scores = [hit.score for hits in expected for hit in hits]
+        assert [hit.score for hits in found for hit in hits] == pytest.approx(scores, rel=1e-4)
+
+
+def test_the_demo_is_searched_alike(tmp_path: Path) -> None:
+    _compare(list(files.read_arguments(demo_file("arguments.jsonl"))), tmp_path)
+
+
+@pytest.mark.long
+def test_real_arguments_are_searched_alike(tmp_path: Path, real_data: Path) -> None:
+    _compare(list(files.read_arguments(real_data / "claimrev-4441.jsonl.gz")), tmp_path)
+
+
+def test_an_index_says_what_built_it_and_every_command_opens_it(tmp_path: Path) -> None:
+    place = tmp_path / "index"
+    with without_pisa():
+        touche_rad("index", demo_file("arguments.jsonl"), "-o", place)
+        assert json.loads((place / "manifest.json").read_text())["engine"] == "numpy"
+        touche_rad("doctor", "-i", place)
+        touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place, "-r", "opposing")
+    here = touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place)
+    assert here == touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", "demo")
+    assert isinstance(open_index(str(place)), PisaArguments)
