@@ -37,7 +37,7 @@ tournament demo/claims.tsv -i demo -d grounded -d verbatim -d grounded(k=3) --ro
 report cup --title Tournament -o tournament.html
 retrieve demo/claims.tsv -i demo -r attack -o attack.run
 retrieve demo/claims.tsv -i demo -r text -o text.run
-report attack.run text.run --labels qrels --title Retrieval -o retrieval.html
+report attack.run text.run --labels qrels --queries demo/claims.tsv -i demo -o retrieval.html
 bench new bench --turns 1
 bench run bench
 """.replace("demo/", f"{ROOT}/touche_rad/demo/").strip()
@@ -101,7 +101,7 @@ def take_all(browser: Any) -> None:
     files = {name: f"{name}.html" for name in ("report", "tournament", "retrieval", "panels")}
     files |= {"debates": "report.html", "bench": "bench/results/page/index.html"}
     for name, file in files.items():
-        place = {"debates": "#debates", "panels": "#wholes"}.get(name, "")
+        place = {"debates": "#debates", "panels": "#wholes", "retrieval": "#queries"}.get(name, "")
         take(name, f"{Path(file).absolute().as_uri()}{place}", lambda page: None)
 
 

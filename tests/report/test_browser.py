@@ -255,6 +255,20 @@ def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str)
     assert_fits(page)
 
 
+def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
+    run = tmp_path / "a.run"
+    run.write_text("claim-1 Q0 101.1 1 2.0 t\nclaim-2 Q0 102.1 1 2.0 t\n", "utf-8")
+    texts = {"claim-1": "First claim", "claim-2": "Second claim"}
+    write_report([run], tmp_path / "r.html", queries=texts, index="demo")
+    page = open_page(f"{(tmp_path / 'r.html').as_uri()}#q2", phone=True)
+    wait(page, "2 of 2")
+    assert "Second claim" in page.evaluate(HERE)
+    assert page.locator(".reader li .text").inner_text()
+    assert page.locator(".filter").count() == 0
+    assert_accessible(page)
+    assert_fits(page)
+
+
 def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
     lines = []

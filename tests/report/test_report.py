@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from tests.report.makers import NASTY, debate, evaluations, islands
 from tests.terminal import touche_rad
@@ -217,7 +219,64 @@ def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 1.0 t\n")
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
     write_report([tmp_path / "a.run"], tmp_path / "r.html", labels=tmp_path / "qrels")
-    assert "nDCG@10" in (tmp_path / "r.html").read_text()
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "nDCG@10" in page
+    (ranking,) = islands(page)["part-q0"]
+    found = re.findall(r"<li>(.*?)</li>", ranking)
+    assert ["relevant" in one for one in found] == [True, False]
+    assert "d1" in found[0]
+
+
+def test_rankings_have_the_texts_of_queries_and_arguments(tmp_path: Path) -> None:
+    claims, run, out = demo_file("claims.tsv"), tmp_path / "attack.run", tmp_path / "r.html"
+    assert touche_rad("retrieve", claims, "-i", "demo", "-r", "attack", "-o", run).code == 0
+    ended = touche_rad("report", run, "--queries", claims, "-i", "demo", "-o", out)
+    assert ended.code == 0, ended.err
+    data = islands(out.read_text("utf-8"))
+    shown = [one["motion"] for one in data["data-queries"]["contests"]]
+    assert sorted(shown) == sorted(one.claim for one in files.read_claims(claims))
+    texts = {str(escape(one.text)) for one in files.read_arguments(demo_file("arguments.jsonl"))}
+    found = re.findall(r'class="text">(.*?)</span>', "".join(data["part-q0"]))
+    assert len(found) == 10 * len(shown)
+    assert set(found) <= texts
+
+
+def test_a_folder_of_runs_begins_with_a_table_of_them(tmp_path: Path) -> None:
+    folder, out = tmp_path / "runs", tmp_path / "r.html"
+    folder.mkdir()
+    for judge in ("length", "random"):
+        words = (
+            "judge",
+            demo_file("debates.jsonl"),
+            "-j",
+            judge,
+            "-o",
+            folder / f"of-{judge}.jsonl",
+        )
+        assert touche_rad(*words).code == 0
+    (folder / "labels.jsonl").write_bytes(demo_file("labels.jsonl").read_bytes())
+    (folder / "broken.jsonl").write_text("{", "utf-8")
+    cup = (
+        "tournament",
+        demo_file("claims.tsv"),
+        "-i",
+        "demo",
+        "--rounds",
+        "1",
+        "-o",
+        folder / "cup",
+    )
+    assert touche_rad(*cup, "-d", "grounded", "-d", "verbatim").code == 0
+    ended = touche_rad("report", folder, "--labels", folder / "labels.jsonl", "-o", out)
+    assert (ended.code, "broken.jsonl:1: " in ended.err) == (1, True)
+    words = " ".join(" ".join(_page(out).text).split())
+    table = words[words.index("Runs Runs CSV") : words.index("When a run was finished")]
+    assert re.search(r"length \d{4}-\d\d-\d\d \d\d:\d\d evaluations – length 20 0 0\.852", table)
+    assert "broken – cannot be read" in table
+    assert "labels" not in table
+    assert words.index("Runs CSV") < words.index("Tournament: ") < words.index("Leaderboard")
+    (tmp_path / "empty").mkdir()
+    assert touche_rad("report", tmp_path / "empty", "-o", out, "--replace").code == 2
 
 
 def test_a_bad_run_is_listed_and_the_others_are_shown(tmp_path: Path) -> None:

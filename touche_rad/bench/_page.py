@@ -87,7 +87,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     unranked = frozenset(one.name for one in debaters if one.name in baselines)
     ignored = [name for name in debaters[0].judges if name in baselines]
     difference = by_pair(figures.comparisons, MEAN)
-    without = f" The judges {', '.join(ignored)} are baselines and do not count." if ignored else ""
+    without = f" Not counted, as baselines: {', '.join(ignored)}." if ignored else ""
     return Board(
         "Debaters",
         ranking_in_words(

@@ -192,6 +192,8 @@ class ReportOptions:
         "Labels by hand, qrels for TREC runs, or contests for outcomes."
     )
     title: str | None = opt.option("Title of the page.")
+    queries: Path | None = opt.option("Queries of TREC runs, for their texts.", metavar="FILE")
+    index: str | None = opt.option("Index with the arguments of TREC runs.", "-i --index")
     graphs: Path | None = opt.option(
         "Also write the graphs of outcomes: JSON, GraphML.",
         metavar="DIR",
@@ -207,16 +209,20 @@ class ReportOptions:
     "report evaluations.jsonl -o report.html",
     "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",
     "report tournament -o tournament.html",
+    "report runs -o runs.html",
+    "report attack.run --labels qrels.txt --queries claims.tsv -i demo -o attack.html",
     "report runs/*.jsonl --labels labels.jsonl -o report/",
 )
 def report_command(options: ReportOptions) -> int:
     """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
 
     A RUN is an official file (evaluations, simulations, responses, outcomes or a TREC run), or a
-    tournament's folder or ratings.json. The page needs no server and no network. One HTML file
+    tournament's folder or ratings.json; of a folder of RUNs, the page begins with a table of them,
+    to sort by date or score. The page needs no server and no network. One HTML file
     holds small runs; a folder, with index.html and its data beside it, opens fast at any size.
     """
     from touche_rad import files
+    from touche_rad.cli.retrieve import read_queries
     from touche_rad.report import default_output, write_exports, write_report
 
     runs, quiet, graphs = options.runs, options.quiet, options.graphs
@@ -225,7 +231,14 @@ def report_command(options: ReportOptions) -> int:
     for output in filter(None, (out, graphs)):
         files.check_output(output, replace=options.replace)
     summary = write_report(
-        runs, out, bad=bad, labels=options.labels, title=options.title, seed=options.seed
+        runs,
+        out,
+        bad=bad,
+        labels=options.labels,
+        title=options.title,
+        seed=options.seed,
+        queries=dict(read_queries(options.queries)) if options.queries else None,
+        index=options.index,
     )
     for error in summary.refused.values():
         say(f"error: {error}")

@@ -71,7 +71,9 @@ def retrieve_command(options: RetrieveOptions) -> None:
     With --say, search for one text and print the hits: rank, score, ID and text.
     """
     utterance, output, quiet = options.utterance, options.output, options.quiet
-    pairs = list(_queries(options.queries, utterance))
+    if (options.queries is None) == (utterance is None):
+        raise UserError("retrieve: give a file of queries, or --say TEXT")
+    pairs = list(read_queries(options.queries)) if options.queries else [("1", str(utterance))]
     own = options.plugin_options.of("retriever")
     retriever = prepare.select("retriever", options.retriever, own)
     services = prepare.open_services(
@@ -133,13 +135,8 @@ def _is_public(path: Path | None) -> bool:
     return str(path).startswith("irds:")
 
 
-def _queries(path: Path | None, utterance: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the queries with their IDs."""
-    if (path is None) == (utterance is None):
-        raise UserError("retrieve: give a file of queries, or --say TEXT")
-    if path is None:
-        yield "1", str(utterance)
-        return
+def read_queries(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the queries of a file with their IDs."""
     if _is_public(path):
         location = str(path).removesuffix("/queries")
         yield from index_backend_of(location).queries(location)

@@ -78,7 +78,7 @@ def rate_board(
     tables = [BoardTable("Share of yes", heads, rows)]
     if same and len(order) > 1:
         tables.append(agreement(_votes(topics, names)))
-    return Board(
+    board = Board(
         "Verdicts" if same else "Leaderboard",
         sentences,
         "Share of yes among the verdicts, mean of the maxims. Intervals: "
@@ -96,6 +96,8 @@ def rate_board(
             for key in (MEAN, *Maxim)
         ],
     )
+    board.scores = {name: number(mean) for name, mean in means.items()}
+    return board
 
 
 def _votes(topics: Sequence[Topic], names: Sequence[str]) -> Votes:

@@ -63,17 +63,19 @@ def run_names(paths: Sequence[Path], origins: Mapping[Path, Origin]) -> list[str
     A run is named after its file if no status says more, or if another run has the same name.
     """
     made = [(origins[path].plugin("debater"), origins[path].plugin("judge")) for path in paths]
-    differs = [len({*of_kind} - {""}) > 1 for of_kind in zip(*made, strict=True)]
+    judged = [pair for pair in made if all(pair)] or made
+    differs = [len({*of_kind} - {""}) > 1 for of_kind in zip(*judged, strict=True)]
     known = []
     for debater, judge in made:
         if all(differs) and debater and judge:
             known.append(f"{debater}, judged by {judge}")
         else:
-            known.append(debater if differs[0] or not judge else judge)
-    return [
+            known.append((differs[0] and debater) or judge or debater)
+    named = [
         file if known.count(name) > 1 or name in ("", BASELINE, MEAN) else name
         for name, file in zip(known, names(paths), strict=True)
     ]
+    return named if len(set(named)) == len(named) else names(paths)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from touche_rad import files
 from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
 from touche_rad.contests.tournament.result import (
     COLUMNS,
@@ -20,22 +21,29 @@ from touche_rad.contests.tournament.result import (
     format_share,
 )
 from touche_rad.errors import InputError, UserError, refuse_newer, why
+from touche_rad.files import Kind
+from touche_rad.files.outputs import STATUS
 from touche_rad.files.records import read_json
+from touche_rad.files.traces import TRACE
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import Board, BoardTable, Cell, are, board_table, names_of
 from touche_rad.score.tables import table
 
 _LOOKED_AT: Final = 200
+_SHOWN: Final = (*files.DEBATES, Kind.EVALUATIONS, Kind.OUTCOMES, Kind.RUN)
+
+
+def is_folder_of_runs(path: Path) -> bool:
+    """Whether a path is a folder, and not that of a tournament."""
+    return path.is_dir() and not (path / RATINGS).is_file()
 
 
 def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Return runs and ratings files; a tournament's folder contains both."""
+    """Return runs and ratings files; a folder contains runs and tournaments, a tournament both."""
     runs: list[Path] = []
     ratings: list[Path] = []
-    for path in paths:
+    for path in (one for given in paths for one in _inside(given)):
         if path.is_dir():
-            if not (path / RATINGS).is_file():
-                raise UserError(f"{path}: expected the folder of a tournament with {RATINGS}")
             ratings.append(path / RATINGS)
             runs += [one for one in (path / OUTCOMES, path / CONTESTS) if one.is_file()]
         elif _is_ratings(path):
@@ -43,6 +51,26 @@ def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path
         else:
             runs.append(path)
     return runs, ratings
+
+
+def _inside(path: Path) -> list[Path]:
+    """Return a path, or the runs and tournaments in a folder of runs."""
+    if not is_folder_of_runs(path):
+        return [path]
+    found = [one for one in sorted(path.iterdir()) if (one / RATINGS).is_file() or _is_run(one)]
+    if not found:
+        raise UserError(f"{path}: expected a folder with runs, or of a tournament with {RATINGS}")
+    return found
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a file is a run, or a damaged one."""
+    if not path.is_file() or path.name.endswith((STATUS, TRACE)):
+        return False
+    try:
+        return files.detect_kind(path) in _SHOWN
+    except UserError:
+        return path.name.endswith((".jsonl", ".jsonl.gz"))
 
 
 def _is_ratings(path: Path) -> bool:

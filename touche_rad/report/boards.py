@@ -103,6 +103,8 @@ class Board:
     warnings: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
     """Other pages: address and text."""
+    scores: dict[str, str] = field(default_factory=dict)
+    """The score of each run, by which it is ranked."""
     squares: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
     """Verdicts against labels, by run: a table of two by two for each maxim."""
 

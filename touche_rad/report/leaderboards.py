@@ -25,6 +25,7 @@ from touche_rad.report.boards import (
     board_table,
     by_pair,
     matrix,
+    number,
     ranking_in_words,
 )
 from touche_rad.score.measures import says_yes
@@ -116,6 +117,7 @@ def _ranked_board(
             for caption, of_measure in dots.items()
         ],
         warnings=list(refused_lines(report.refused)),
+        scores={name: number(value) for name, value in ranked.items()},
     )
 
 
@@ -160,6 +162,7 @@ def contest_board(report: ContestReport) -> Board:
             (row for row in rows if row.basis != "constant"), key=lambda row: -(row.accuracy or 0)
         )
         constants = [row for row in rows if row.basis == "constant"]
+        board.scores = {row.run: cell("{accuracy:percent}", row) for row in runs} | board.scores
         if not runs:
             continue
         best = max(constants, key=lambda row: row.accuracy or 0, default=None)

@@ -21,19 +21,22 @@ from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report._browse import PART_LETTERS, browser
 from touche_rad.report._contests import contest_sections
 from touche_rad.report._conversations import Topic, topics
+from touche_rad.report._rankings import queries_of
 from touche_rad.report._rates import rate_board, turn_plot
 from touche_rad.report._sources import Source, debates_of, origins_of, read_sources, run_names
 from touche_rad.report._tournament import (
+    is_folder_of_runs,
     read_tournament,
     split_runs_and_ratings,
     tournament_board,
 )
-from touche_rad.report.boards import Board, without_model
+from touche_rad.report.boards import Board, BoardTable, without_model
 from touche_rad.report.calls import cost_board, costs
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import score
 from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, RetrievalReport
+from touche_rad.score.tables import NONE
 from touche_rad.text import count_words
 
 SCRIPT: Final = "report/report.js"
@@ -42,7 +45,7 @@ LARGE: Final = 8_000_000
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SAMPLES: Final = 2000
-_PART: Final = re.compile(r"[dw]\d+\.js")
+_PART: Final = re.compile(r"[dqw]\d+\.js")
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,13 @@ def write_report(
     bad: BadLines | None = None,
     boards: Sequence[Board] = (),
     debates: bool = True,
+    queries: Mapping[str, str] | None = None,
+    index: str | None = None,
 ) -> ReportSummary:
     """Write a report that needs no server and loads nothing from the network.
 
     Args:
-        runs: Official files of any kind, or tournaments; several are shown side by side.
+        runs: Official files of any kind, tournaments, or folders with runs.
         out: An HTML file, or a folder.
         labels: Labels, qrels for TREC runs, or contests for whole debates.
         title: The title of the page.
@@ -90,6 +95,8 @@ def write_report(
         bad: What to do with bad lines.
         boards: Leaderboards to show instead of those of the runs.
         debates: Whether to show the debates.
+        queries: The texts of the queries of TREC runs, by id.
+        index: The argument index with the texts that TREC runs found.
     """
     bad = bad or BadLines()
     refused: dict[str, str] = {}
@@ -109,6 +116,9 @@ def write_report(
     if debates:
         content.add_debates(with_boards=not boards, with_rates=scored is None)
     content.add_contests()
+    content.add_queries(queries or {}, index)
+    if not boards and len(sources) > 1:
+        content.add_runs(first=any(map(is_folder_of_runs, runs)))
     content.add_files(ratings)
     content.refused.update(scored.refused if scored else {})
     return content.write(out, title or "touche-rad report")
@@ -173,24 +183,67 @@ class _Content:
 
     def add_contests(self) -> None:
         """Add whole debates, with the verdicts of panels if there are any."""
+        sections = contest_sections(self.sources, self.labels, self.bad)
+        pairs = [(one.entry, one) for one in sections]
+        self._add_fragments("wholes", "Whole debates", _WHOLES, "contest", pairs)
+        self.debates += len(pairs)
+        self.summary += [f"{len(pairs)} whole debates"] * bool(pairs)
+
+    def add_queries(self, texts: Mapping[str, str], index: str | None) -> None:
+        """Add the rankings of TREC runs by query."""
+        found = list(queries_of(self.sources, texts, index, self.labels, self.bad))
+        pairs = [({"id": one.id, "motion": one.text or one.id}, one) for one in found]
+        self._add_fragments("queries", "Queries", _QUERIES, "ranking", pairs)
+        self.summary += [f"{len(pairs)} queries"] * bool(pairs)
+
+    def _add_fragments(
+        self,
+        name: str,
+        heading: str,
+        about: str,
+        template: str,
+        pairs: Sequence[tuple[dict[str, Any], Any]],
+    ) -> None:
+        """Add a browser of fragments, with an entry for each to list and filter it."""
         entries: list[dict[str, Any]] = []
         part: list[str] = []
-        count = 0
-        for one in contest_sections(self.sources, self.labels, self.bad):
-            number = len(entries) + 1
-            html = render_fragment("report/contest.html.jinja", one=one, id=f"w{number}")
-            entries.append({**one.entry, "part": count, "place": len(part)})
+        count, letter = 0, name[0]
+        for number, (entry, one) in enumerate(pairs, 1):
+            html = render_fragment(f"report/{template}.html.jinja", one=one, id=f"{letter}{number}")
+            entries.append({**entry, "part": count, "place": len(part)})
             part.append(html)
             if sum(map(len, part)) > PART_LETTERS:
-                self.parts.append((f"w{count}", to_json(part)))
+                self.parts.append((f"{letter}{count}", to_json(part)))
                 part, count = [], count + 1
-        if not entries:
-            return
-        self.parts.append((f"w{count}", to_json(part)))
-        self.browsers.append(("wholes", "Whole debates", _WHOLES))
-        self.indexes.append(("data-wholes", to_json({"contests": entries})))
-        self.debates += len(entries)
-        self.summary.append(f"{len(entries)} whole debates")
+        if entries:
+            self.parts.append((f"{letter}{count}", to_json(part)))
+            self.browsers.append((name, heading, about))
+            self.indexes.append((f"data-{name}", to_json({"contests": entries})))
+
+    def add_runs(self, *, first: bool) -> None:
+        """Add a table of the runs, newest first."""
+        scores = {name: text for board in self.boards for name, text in board.scores.items()}
+        rows = []
+        for one in self.sources:
+            finished = str(one.origin.status.get("finished") or "")[:16].replace("T", " ")
+            units = one.debates or one.contests or one.judgements
+            rows.append(
+                [
+                    one.name,
+                    finished or NONE,
+                    one.kind.value,
+                    one.origin.plugin("debater") or NONE,
+                    one.origin.plugin("judge") or NONE,
+                    str(len(units)) if units else NONE,
+                    str(one.origin.status.get("replaced", NONE)),
+                    scores.get(one.name, NONE),
+                ]
+            )
+        rows += [[name, NONE, "cannot be read", *[NONE] * 5] for name in self.refused]
+        rows.sort(key=lambda row: row[1], reverse=True)
+        heads = ["run", "finished", "kind", "debater", "judge", "debates", "fallbacks", "score"]
+        board = Board("Runs", [], _RUNS, [BoardTable("Runs", heads, rows)])
+        self.boards.insert(0 if first else len(self.boards), board)
 
     def add_files(self, ratings: Sequence[Path]) -> None:
         """Add the input files with their digests."""
@@ -202,8 +255,10 @@ class _Content:
         if self.labels is not None:
             kind = files.detect_kind(self.labels).value
             self.files.append(("truth", self.labels.name, kind, sha256_of(self.labels)))
-        number = len(self.sources)
-        self.summary.insert(0, f"{number} run{'' if number == 1 else 's'}")
+        parts = {path.parent for path in ratings}
+        number = sum(one.path.parent not in parts for one in self.sources)
+        counts = (("run", number), ("tournament", len(ratings)))
+        self.summary[:0] = [f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts if n]
 
     def write(self, out: Path, title: str) -> ReportSummary:
         """Write one file, or a folder with the parts beside the page."""
@@ -257,6 +312,11 @@ _DEBATES: Final = (
 _WHOLES: Final = (
     "The verdicts of panels on whole debates, with their scores by dimension and by speech. Open "
     "a score to read the comment."
+)
+_QUERIES: Final = "The ten best arguments of each run."
+_RUNS: Final = (
+    "When a run was finished, who answered and who judged: as the status file beside it says. "
+    "Score: that of the leaderboard (mean F1, share of yes, accuracy or nDCG@10)."
 )
 _TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 

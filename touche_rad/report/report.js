@@ -33,7 +33,7 @@ rad.report.Browser = class {
      search, row(item, match), render(item, match, state) } */
   constructor(spec) {
     Object.assign(this, spec);
-    this.nouns = `${this.noun}s`;
+    this.nouns = this.noun === "query" ? "queries" : `${this.noun}s`;
     this.found = [];
     this.at = -1;
     this.version = 0;
@@ -50,7 +50,7 @@ rad.report.Browser = class {
       rad.h("div", { class: "fields" }, fields,
         rad.h("button", { type: "button", onclick: () => this.reset() }, "Clear the filter")));
     this.tools = rad.h("form", { class: "tools no-print", role: "search", "aria-label": `Filter the ${this.nouns}`, onsubmit: (event) => event.preventDefault() },
-      rad.h("div", { class: "row" }, this.search, filter, this.extra || null,
+      rad.h("div", { class: "row" }, this.search, fields.length > 0 && filter, this.extra || null,
         rad.h("span", { class: "pager" },
           rad.h("button", { type: "button", "aria-label": `Previous ${this.noun}`, onclick: () => this.step(-1) }, "‹"),
           this.status,
@@ -524,24 +524,24 @@ rad.report.start = () => {
   };
 }
 
-/* Whole debates: the same browser with its own filters. */
+/* Whole debates and queries: the same browser with its own filters. */
 {
   rad.report.contests = (section, data) => {
-    const items = data.contests.map((one, index) => ({ ...one, index }));
+    const items = data.contests.map((one, index) => ({ sides: [], verdicts: [], ...one, index }));
     const runs = [...new Set(items.flatMap((one) => one.verdicts.map(([run]) => run)))];
     const speakers = [...new Set(items.flatMap((one) => one.sides))];
-    const parsed = async (one) => new DOMParser().parseFromString((await rad.report.part(`w${one.part}`))[one.place], "text/html").body;
+    const parsed = async (one) => new DOMParser().parseFromString((await rad.report.part(`${section.id[0]}${one.part}`))[one.place], "text/html").body;
     return new rad.report.Browser({
-      section, prefix: "w", noun: "debate",
+      section, prefix: section.id[0], noun: section.id === "queries" ? "query" : "whole debate",
       items: () => items, byIndex: (index) => items[index],
       fields: [
         runs.length > 1 && { name: "run", label: "Run", options: rad.report.options(runs) },
-        speakers.length <= 60 && { name: "speaker", label: "Speaker", options: rad.report.options(speakers) },
+        speakers.length && speakers.length <= 60 && { name: "speaker", label: "Speaker", options: rad.report.options(speakers) },
         runs.length && { name: "winner", label: "Winner", options: rad.report.options(["pro", "con", "tie", ["none", "no winner"]]) },
         runs.length > 1 && { name: "disagree", label: "panels disagree" },
         runs.length && { name: "swapped", label: "winner changes with the sides" },
         runs.length && { name: "wrong", label: "differs from the human decision" },
-        { name: "fallback", label: "fallback answered" },
+        items.some((one) => one.fallback) && { name: "fallback", label: "fallback answered" },
       ].filter(Boolean),
       matches: (one, state) => {
         if (state.fallback && !one.fallback) { return null; }
@@ -555,14 +555,14 @@ rad.report.start = () => {
       textMatch: async (one, match, words) => one.motion.toLowerCase().includes(words) || (await parsed(one)).textContent.toLowerCase().includes(words) ? match : null,
       row: (one) => rad.report.row(`${one.index + 1}. ${one.motion}`, [one.sides.join(" against "), one.verdicts.length === 1 && (one.verdicts[0][1] === "tie" ? "a tie" : `winner ${one.verdicts[0][1] || "none"}`)].filter(Boolean).join(", ")),
       render: async (one) => {
-        const id = `w${one.index + 1}`;
+        const id = `${section.id[0]}${one.index + 1}`;
         const body = [...(await parsed(one)).childNodes].map((node) => document.importNode(node, true));
         return [rad.h("header", { id }, rad.h("h3", { dir: "auto" }, rad.h("a", { href: `#${id}` }, `${one.index + 1}. ${one.motion}`))), body];
       },
     });
   };
 
-  for (const [name, make] of Object.entries({ debates: rad.report.debates, wholes: rad.report.contests })) {
+  for (const [name, make] of Object.entries({ debates: rad.report.debates, wholes: rad.report.contests, queries: rad.report.contests })) {
     const section = document.getElementById(name);
     if (section) { make(section, rad.island(`data-${name}`)); }
   }

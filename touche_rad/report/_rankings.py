@@ -1,0 +1,61 @@
+"""The rankings of TREC runs in the report: each query with its first arguments, run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from touche_rad import files
+from touche_rad.files import BadLines, Kind
+from touche_rad.plugins import open_index
+from touche_rad.report._sources import Source
+
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True)
+class Found:
+    """An argument of a ranking; `text` is empty and `relevance` None where they are unknown."""
+
+    id: str
+    text: str
+    relevance: int | None
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query with its first arguments by run."""
+
+    id: str
+    text: str
+    rankings: Mapping[str, Sequence[Found]]
+
+
+def queries_of(
+    sources: Sequence[Source],
+    texts: Mapping[str, str],
+    index: str | None,
+    labels: Path | None,
+    bad: BadLines,
+) -> Iterator[Query]:
+    """Yield the queries of TREC runs, with the texts that the queries and the index have."""
+    runs = {one.name: one.path for one in sources if one.kind is Kind.RUN}
+    if not runs:
+        return
+    qrels: dict[tuple[str, str], int] = {}
+    if labels is not None and files.detect_kind(labels) is Kind.QRELS:
+        qrels = {(one.query, one.document): one.relevance for one in files.read_qrels(labels)}
+    opened = open_index(index) if index else None
+    found: dict[str, dict[str, list[Found]]] = {}
+    for name, path in runs.items():
+        rows = sorted(files.read_run(path, bad), key=lambda row: -row.score)
+        for row in rows:
+            own = found.setdefault(row.query, {}).setdefault(name, [])
+            if len(own) < _SHOWN:
+                argument = opened.get(row.document) if opened else None
+                relevance = qrels.get((row.query, row.document))
+                own.append(Found(row.document, argument.text if argument else "", relevance))
+    for query in sorted(found):
+        yield Query(query, texts.get(query, ""), found[query])
