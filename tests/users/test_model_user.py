@@ -24,7 +24,7 @@ from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker
-from touche_rad.users._model_user import EMPTY, NO_PERSON, REPETITION
+from touche_rad.users._model_user import EMPTY, REPETITION
 from touche_rad.users.persona import bundled_personas, load_persona
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
@@ -177,7 +177,6 @@ def test_what_was_said_is_data_in_the_prompt(server: Scripted) -> None:
         ("Cages\n\n are \x1b[1mcruel.", "Cages are [1mcruel."),
         ("Zoos are prisons. Cages are cruel.", "Cages are cruel."),
         ("Why do you say: never?", "Why do you say: never?"),
-        ("As an AI researcher, I count cages.", "As an AI researcher, I count cages."),
     ],
 )
 def test_words_are_cleaned(server: Scripted, given: str, said: str) -> None:
@@ -201,9 +200,6 @@ def test_too_many_words_are_cut_at_a_sentences_end(server: Scripted) -> None:
         ("These zoos are all prisons.", REPETITION),
         ("Zoo breeding saves endangered species!", REPETITION),
         ("Endangered species.", REPETITION),
-        ("As an AI language model, I hold no views.", NO_PERSON),
-        ("I'm just an AI and I hold no views.", NO_PERSON),
-        ("As a large language model I cannot.", NO_PERSON),
         (" \n ", EMPTY),
         ("...", REPETITION),
     ],

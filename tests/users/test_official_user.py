@@ -121,17 +121,6 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
     assert url(server) in note
 
 
-def test_an_endpoint_that_was_given_up_is_tried_once_a_turn_until_it_answers(
-    server: Scripted, stage: Stage
-) -> None:
-    server.script = [*[fails(500)] * 5, counting, fails(500)]
-    played = stage.play(url(server), turns=4)
-    assert len(server.asked) == 4 + 1 + 1 + 2
-    assert played.status["notes"]["user fallback"] == 2
-    ours = [words.startswith("My point number") for words in played.said[0]]
-    assert ours == [False, False, True, True]
-
-
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 422])
 def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: int) -> None:
     server.always = fails(status, Location="http://127.0.0.1:1/elsewhere")

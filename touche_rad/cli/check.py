@@ -92,11 +92,11 @@ def check_command(options: CheckOptions) -> int:
         if repaired is not None:
             _print_repair(repaired)
             say(f"written: {output}", quiet=options.quiet)
-        shown = [one for one in results if not (options.quiet and one.good)]
-        for one in shown:
+        reports = [one for one in results if not (options.quiet and one.good)]
+        for one in reports:
             _print_summary(one)
-        for one in shown:
-            if len(shown) > 1 and one.findings:
+        for one in reports:
+            if len(reports) > 1 and one.findings:
                 click.echo(f"\n{plain(one.path)}")
             _print_findings(one, everything=options.everything, fixed=options.fix)
     return 0 if all(one.good for one in results) else 1

@@ -6,7 +6,6 @@ import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -28,12 +27,9 @@ class SchemaOptions:
     """The options of `schema`."""
 
     kind: str | None = opt.argument("[KIND]", required=False)
-    output: Path | None = opt.output("Folder: write one file per kind.", "DIR", checked=True)
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
 
 
-@opt.command("schema", "schema simulations", "schema evaluations", "schema -o schemas")
+@opt.command("schema", "schema simulations", "schema evaluations")
 def schema_command(options: SchemaOptions) -> None:
     """Print the JSON schema of a KIND of file, or of all kinds.
 
@@ -41,22 +37,11 @@ def schema_command(options: SchemaOptions) -> None:
     responses, annotated-debates, claims (the columns of the TSV), labels, arguments, contests,
     outcomes or annotations.
     """
-    kinds, kind, output = names(), options.kind, options.output
+    kinds, kind = names(), options.kind
     if kind is not None and kind not in kinds:
         raise OptionError(f"there is no schema {kind!r}{nearest(kind, kinds)}")
-    schemas = {name: schema_of(kinds[name]) for name in ([kind] if kind else kinds)}
-    if output is None:
-        click.echo(_text(schemas[kind] if kind else schemas), nl=False)
-        return
-    for name, schema in schemas.items():
-        path = output / f"{name}.schema.json"
-        with files.atomic_write(path) as stream:
-            stream.write(_text(schema))
-        say(f"written: {path}", quiet=options.quiet)
-
-
-def _text(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    schema = schema_of(kinds[kind]) if kind else {name: schema_of(kinds[name]) for name in kinds}
+    click.echo(json.dumps(schema, ensure_ascii=False, indent=2))
 
 
 @dataclass(frozen=True, kw_only=True)

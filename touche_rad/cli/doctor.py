@@ -79,8 +79,8 @@ def _index(place: str | None) -> Check:
     works = first is not None and bool(opened.search("text", first.text, 1))
     where = place or "none given (-i DIR), the demo collection works"
     state = "search works" if works else "a search finds none"
-    found = f"{where}: {len(opened)} arguments, {state}"
-    return Check("index", works, found, "index a collection with arguments")
+    summary = f"{where}: {len(opened)} arguments, {state}"
+    return Check("index", works, summary, "index a collection with arguments")
 
 
 def _model(options: DoctorOptions) -> list[Check]:

@@ -15,17 +15,9 @@ from touche_rad.cli.console import print_text
 from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.plugins import KINDS, Plugin, registered
 from touche_rad.plugins.profiles import is_setting
-from touche_rad.plugins.registry import A_MODEL
 
 HEADINGS: Final = {"index": "Index backends"}
 _print: Final = partial(print_text, limit=100)
-_MARKS: Final = {
-    "model": ("M", f"needs {A_MODEL}"),
-    "index": ("I", "searches an argument index: -i DIR"),
-    "extra": ("E", "needs an extra"),
-    "module": ("P", "needs a package"),
-}
-"""The mark and the meaning of needs, by the first part of a need."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,30 +103,18 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print the plugins by kind, with a mark for each need and one legend."""
-    name_width = max(len(row["name"]) for row in rows)
-    mark_width = max(len(_marks(row)) for row in rows)
+    """Print the plugins by kind, each with what it needs."""
+    width = max(len(row["name"]) for row in rows)
     for kind in dict.fromkeys(row["kind"] for row in rows):
         click.secho(HEADINGS.get(kind, f"{kind}s".capitalize()), bold=True)
         for row in rows:
             if row["kind"] == kind:
-                marks = _marks(row).ljust(mark_width)
-                name = click.style(row["name"], fg="cyan") + " " * (name_width - len(row["name"]))
-                text = "; ".join(row["missing"]) if row.get("broken") else row["purpose"]
-                _print(text, f"  {name}  {marks}  ", " " * (name_width + mark_width + 6))
+                name = click.style(f"{row['name']:{width}}", fg="cyan")
+                needs = f" (needs: {', '.join(row['needs'])})" if row["needs"] else ""
+                text = "; ".join(row["missing"]) if row.get("broken") else row["purpose"] + needs
+                _print(text, f"  {name}  ", " " * (width + 4))
         click.echo()
-    for need, (mark, meaning) in _MARKS.items():
-        if any(mark in _marks(row) for row in rows):
-            missing = sorted({one for row in rows for one in row["missing"] if f"{need} " in one})
-            more = f"; missing: {'; '.join(missing)}" if missing and need != "model" else ""
-            _print(f"{mark}  {meaning}{more}", "", "   ")
     _print("touche-rad list NAME shows the options and profiles of a plugin.")
-
-
-def _marks(row: Mapping[str, Any]) -> str:
-    if row.get("broken"):
-        return "!"
-    return "".join(dict.fromkeys(_MARKS[need.partition(" ")[0]][0] for need in row["needs"]))
 
 
 def _print_plugin(row: Mapping[str, Any]) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import get_annotations
-from math import isnan
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -87,17 +86,6 @@ NONE: Final = PluginOptions()
 """No options of plugins."""
 
 
-class Number(click.FloatRange):
-    """A number in a range; NaN, which is in every range of click, is none."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the number."""
-        number = float(super().convert(value, param, ctx))
-        return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(number) else number
-
-
 def option(
     text: str,
     names: str = "",
@@ -112,8 +100,8 @@ def option(
     `names` are those of the command line; without `--`, the one of the settings file. `env=True`
     reads the variable that is named after the field.
     """
-    shown = None if isinstance(default, PluginOptions) else default
-    make = partial(_option, names.split(), shown, (least, most), {"help": text, **more})
+    value = None if isinstance(default, PluginOptions) else default
+    make = partial(_option, names.split(), value, (least, most), {"help": text, **more})
     return field(default=default, metadata={_PARAMETER: make})
 
 
@@ -168,7 +156,7 @@ def _settings(kind: Any, bounds: Bounds) -> dict[str, Any]:
     if kind is int:
         return {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
     if kind is float:
-        return {"type": Number(least or 0, most, min_open=least is None), "metavar": "N"}
+        return {"type": click.FloatRange(least or 0, most, min_open=least is None), "metavar": "N"}
     if kind is Path:
         return {"type": click.Path(path_type=Path), "metavar": "FILE"}
     return {}
@@ -284,9 +272,6 @@ WORKERS: Any = option(
     env=True,
 )
 SKIP_BAD: Any = flag("Skip invalid input lines and report how many.")
-SKIP_BAD_OF_RUNS: Any = flag(
-    "Skip invalid lines of runs and report how many; truth must be valid.", "--skip-bad"
-)
 STRICT: Any = flag(
     "Stop with exit code 1 at the first result that is not from the selected plugin."
 )

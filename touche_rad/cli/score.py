@@ -56,7 +56,7 @@ class ScoreOptions:
         "Bootstrap samples for confidence intervals and comparisons.", least=100, default=10_000
     )
     seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD_OF_RUNS
+    skip_bad: bool = opt.SKIP_BAD
     as_csv: bool = opt.flag("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
     as_json: bool = opt.JSON
     quiet: bool = opt.QUIET

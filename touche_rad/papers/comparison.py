@@ -109,11 +109,11 @@ def _cell(
     if row not in work.rows:
         return cell
     seeds = range(work.table.seeds)
-    found = [_value(work, row, seed, part, records, column) for seed in seeds]
-    values = [one[0] for one in found if one is not None]
-    if not values or len(values) < len(found):
+    runs = [_value(work, row, seed, part, records, column) for seed in seeds]
+    values = [one[0] for one in runs if one is not None]
+    if not values or len(values) < len(runs):
         return cell
-    low, high = found[0][1:] if len(found) == 1 and found[0] else (None, None)
+    low, high = runs[0][1:] if len(runs) == 1 and runs[0] else (None, None)
     update = {"ours": fmean(values), "low": low, "high": high}
     scaled = {key: None if one is None else one * column.times for key, one in update.items()}
     return cell.model_copy(update=scaled)

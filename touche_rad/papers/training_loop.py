@@ -199,15 +199,15 @@ class Loop:
 
     def results(self) -> dict[str, str]:
         """Return the digests of topics, data, debates and verdicts, and of all models."""
-        found = list(Path(self.plan.model).glob("*.safetensors"))
-        kept = (
+        paths = list(Path(self.plan.model).glob("*.safetensors"))
+        patterns = (
             "*.tsv",
             "round-*/*.jsonl",
             "round-*/model/*.jsonl",
             "round-*/model/adapter/*.safe*",
         )
-        found += [path for pattern in kept for path in self.out.glob(pattern)]
-        return {str(path): sha256_of(path) for path in sorted(found) if TRACE not in path.name}
+        paths += [path for pattern in patterns for path in self.out.glob(pattern)]
+        return {str(path): sha256_of(path) for path in sorted(paths) if TRACE not in path.name}
 
     def scores(self) -> list[dict[str, Any]]:
         """Return the scores of base and model on the test topics, and their wins, by round."""

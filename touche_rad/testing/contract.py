@@ -44,7 +44,7 @@ class ContractError(AssertionError):
     """A plugin breaks rules of its contract; the message lists them."""
 
 
-class _Given(TypedDict, total=False):
+class _Services(TypedDict, total=False):
     """What a test passes instead of the demo's index and the example answers."""
 
     index: ArgumentIndex | None
@@ -55,7 +55,11 @@ _Options = Mapping[str, str] | None
 
 
 def check_debater(
-    name: str, options: _Options = None, *, max_words: int = MAX_WORDS, **given: Unpack[_Given]
+    name: str,
+    options: _Options = None,
+    *,
+    max_words: int = MAX_WORDS,
+    **services: Unpack[_Services],
 ) -> None:
     """Check a debater; raise ContractError with every broken rule.
 
@@ -64,7 +68,7 @@ def check_debater(
     same time as it answers them alone. If it has `explain`, the candidates are sorted by score. It
     may raise WorkError for a message that it cannot answer; then the fallback debater answers.
     """
-    work = _Work("debater", name, options, **given)
+    work = _Work("debater", name, options, **services)
     first = {what: (debate,) for what, debate in _unanswered().items()}
     cases = first | {what: (_debate(text),) for what, text in _UNUSUAL.items()}
     answers = work.repeated("answer", cases)
@@ -78,14 +82,14 @@ def check_debater(
     work.finish()
 
 
-def check_judge(name: str, options: _Options = None, **given: Unpack[_Given]) -> None:
+def check_judge(name: str, options: _Options = None, **services: Unpack[_Services]) -> None:
     """Check a judge of single responses; raise ContractError with every broken rule.
 
     It gives a verdict on each of the four maxims with a score from 0 to 1 or a reason for its
     absence, the same verdicts for the same debate, and, if it has `judge_all`, one mapping per
     response.
     """
-    work = _Work("judge", name, options, **given)
+    work = _Work("judge", name, options, **services)
     odd = Response(content="No. " * 40)
     cases = {what: (debate,) for what, debate in _answered().items()}
     (whole,) = list(cases.values())[-1]
@@ -102,13 +106,13 @@ def check_judge(name: str, options: _Options = None, **given: Unpack[_Given]) ->
     work.finish()
 
 
-def check_panel(name: str, options: _Options = None, **given: Unpack[_Given]) -> None:
+def check_panel(name: str, options: _Options = None, **services: Unpack[_Services]) -> None:
     """Check a judge of whole debates; raise ContractError with every broken rule.
 
     It returns an outcome whose winner is a speaker, a tie, or missing with a reason, with scores
     for speakers only, and the same outcome for the same debate.
     """
-    work = _Work("panel", name, options, **given)
+    work = _Work("panel", name, options, **services)
     contests = {what: to_contest(debate) for what, debate in _answered().items()}
     outcomes = work.repeated("judge", {what: (one,) for what, one in contests.items()})
     for what, outcome in outcomes.items():
@@ -116,13 +120,13 @@ def check_panel(name: str, options: _Options = None, **given: Unpack[_Given]) ->
     work.finish()
 
 
-def check_retriever(name: str, options: _Options = None, **given: Unpack[_Given]) -> None:
+def check_retriever(name: str, options: _Options = None, **services: Unpack[_Services]) -> None:
     """Check a retriever; raise ContractError with every broken rule.
 
     It returns at most `k` hits, best first, each once, all from the index, the same for the same
     query, and none for an empty query.
     """
-    work = _Work("retriever", name, options, **given)
+    work = _Work("retriever", name, options, **services)
     queries = {what: debate.last.utterance for what, debate in _unanswered().items()} | _UNUSUAL
     cases = {f"{what}, k={k}": (text, k) for what, text in queries.items() for k in (10, 3)}
     for what, hits in work.repeated("search", cases).items():

@@ -22,14 +22,6 @@ from touche_rad.users.persona import Persona
 _MAX_WORDS_OF_A_LINE: Final = 150
 _ANY_MOVE: Final = "Answer the opponent's last message, as this person would."
 _LABEL: Final = re.compile(r"^(?:the )?(?:person|user|me|you|assistant)\s*:\s*", re.IGNORECASE)
-_PROGRAM: Final = r"an? (?:ai(?: model| assistant)?|(?:ai |large )*language model)"
-_SPEAKS_AS_PROGRAM: Final = re.compile(
-    rf"\b(?:as|i['’]m|i am)(?: just| only)? {_PROGRAM}\s*(?:[,.;:!?]|$|i\b|and\b|so\b|that\b)",
-    re.IGNORECASE,
-)
-"""The model speaks of itself. "As an AI researcher" is a person."""
-
-NO_PERSON: Final = "A person in a debate does not say this."
 REPETITION: Final = "This repeats what was said before."
 EMPTY: Final = "The utterance has no words."
 
@@ -146,8 +138,6 @@ class ModelUser:
     def _check(self, answer: str, debate: Debate) -> tuple[str, str]:
         """Return the new sentences of an answer, and its problem or an empty text."""
         bare = _without_quotes(_LABEL.sub("", _without_quotes(clean(answer))))
-        if _SPEAKS_AS_PROGRAM.search(bare):
-            return "", NO_PERSON
         own = [clean(turn.utterance) for turn in debate.turns]
         earlier_sentences = {_plain(part) for text in own for part in sentences(text)}
         new = " ".join(part for part in sentences(bare) if _plain(part) not in earlier_sentences)

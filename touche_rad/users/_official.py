@@ -54,7 +54,6 @@ class OfficialUser:
         """Check the address; nothing is sent yet."""
         self.url = _check_url(url)
         self.options = options or OfficialUser.Options()
-        self._given_up = False
 
     @property
     def place(self) -> str:
@@ -88,21 +87,16 @@ class OfficialUser:
         return self.options.model or clean(debate.user) or BASE_USER
 
     async def _ask(self, body: Mapping[str, Any]) -> str:
-        """Ask until there is an answer; after a failed turn, ask once only."""
+        """Ask until there is an answer."""
         content = json.dumps(body).encode("ascii")
-        tries = 1 if self._given_up else self.options.tries
-        for tries_left in reversed(range(tries)):
+        for number in range(1, self.options.tries + 1):
             try:
-                utterance = await self._request(content)
+                return await self._request(content)
             except ModelError as error:
-                wait = _wait(tries - 1 - tries_left, error.after)
-                if not error.retryable or not tries_left or wait >= self._seconds_left():
-                    self._given_up = error.retryable
+                wait, is_last = _wait(number - 1, error.after), number == self.options.tries
+                if not error.retryable or is_last or wait >= self._seconds_left():
                     raise
                 await anyio.sleep(wait)
-            else:
-                self._given_up = False
-                return utterance
         raise AssertionError("the last try returns or raises")
 
     def _seconds_left(self) -> float:

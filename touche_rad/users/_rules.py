@@ -133,8 +133,8 @@ class RuleUser:
         return self._fill(self._next(debate, "insist", INSISTING), claim=_with_end(_claim(debate)))
 
     def _ask(self, debate: Debate) -> str:
-        said = clean(debate.last.response.content) if debate.last.response else ""
-        answer = next(iter(sentences(said)), "")
+        text = clean(debate.last.response.content) if debate.last.response else ""
+        answer = next(iter(sentences(text)), "")
         if not answer or count_words(answer) > _LONGEST_ECHO:
             return ASKING_ABOUT_ALL
         return self._fill(self._next(debate, "ask", ASKING), answer=answer.replace('"', "'"))

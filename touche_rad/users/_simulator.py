@@ -85,8 +85,8 @@ class Speaker:
                 return self._bounded(await self._run(method, debate))
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            said = clean(str(error)[:_MAX_LETTERS])[:300]
-            note = f"user fallback: {type(error).__name__}: {said}"
+            reason = clean(str(error)[:_MAX_LETTERS])[:300]
+            note = f"user fallback: {type(error).__name__}: {reason}"
             return Utterance(await self._from_fallback(debate), (note,), error)
 
     async def _from_fallback(self, debate: Debate) -> str:

@@ -1,8 +1,8 @@
 """Debates of DebateArt, a part of PanelBench: speeches by side, and votes on several criteria.
 
-A record of DebateArt has `title` (or `topic`, `motion`), `description`, the names `pro` and `con`,
-`arguments` (or `speeches`, `rounds`) with `side` and `text`, and `votes`: for each criterion
-`arguments`, `sources`, `legibility`, `conduct` and `winner` a side, `tie` or nothing.
+A record of DebateArt has `title`, `description`, the names `pro` and `con`, `arguments` (speeches or
+rounds of them) with `side` and `text`, and `votes`: for each criterion `arguments`, `sources`,
+`legibility`, `conduct` and `winner` a side, `tie` or nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from touche_rad.files.records import (
     short_repr,
 )
 
-_SIDES: Final[Mapping[str, Side]] = {"pro": "pro", "con": "con", "for": "pro", "against": "con"}
-_TIES: Final = (TIE, "tied", "draw")
-_SPEECHES: Final = ("arguments", "speeches", "rounds")
+_SIDES: Final[Mapping[str, Side]] = {"pro": "pro", "con": "con"}
 _POINTS: Final = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
 """The points of a voter by criterion."""
 _VALUES: Final[Mapping[str, float]] = {"pro": 0.0, TIE: 0.5, "con": 1.0}
@@ -34,26 +32,12 @@ Vote = Mapping[str, str | None]
 
 def is_debate(record: Any) -> bool:
     """Whether a record has the format of the site."""
-    if not isinstance(record, dict):
-        return False
-    speeches = [record[name] for name in _SPEECHES if name in record]
-    return bool(speeches) and ("votes" in record or _has_sides(speeches[0]))
-
-
-def _has_sides(speeches: Any) -> bool:
-    """Whether these are speeches by side, which identify a debate without votes."""
-    first = speeches[0] if isinstance(speeches, list) and speeches else None
-    if isinstance(first, list):
-        return _has_sides(first)
-    return isinstance(first, dict) and {"side", "text"} <= set(first)
+    return isinstance(record, dict) and isinstance(record.get("arguments"), list)
 
 
 def contest_of(record: dict[str, Any], name: str = "") -> Contest:
     """Convert a record to a contest; `name` is its id if it has none."""
     speakers = _speakers(record)
-    motions = (
-        record.get(key) and optional_text(record, key) for key in ("title", "topic", "motion")
-    )
     speeches = tuple(
         {
             "speaker": speakers[_side(speech, place)],
@@ -68,22 +52,14 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
     return validate_record(
         Contest,
         {
-            "id": _id(record) or name,
-            "motion": next(filter(None, motions), name),
+            "id": str(record.get("id") or name),
+            "motion": optional_text(record, "title") or name,
             "info": optional_text(record, "description"),
             "sides": {speakers["pro"]: "pro", speakers["con"]: "con"},
             "speeches": speeches,
             "gold": _gold(votes, speakers),
         },
     )
-
-
-def _id(record: Mapping[str, Any]) -> str:
-    key = next((key for key in ("id", "url") if record.get(key)), "id")
-    value = record.get(key)
-    if isinstance(value, dict | list | bool):
-        raise FieldError(key, f"expected text or a number, got {short_repr(value)}")
-    return str(value or "")
 
 
 def _speakers(record: dict[str, Any]) -> dict[Side, str]:
@@ -96,9 +72,8 @@ def _speakers(record: dict[str, Any]) -> dict[Side, str]:
 
 def _speeches(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each speech with its place; rounds are lists of speeches."""
-    key = next(name for name in _SPEECHES if name in record)
-    for number, one in enumerate(require_list(record[key], key)):
-        place = f"{key}.{number}"
+    for number, one in enumerate(record["arguments"]):
+        place = f"arguments.{number}"
         if isinstance(one, list):
             for inner, speech in enumerate(one):
                 yield f"{place}.{inner}", require_object(speech, f"{place}.{inner}")
@@ -119,7 +94,7 @@ def _vote(vote: Mapping[str, Any], place: str) -> Vote:
     sides: dict[str, str | None] = {}
     for criterion in (*_POINTS, "winner"):
         text = str(vote.get(criterion) or "").strip().lower()
-        if text and text not in _SIDES and text not in _TIES:
+        if text not in ("", TIE, *_SIDES):
             expected = f"expected pro, con or tie, got {short_repr(vote[criterion])}"
             raise FieldError(f"{place}.{criterion}", expected)
         sides[criterion] = _SIDES.get(text, TIE) if text else None
