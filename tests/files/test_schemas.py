@@ -153,3 +153,6 @@ def test_the_command_prints_the_schemas() -> None:
     for name, schema in whole.items():
         Draft202012Validator.check_schema(schema)
         assert json.loads(touche_rad("schema", name).out) == schema
+    wrong = touche_rad("schema", "simulation")
+    assert (wrong.code, len(wrong.err.splitlines())) == (2, 1)
+    assert "did you mean 'simulations'?" in wrong.err

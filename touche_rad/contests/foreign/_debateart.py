@@ -1,7 +1,7 @@
 """Debates of DebateArt, a part of PanelBench: speeches by side, and votes on several criteria.
 
-A record of DebateArt has `title`, `description`, the names `pro` and `con`, `arguments` (speeches or
-rounds of them) with `side` and `text`, and `votes`: for each criterion `arguments`, `sources`,
+A record of DebateArt has `title`, `description`, the names `pro` and `con`, `arguments` (speeches
+or rounds of them) with `side` and `text`, and `votes`: for each criterion `arguments`, `sources`,
 `legibility`, `conduct` and `winner` a side, `tie` or nothing.
 """
 
