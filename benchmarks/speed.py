@@ -1,8 +1,7 @@
-"""Measure time and memory: retrieval, model calls, servers.
+"""Measure time: retrieval, model calls, servers.
 
     python benchmarks/speed.py retrieval COLLECTION [--elastic URL|own] [--synthetic N]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
-    python benchmarks/speed.py debates DEBATES MODEL [--judge NAME] [--most N] [--at-once N]
     python benchmarks/speed.py start [--rounds N] [--against CHECKOUT]
     python benchmarks/speed.py server COLLECTION [--server URL] [--debaters NAME ...] [--at-once N]
     python benchmarks/speed.py judge DEBATES [--judges NAME ...] [--turns N] [--rounds N]
@@ -15,17 +14,13 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -35,7 +30,6 @@ from touche_rad.text import sentences
 SEED = 7
 DEPTH = 10
 ROUNDS = 3
-DEBATES, TURNS = 32, 30
 REMOTE = "touche-rad-speed"
 
 
@@ -57,16 +51,6 @@ def main() -> None:
     asking.add_argument("--rounds", type=int, default=2)
     asking.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
     asking.set_defaults(run=model)
-    whole = commands.add_parser("debates", help="a run with vLLM beside a raw load of its requests")
-    whole.add_argument("debates", type=Path)
-    whole.add_argument("model", help="model that vLLM serves")
-    whole.add_argument("--judge", default="zsl")
-    whole.add_argument("--most", type=int, help="number of debates; default: all")
-    whole.add_argument("--at-once", type=int, default=32)
-    whole.add_argument("--rounds", type=int, default=2)
-    whole.add_argument("--apart", action="store_true", help="vLLM has CPUs of its own")
-    whole.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
-    whole.set_defaults(run=whole_debates)
     start = commands.add_parser("start", help="import, --help, and one answer of a new process")
     start.add_argument("--rounds", type=int, default=9)
     start.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version beside it")
@@ -81,7 +65,7 @@ def main() -> None:
     serving.set_defaults(run=server)
     judging = commands.add_parser("judge", help="the judges that need no model")
     judging.add_argument("debates", type=Path)
-    judging.add_argument("--judges", nargs="*", default=["always-yes", "grounded"])
+    judging.add_argument("--judges", nargs="*", default=["length", "grounded"])
     judging.add_argument("--turns", type=int, default=200)
     judging.add_argument("--rounds", type=int, default=3)
     judging.set_defaults(run=judge)
@@ -107,25 +91,10 @@ def judge(options: argparse.Namespace) -> None:
     report(options)
 
 
-def whole_debates(options: argparse.Namespace) -> None:
-    from benchmarks.speed_debates import report
-
-    report(options)
-
-
 def seconds(work: Callable[..., object], *arguments: object) -> float:
     start = time.perf_counter()
     work(*arguments)
     return time.perf_counter() - start
-
-
-def peak_memory() -> float:
-    """Return the peak memory of this process in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def folder_size(folder: Path) -> float:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
 
 
 def synthetic(real: Sequence[Argument], count: int) -> Iterator[Argument]:
@@ -138,9 +107,8 @@ def synthetic(real: Sequence[Argument], count: int) -> Iterator[Argument]:
 
 
 def row(name: str, *values: float) -> None:
-    cells = [f"{value:.3g}" for value in values]
-    ratio = [f"{values[1] / values[0]:.1f}x"] if len(values) == 2 else []
-    print(f"| {name} | {' | '.join([*cells, *ratio])} |", flush=True)
+    other = f"; Elasticsearch {values[1] / values[0]:.1f}x" if len(values) == 2 else ""
+    print(f"- {name}: {values[0]:.3g}{other}", flush=True)
 
 
 def retrieval(options: argparse.Namespace) -> None:
@@ -152,8 +120,6 @@ def retrieval(options: argparse.Namespace) -> None:
     claims = list(dict.fromkeys(one.attacks for one in real if one.attacks.strip()))
     queries = claims[:: max(1, len(claims) // options.queries)][: options.queries]
     print(f"{len(arguments)} arguments, {len(queries)} queries, the best {DEPTH}\n")
-    print("| what | local |" + (" Elasticsearch | ratio |" if options.elastic else ""))
-    print("| --- | --- |" + (" --- | --- |" if options.elastic else ""))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         places = [str(Path(folder, "index"))]
@@ -164,21 +130,10 @@ def retrieval(options: argparse.Namespace) -> None:
             places.append(f"elasticsearch:{url}/{REMOTE}")
             remove(places[1])
         row("index, seconds", *(seconds(build, arguments, place) for place in places))
-        print(f"| index on disk, MiB | {folder_size(Path(places[0])):.3g} |")
         indexes = [open_index(place) for place in places]
-        for field in ("text", "attacks", "supports"):
-            one, batch = median_times(indexes, field, queries)
-            row(f"{field}, one at a time, ms a query", *one)
-            row(f"{field}, a batch, ms a query", *batch)
-        for place, index in zip(places, indexes, strict=True):
-            median, p99 = concurrent(index, queries)
-            name = place.partition(":")[0] if place.startswith("elastic") else "local"
-            print(
-                f"| {DEBATES} debates at once, {name}: median and p99, ms | {median:.1f} | "
-                f"{p99:.1f} | {p99 / median:.1f} |",
-                flush=True,
-            )
-    print(f"| peak memory, MiB | {peak_memory():.0f} |")
+        one, batch = median_times(indexes, "attacks", queries)
+        row("one query at a time, ms a query", *one)
+        row("a batch of queries, ms a query", *batch)
 
 
 def remove(location: str) -> None:
@@ -221,25 +176,6 @@ def one_by_one(index: ArgumentIndex, field: str, queries: Sequence[str]) -> None
 
 def in_a_batch(index: ArgumentIndex, field: str, queries: Sequence[str]) -> None:
     index.search_all(field, queries, DEPTH)
-
-
-def concurrent(index: ArgumentIndex, queries: Sequence[str]) -> tuple[float, float]:
-    """Return median and p99 in ms if many debates search at the same time without a pause."""
-    times: list[float] = []
-    start = threading.Barrier(DEBATES)
-
-    def debate(number: int) -> None:
-        start.wait()
-        for turn in range(TURNS):
-            query = queries[(number + turn * DEBATES) % len(queries)]
-            times.append(1000 * seconds(index.search, "attacks", query, DEPTH))
-
-    threads = [threading.Thread(target=debate, args=(number,)) for number in range(DEBATES)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return float(np.median(times)), float(np.quantile(times, 0.99))
 
 
 def model(options: argparse.Namespace) -> None:

@@ -10,7 +10,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -24,29 +23,21 @@ COMMANDS = {
 
 
 def report(options: argparse.Namespace) -> None:
-    """Print the least wall time and the least processor time of each command."""
+    """Print the least processor time of each command."""
     checkouts = [ROOT, *([options.against] if options.against else [])]
-    print(
-        "| command | wall (s) | processor (s) |"
-        + (" other: wall | processor | ratio |" if options.against else "")
-    )
-    print("| --- | --- | --- |" + (" --- | --- | --- |" if options.against else ""))
     for name, command in COMMANDS.items():
-        best = [(9e9, 9e9) for _ in checkouts]
+        best = [9e9 for _ in checkouts]
         for _ in range(options.rounds):
             for place, checkout in enumerate(checkouts):
-                wall, processor = once(command, checkout)
-                best[place] = min(best[place][0], wall), min(best[place][1], processor)
-        cells = [f"{value:.2f}" for pair in best for value in pair]
-        ratio = [f"{best[1][1] / best[0][1]:.1f}x"] if options.against else []
-        print(f"| `{name}` | {' | '.join([*cells, *ratio])} |", flush=True)
+                best[place] = min(best[place], once(command, checkout))
+        other = f"; other: {best[1]:.2f}, {best[1] / best[0]:.1f}x" if options.against else ""
+        print(f"- `{name}`: {best[0]:.2f} s{other}", flush=True)
 
 
-def once(command: list[str], checkout: Path) -> tuple[float, float]:
-    """Run a command in a checkout; return its wall time and processor time in seconds."""
+def once(command: list[str], checkout: Path) -> float:
+    """Run a command in a checkout; return its processor time in seconds."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begun = time.perf_counter()
     subprocess.run(
         [sys.executable, *command],
         check=True,
@@ -54,6 +45,5 @@ def once(command: list[str], checkout: Path) -> tuple[float, float]:
         cwd=checkout,
         env={**kept, "PYTHONPATH": str(checkout)},
     )
-    wall = time.perf_counter() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 
 SIDES = {"ann": "pro", "bob": "con"}
-SHEET = Path(__file__).parents[2] / "docs/fidelity/inspiredebate.md"
 OURS = [(0.9, 0.2), (0.4, 0.5), (0.7, 0.1)]
 PEOPLE = [(8.0, 3.0), (6.0, 5.0), (9.0, 4.0)]
 
@@ -104,27 +102,3 @@ def test_without_winners_and_peoples_scores_the_mean_scores_of_debaters_remain(
         who: pytest.approx(sum(marks) / 3)
         for who, marks in zip(SIDES, zip(*OURS, strict=True), strict=True)
     }
-
-
-def test_the_example_of_the_fidelity_sheet_prints_what_the_sheet_says(tmp_path: Path) -> None:
-    section = SHEET.read_text("utf-8").partition("## Correlation with people's scores")[2]
-    contests, command, printed = re.findall(r"```\w*\n(.*?)```", section, re.DOTALL)[:3]
-    (tmp_path / "contests.jsonl").write_text(contests, "utf-8")
-    totals = [(0.62, 0.71), (0.55, 0.48), (0.80, 0.66)]
-    lines = [
-        files.judgement_line(
-            Judgement(
-                json.loads(contest)["id"],
-                "inspirescore",
-                Outcome(winner="Ada", scores={"Ada": {"total": a}, "Bob": {"total": b}}),
-            )
-        )
-        for contest, (a, b) in zip(contests.splitlines(), totals, strict=True)
-    ]
-    (tmp_path / "outcomes.jsonl").write_text("\n".join(lines), "utf-8")
-    assert "touche-rad score outcomes.jsonl contests.jsonl" in command
-    ended = touche_rad("score", tmp_path / "outcomes.jsonl", tmp_path / "contests.jsonl")
-    assert ended.code == 0, ended.err
-    said = [line.split() for line in ended.out.splitlines()]
-    for line in printed.splitlines():
-        assert line.split() in said

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def test_each_quoted_message_stands_in_the_code() -> None:
     code = "\n".join(_strings())
     page = (ROOT / "docs" / "errors.md").read_text("utf-8")
-    quoted = re.findall(r"^\| `([^`]+)`", page, re.MULTILINE)
+    quoted = re.findall(r"^- `([^`]+)`", page, re.MULTILINE)
     assert len(quoted) > 15
     missing = []
     for message in quoted:
