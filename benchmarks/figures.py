@@ -174,9 +174,8 @@ def print_papers() -> None:
         paper, _, number = name.partition("/")
         cost = f"{number} ({calls:.0f}/{tokens / 1000:.0f}k)"
         rows.setdefault((paper, ", ".join(table.data), ", ".join(options)), []).append(cost)
-    print("| paper | tables | data | options |\n|" + " --- |" * 4)
-    for (paper, needed, options), tables in rows.items():
-        print(f"| {paper} | {', '.join(tables)} | {needed} | {options} |")
+    for (*where, options), tables in rows.items():
+        print(f"- {', '.join([*where, *filter(None, [options])])}: {', '.join(tables)}")
 
 
 def played(words: list[str]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ PROMPTS = [p for name in ("touche_rad", "judges") for p in (ROOT / name).rglob("
 
 def test_each_variable_of_the_table_is_in_our_prompt() -> None:
     text = (ROOT / "docs" / "papers.md").read_text("utf-8").partition("## Use the printed")[2]
-    rows = re.findall(r"^\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", text, re.MULTILINE)[2:]
+    rows = re.findall(r"^- ([^(]*?) \(((?:`\w+`[, ]*)+)\): (.*(?:\n  .*)*)", text, re.MULTILINE)
     assert len(rows) > 10
     for paper, names, variables in rows:
         stems = re.findall(r"`(\w+)`", names)
