@@ -21,7 +21,7 @@ from touche_rad.report.boards import (
     ranking_in_words,
     without_model,
 )
-from touche_rad.report.calls import cost_board, costs
+from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import judgement_board
 from touche_rad.report.page import INDEX
 from touche_rad.score.result import MEAN
@@ -73,10 +73,8 @@ def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Bo
         board.squares = []
         board.links = [(f"{JUDGES}/{INDEX}", "Read the labelled debates with all verdicts")]
         yield board
-    cells = [
-        (cell.path.removesuffix(".jsonl"), results / cell.path) for cell in cells_of(plan_file)
-    ]
-    cost = cost_board([cost for name, path in cells for cost in costs(name, path)])
+    cells = (cell.path for cell in cells_of(plan_file))
+    cost = cost_board({path.removesuffix(".jsonl"): results / path for path in cells})
     if cost is not None:
         yield cost
 

@@ -20,7 +20,7 @@ from touche_rad.contests.tournament.result import (
     Tournament,
     format_share,
 )
-from touche_rad.errors import InputError, UserError, refuse_newer, why
+from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.files import Kind
 from touche_rad.files.outputs import STATUS
 from touche_rad.files.records import read_json
@@ -89,13 +89,11 @@ def read_tournament(path: Path) -> Tournament:
         record = read_json(path)
         refuse_newer(path, record, VERSION)
         result = Tournament.model_validate_json(json.dumps(record))
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(path, f"not a tournament's result: {first['msg']}", field=place) from None
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise InputError(path, f"not a tournament's result: {error}") from None
     if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
         raise InputError(path, "expected as many rows and columns as debaters", field="shares")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -25,68 +24,30 @@ Call = Mapping[str, Any]
 """A model call as the page shows it."""
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The cost of one step of a plugin in a run."""
-
-    run: str
-    plugin: str
-    step: str
-    counts: Mapping[str, Any]
-
-    @property
-    def served(self) -> float | None:
-        """Share of the prompts' tokens from the server's prefix cache."""
-        tokens = self.counts.get("prompt_tokens") or 0
-        return self.counts.get("cached_tokens", 0) / tokens if tokens else None
-
-
-def costs(name: str, run: Path) -> list[Cost]:
-    """Return the cost of each step of a run's plugins, from its status file."""
-    plugins = (read_status(run).get("usage") or {}).get("plugins") or {}
-    return [
-        Cost(name, plugin, step, counts)
-        for plugin, steps in plugins.items()
-        for step, counts in steps.items()
-    ]
-
-
 _COSTS: Final = {
     "calls": "calls",
     "from cache": "from_cache",
     "tokens in": "prompt_tokens",
+    "from the server's cache": "cached_tokens",
     "tokens out": "completion_tokens",
-    "served": None,
     "repaired": "repairs",
     "failed": "failures",
 }
 
 
-def cost_board(steps: Sequence[Cost]) -> Board | None:
-    """Show the model calls of the runs; None without any."""
-    if not steps:
+def cost_board(runs: Mapping[str, Path]) -> Board | None:
+    """Show the model calls of each step of the runs, by their status files; None without any."""
+    rows = []
+    for run, path in runs.items():
+        plugins = (read_status(path).get("usage") or {}).get("plugins") or {}
+        for plugin, steps in plugins.items():
+            for step, counts in steps.items():
+                numbers = [f"{counts.get(name, 0):,}" for name in _COSTS.values()]
+                rows.append([run, plugin, step, *numbers, number(counts.get("seconds"), 1)])
+    if not rows:
         return None
-    rows = [
-        [
-            one.run,
-            one.plugin,
-            one.step,
-            *(
-                str(one.counts.get(name, 0)) if name else number(one.served, 2)
-                for name in _COSTS.values()
-            ),
-            number(one.counts.get("seconds"), 1),
-        ]
-        for one in steps
-    ]
     heads = ["run", "plugin", "step", *_COSTS, "seconds"]
-    return Board(
-        "Model calls",
-        [],
-        "Served: part of the prompt tokens from the server's prefix cache. "
-        "Cache hits need no call.",
-        [BoardTable("Model calls by step", heads, rows)],
-    )
+    return Board("Model calls", [], tables=[BoardTable("Model calls by step", heads, rows)])
 
 
 def calls(run: Path) -> dict[Place, list[Call]]:

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from touche_rad.contests.score_report import (
     BIAS_COLUMNS,
-    SAME_COLUMNS,
     SCORE_COLUMNS,
     SIDE_COLUMNS,
     ContestReport,
@@ -172,16 +171,12 @@ def contest_board(report: ContestReport) -> Board:
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )
         marked = [(best.run, 100 * best.accuracy)] if best and best.accuracy is not None else []
-        dots = [
-            Dot(
-                _panel_name(row),
-                100 * row.accuracy,
-                None if row.accuracy_low is None else 100 * row.accuracy_low,
-                None if row.accuracy_high is None else 100 * row.accuracy_high,
-            )
-            for row in runs
-            if row.accuracy is not None
-        ]
+        dots = []
+        for row in runs:
+            values = (row.accuracy, row.accuracy_low, row.accuracy_high)
+            value, low, high = (None if one is None else 100 * one for one in values)
+            if value is not None:
+                dots.append(Dot(_panel_name(row), value, low, high))
         caption = f"Accuracy in percent, {dimension}"
         board.plots.append(dot_plot(caption, dots, marked, digits=1, axis=(0.0, 100.0)))
     if report.same:
@@ -192,7 +187,6 @@ def contest_board(report: ContestReport) -> Board:
     further: tuple[tuple[str, Columns, Sequence[Item]], ...] = (
         ("Biases of the winners", BIAS_COLUMNS, report.biases),
         ("Scores of the sides against people's scores", SIDE_COLUMNS, report.sides),
-        ("Agreement between the runs", SAME_COLUMNS, report.same),
     )
     board.details = [
         (caption, [board_table(caption, table(columns, rows))])

@@ -31,7 +31,7 @@ from touche_rad.report._tournament import (
     tournament_board,
 )
 from touche_rad.report.boards import Board, BoardTable, without_model
-from touche_rad.report.calls import cost_board, costs
+from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import score
 from touche_rad.score.naming import names
@@ -177,7 +177,7 @@ class _Content:
         by_turn = turn_plot(all_topics, run_names)
         self.boards[-1].plots += [by_turn] if by_turn else []
         self.boards[-1].plots.append(_length_plot(all_topics, run_names))
-        table = cost_board([one for run in self.sources for one in costs(run.name, run.path)])
+        table = cost_board({run.name: run.path for run in self.sources})
         if table:
             self.boards.append(table)
 
