@@ -20,6 +20,12 @@ def _saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def thinker(folder: Path, tmp_path: Path) -> Path:
+    """The folder of a model that thinks unless it is told not to."""
+    return tiny_model(tmp_path / "Qwen3-tiny", context=32_768, thinks=True)
+
+
+@pytest.fixture
 def folder(_saved: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The model's folder; a vLLM that a test starts takes little memory and asks no hub."""
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +147,16 @@ OFF, ON = ({"enable_thinking": value} for value in (False, True))
         ("tiny", ["think=off"], OFF, None, 1024),
         ("tiny", ["think=on"], ON, None, 3072),
         ("Qwen/Qwen3-8B", [], OFF, None, 1024),
-        ("qwen3:8b", ["think=on", "think_tokens=10"], ON, None, 1034),
+        ("qwen3:8b", [], None, "none", 1024),
+        ("qwen3:8b", ["think=on", "think_tokens=10"], None, None, 1034),
+        ("deepseek-r1:8b", [], None, "none", 1024),
+        ("gpt-oss:20b", [], None, "low", 3072),
+        ("llama3.1:8b", [], None, None, 1024),
+        ("Qwen/Qwen3.5-9B", [], OFF, None, 1024),
+        ("zai-org/GLM-5.1-FP8", [], OFF, None, 1024),
+        ("zai-org/GLM-5.3", [], None, None, 1024),
+        ("mistralai/Mistral-Small-4-119B-2603", ["think=on"], None, "high", 3072),
+        ("mistralai/Ministral-3-8B-Instruct-2512", [], None, None, 1024),
         ("Qwen/Qwen3-4B-Instruct-2507", [], None, None, 1024),
         ("deepseek-ai/DeepSeek-R1-0528", ["max_tokens=8"], None, None, 2056),
         ("openai/gpt-oss-20b", [], None, "low", 3072),
@@ -260,13 +271,50 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
     assert checks["model logprobs"]["found"] == "not of the answer's token"
 
 
-def test_vllm_gets_the_options_of_the_family_and_its_command_is_printed(
+@pytest.mark.parametrize(
+    ("model", "config", "cards", "flags"),
+    [
+        ("Qwen3-8B", {}, [], "--reasoning-parser qwen3"),
+        ("Llama-3.1-8B", {"max_position_embeddings": 131072}, [], "--max-model-len 16384"),
+        ("tiny", {"max_position_embeddings": 4096}, [], ""),
+        ("tiny", {"num_attention_heads": 28}, ["95, 100"] * 8, "--tensor-parallel-size 7"),
+        (
+            "tiny",
+            {"text_config": {"num_attention_heads": 24, "num_key_value_heads": 4}},
+            ["60, 100", "70, 100", "10, 100"],
+            "--tensor-parallel-size 2 --gpu-memory-utilization 0.58",
+        ),
+        ("tiny", {}, ["20, 100", "99, 100"], "--gpu-memory-utilization 0.18"),
+        ("tiny", {}, ["[N/A], [N/A]"], ""),
+    ],
+)
+def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
+    model: str,
+    config: dict[str, Any],
+    cards: list[str],
+    flags: str,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    (tmp_path / model).mkdir()
+    (tmp_path / model / "config.json").write_text(json.dumps(config))
+    smi = tmp_path / "nvidia-smi"
+    rows = " ".join(map(repr, cards))
+    smi.write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}\n" if cards else "#!/bin/false\n")
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", "/bin/false")
-    run = touche_rad("doctor", "-m", "vllm:Qwen/Qwen3-8B", "-O", "vllm.max_model_len=4096")
-    assert "/bin/false -m vllm" in run.err
-    assert "--reasoning-parser qwen3" in run.err
-    assert "--max-model-len 4096" in run.err
-    run = touche_rad("doctor", "-m", "vllm:Qwen3-8B", "-O", "vllm.reasoning_parser=false")
-    assert "--reasoning-parser" not in run.err
+    told = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}").err
+    found = told.partition("/bin/false -m vllm")[2].split()
+    chosen = (
+        "--reasoning-parser",
+        "--max-model-len",
+        "--tensor-parallel-size",
+        "--gpu-memory-utilization",
+    )
+    pairs = [f"{key} {value}" for key, value in pairwise(found) if key in chosen]
+    assert " ".join(pairs) == flags, told
+    own = [word for key in chosen for word in ("-O", f"vllm{key.replace('--', '.')}=false")]
+    told = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", *own, "-O", "vllm.port=1").err
+    assert not any(key in told for key in chosen)
+    assert "--port 1 " in told

@@ -16,8 +16,9 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.models.tiny import SMALL, asked
+from tests.models.tiny import SMALL, THOUGHT, asked
 from tests.terminal import touche_rad_process as touche_rad
+from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.models import errors as faults
@@ -216,6 +217,48 @@ def test_doctor_starts_checks_and_stops_it(folder: Path) -> None:
     assert checks["model logprobs"]["ok"]
     assert checks["model context"]["found"] == "4096 tokens"
     assert "vLLM: ready after" in ended.err
+
+
+def on_demo(command: str, at: str, out: Path, *options: str) -> tuple[str, dict[str, Any], str]:
+    """Run a command on a debate of the demo; return its output, status and trace."""
+    source = out.with_name("one.jsonl")
+    source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
+    ended = touche_rad(
+        *command.split(), str(source), "-i", "demo", "-m", at, "-o", str(out), *options
+    )
+    assert ended.code == 0, ended.err
+    status, trace = (Path(f"{out}.{name}") for name in ("status.json", "trace.jsonl"))
+    return out.read_text(), json.loads(status.read_text()), trace.read_text()
+
+
+@pytest.mark.parametrize("parser", ["qwen3", "false"])
+def test_thoughts_of_a_real_server_reach_no_output(
+    thinker: Path, parser: str, tmp_path: Path
+) -> None:
+    server = Vllm(str(thinker), {**SMALL, "reasoning-parser": parser})
+    thinks = ("-O", "model.think=on")
+    try:
+        anyio.run(server.ready)
+        at = f"{server.url}#{thinker}"
+        for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d composed"):
+            for options in ((), thinks):
+                out = tmp_path / f"{command} {len(options)}.jsonl"
+                written, status, trace = on_demo(command, at, out, *options)
+                print(
+                    command, options, status["fallbacks"], status["usage"]["total"], written[-300:]
+                )
+                assert THOUGHT not in written
+                assert (THOUGHT in trace) == (parser == "qwen3" and bool(options))
+        told = touche_rad("doctor", "-m", at, *thinks, "--json")
+    finally:
+        anyio.run(server.close)
+    check = {one["what"]: one for one in json.loads(told.out)}
+    place = "reasoning" if parser == "qwen3" else "content"
+    assert f"thoughts in `{place}`" in check["model thinking"]["found"]
+    assert check["model thinking"]["fix"] == "switch thinking off with -O model.think=off"
+    assert check["model context"]["found"] == "16384 tokens"
+    assert check["model schemas"]["ok"]
+    assert check["model logprobs"]["ok"]
 
 
 def test_a_server_that_cannot_start_is_an_error_of_one_line(folder: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from touche_rad.models import Message
 
@@ -14,6 +17,10 @@ TEMPLATE = (
     "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>\n"
     "{% endfor %}{% if add_generation_prompt %}<s>assistant\n{% endif %}"
 )
+
+THINKS = "{% if add_generation_prompt %}<think>{% if enable_thinking is false %}</think>{% endif %}{% endif %}"
+"""The end of a chat template of a model that thinks unless it is told not to."""
+THOUGHT = "SECRET"
 
 SMALL = {
     "enforce-eager": "true",
@@ -29,8 +36,11 @@ def asked(number: int) -> list[Message]:
     return [Message("system", "Judge with care. " * 20), Message("user", f"Case {number}.")]
 
 
-def tiny_model(folder: Path, *, context: int = 4096) -> Path:
-    """Make a random Llama whose heads are as large as vLLM's CPU kernels need."""
+def tiny_model(folder: Path, *, context: int = 4096, thinks: bool = False) -> Path:
+    """Make a random Llama whose heads are as large as vLLM's CPU kernels need.
+
+    One that thinks has the thought THOUGHT, and then writes tokens that depend on the last one.
+    """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -48,21 +58,41 @@ def tiny_model(folder: Path, *, context: int = 4096) -> Path:
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>"
     )
-    fast.chat_template = TEMPLATE
+    fast.chat_template = TEMPLATE + THINKS * thinks
+    thought = ["<think>", THOUGHT, "</think>"] * thinks
+    fast.add_tokens(thought)
     fast.save_pretrained(folder)
     torch.manual_seed(0)
+    heads = 10 if thinks else 2
     config = LlamaConfig(
         vocab_size=len(fast),
-        hidden_size=128,
+        hidden_size=64 * heads,
         intermediate_size=256,
         num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
         head_dim=64,
         max_position_embeddings=context,
         bos_token_id=0,
         eos_token_id=1,
         tie_word_embeddings=False,
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
+    model = LlamaForCausalLM(config)
+    if thinks:
+        _chain(model, fast.convert_tokens_to_ids(thought))
+    model.save_pretrained(folder)
     return folder
+
+
+def _chain(model: Any, thought: Sequence[int]) -> None:
+    """Make the next token depend on the last one only; tokens of a thought follow each other."""
+    import torch
+
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        model.model.embed_tokens.weight.copy_(torch.eye(*model.model.embed_tokens.weight.shape))
+        model.lm_head.weight[list(thought)] = -9.0
+        for one, following in itertools.pairwise(thought):
+            model.lm_head.weight[following, one] = 9.0

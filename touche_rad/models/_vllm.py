@@ -1,13 +1,15 @@
 """`vllm:MODEL`: a vLLM server that starts with the first call and stops at the end of the run.
 
-It is ready when it has completed one token, not when /health says so. If its engine dies, it is
-started again, and the open calls are sent again.
+It is ready when it has completed one token, not when /health says so. One that dies is started
+again, and the open calls are sent again. Its options follow from the model and the machine.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
+import itertools
+import json
 import logging
 import os
 import shlex
@@ -18,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +30,7 @@ import anyio
 
 from touche_rad.errors import UserError
 from touche_rad.models.endpoint import Address, Backend, Endpoint
-from touche_rad.models.errors import BadReply, Busy, ModelError, Timeout, Unreachable
+from touche_rad.models.errors import Busy, Timeout, Unreachable
 from touche_rad.models.thinking import family_of
 
 log = logging.getLogger("touche_rad")
@@ -38,8 +40,10 @@ PYTHON: Final = "TOUCHE_RAD_VLLM_PYTHON"
 ARGUMENTS: Final = "TOUCHE_RAD_VLLM_ARGS"
 START: Final = 1_800.0
 """Time limit of a start in seconds: a large model may be read from a slow disk."""
-MOST_STARTS: Final = 5
-"""Maximum starts without an answer between them."""
+_CONTEXT: Final = 16_384
+"""Tokens that are enough for our prompts; a longer context takes more memory."""
+_SHARE: Final = 0.9
+"""Share of a GPU's memory that vLLM takes by itself, or nearly."""
 _MODULE: Final = "vllm.entrypoints.openai.api_server"
 _PROBE: Final = 30.0
 _REPORT: Final = 15.0
@@ -52,6 +56,10 @@ _DEFAULTS: Final = {
     # Otherwise a weak model fills an answer with blanks up to its maximum tokens.
     "structured-outputs-config": '{"backend": "xgrammar", "disable_any_whitespace": true}',
 }
+_CARDS: Final = "nvidia-smi --query-gpu=memory.free,memory.total --format=csv,noheader,nounits"
+_DOWNLOAD: Final = (
+    "import sys, huggingface_hub as hub; print(hub.hf_hub_download(sys.argv[1], 'config.json'))"
+)
 # Starts the server, and beside it a shell that waits until our end of a pipe is closed, also if we
 # were killed, and then stops all processes of the session. A server that starts may ignore SIGTERM.
 _LAUNCH: Final = """
@@ -75,10 +83,8 @@ class Vllm(Backend):
     ) -> None:
         """Keep the settings; the first call starts the server."""
         self.model, self.place = model, f"vllm:{model}"
-        family = family_of(model)
-        own = {name.replace("_", "-"): value for name, value in (options or {}).items()}
-        of_family = family.vllm if family is not None else {}
-        self._options = {**_DEFAULTS, "seed": str(seed), **of_family, **own}
+        self._own = {name.replace("_", "-"): value for name, value in (options or {}).items()}
+        self._seed = seed
         self._report = report or log.info
         self._log = log_file
         self._thread = ThreadPoolExecutor(1, "vllm")
@@ -87,7 +93,6 @@ class Vllm(Backend):
         self._started: Future[Endpoint] | None = None
         """The start of the server; it goes on if a caller stops waiting for it."""
         self._server: subprocess.Popen[bytes] | None = None
-        self._failed_starts = 0
         _check_installed(model)
 
     @property
@@ -99,33 +104,20 @@ class Vllm(Backend):
 
     async def ready(self) -> None:
         """Start the server if it does not run."""
-        await asyncio.shield(asyncio.wrap_future(self._start()))
+        await self._endpoint()
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Send a request; if the server died, it is started again, and Unreachable is raised."""
-        started = self._start()
+        """Send a request; a server that died is started again by the next one."""
         try:
             with anyio.fail_after(seconds):
-                endpoint = await asyncio.shield(asyncio.wrap_future(started))
+                endpoint = await self._endpoint()
         except TimeoutError:
             raise Timeout(f"{self.place}: it is still starting after {seconds:.3g} s") from None
-        try:
-            reply = await endpoint.complete(body, seconds)
-        except (Unreachable, Busy, BadReply) as error:
-            if await self._is_alive(endpoint, error):
-                raise
-            with self._lock:
-                if self._started is started:  # and no other call has seen that it died
-                    self._started = None
-                    log.warning("vLLM: the server died (%s); starting it again", error)
-            raise Unreachable(f"{self.place}: the server died; starting it again") from None
-        self._failed_starts = 0
-        return reply
+        return await endpoint.complete(body, seconds)
 
     async def context(self) -> int | None:
         """Return the context length that the server reports."""
-        endpoint = await asyncio.shield(asyncio.wrap_future(self._start()))
-        return await endpoint.context()
+        return await (await self._endpoint()).context()
 
     async def close(self) -> None:
         """Stop the server and its processes."""
@@ -143,26 +135,22 @@ class Vllm(Backend):
             time.sleep(0.05)
         self._stop()
 
-    def _start(self) -> Future[Endpoint]:
-        """Return the start of a server that runs, will run, or is started now."""
+    async def _endpoint(self) -> Endpoint:
+        """Return the running server, once it is ready; start it if it does not run."""
         with self._lock:
-            before = self._started
-            if before is None or (before.done() and before.exception() is not None):
+            died = self._server is not None and self._server.poll() is not None
+            if self._started is None or (died and self._started.done()):
                 self._started = self._thread.submit(self._run)
-            assert self._started is not None
-            return self._started
+            started = self._started
+        return await asyncio.shield(asyncio.wrap_future(started))
 
     def _run(self) -> Endpoint:
         """Start a server, and wait until it has completed a token."""
-        if self._failed_starts >= MOST_STARTS:
-            raise Unreachable(f"{self.place}: died {MOST_STARTS} times; {_last_error(self._log)}")
-        self._failed_starts += 1
         self._stop()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
-        python = os.environ.get(PYTHON) or sys.executable
-        command = [python, "-m", _MODULE, *self._arguments(port)]
+        command = self._command(port)
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
         self._report(f"vLLM: {shlex.join(command)}")
@@ -186,12 +174,14 @@ class Vllm(Backend):
         return endpoint
 
     async def _wait_for_token(self, endpoint: Endpoint, server: subprocess.Popen[bytes]) -> None:
+        message = {"role": "user", "content": "Hello"}
+        one_token = {"model": self.model, "messages": [message], "max_tokens": 1}
         begun = reported = time.monotonic()
         while (now := time.monotonic()) - begun < START:
             if server.poll() is not None:
                 raise Unreachable(f"{self.place}: did not start; {_last_error(self._log)}")
             try:
-                await endpoint.complete(_probe(self.model), _PROBE)
+                await endpoint.complete(one_token, _PROBE)
             except (Unreachable, Busy, Timeout):
                 if now - reported >= _REPORT:
                     reported = now
@@ -203,27 +193,29 @@ class Vllm(Backend):
                 return
         raise Unreachable(f"{self.place}: not ready within {START:.0f} s; {_last_error(self._log)}")
 
-    def _arguments(self, port: int) -> list[str]:
-        arguments = ["--model", self.model, "--served-model-name", self.model]
-        arguments += ["--host", "127.0.0.1", "--port", str(port)]
-        for name, value in self._options.items():
+    def _command(self, port: int) -> list[str]:
+        """Return the command of the server; the user's options come last and count."""
+        python = os.environ.get(PYTHON) or sys.executable
+        weights = self._own.get("model", self.model)  # for an adapter, the base model
+        family = family_of(weights)
+        options = {
+            "model": weights,
+            "served-model-name": self.model,
+            "host": "127.0.0.1",
+            "port": str(port),
+            **_DEFAULTS,
+            "seed": str(self._seed),
+            **(family.vllm if family is not None else {}),
+            **_fitting(_config_of(weights, python), _free_shares()),
+            **self._own,
+        }
+        command = [python, "-m", _MODULE]
+        for name, value in options.items():
             if value.lower() == "true":
-                arguments.append(f"--{name}")
+                command.append(f"--{name}")
             elif value.lower() != "false":
-                arguments += [f"--{name}", value]
-        return arguments + shlex.split(os.environ.get(ARGUMENTS, ""))
-
-    async def _is_alive(self, endpoint: Endpoint, error: ModelError) -> bool:
-        """Whether the server survived an error: its process runs and completes a token."""
-        if self._server is None or self._server.poll() is not None:
-            return False
-        if isinstance(error, Busy) and not error.is_down:
-            return True
-        try:
-            await endpoint.complete(_probe(self.model), _PROBE)
-        except ModelError as failure:  # others: slow, overloaded, or it refuses the request
-            return not isinstance(failure, Unreachable | Busy | BadReply)
-        return True
+                command += [f"--{name}", value]
+        return command + shlex.split(os.environ.get(ARGUMENTS, ""))
 
     def _stop(self) -> None:
         """Stop the server and all processes of its session."""
@@ -254,9 +246,52 @@ def _check_installed(model: str) -> None:
         )
 
 
-def _probe(model: str) -> dict[str, Any]:
-    message = {"role": "user", "content": "Hello"}
-    return {"model": model, "messages": [message], "max_tokens": 1}
+def _fitting(config: Mapping[str, Any], free: Sequence[float]) -> dict[str, str]:
+    """Return the options that follow from a model's configuration and the GPUs' free memory.
+
+    The model is split over the first GPUs that are at least half free, as many as divide its heads.
+    """
+    options = {}
+    if config.get("max_position_embeddings", 0) > _CONTEXT:
+        options["max-model-len"] = str(_CONTEXT)
+    cards = len(list(itertools.takewhile(lambda share: share > 0.5, free)))
+    heads = config.get("num_attention_heads", 1)
+    groups = config.get("num_key_value_heads") or heads
+    fits = (n for n in range(cards, 1, -1) if not heads % n and (not groups % n or not n % groups))
+    split = next(fits, 1)
+    if split > 1:
+        options["tensor-parallel-size"] = str(split)
+    share = min(free[:split], default=1.0) - 0.02  # what vLLM's own start takes
+    if share < _SHARE:
+        options["gpu-memory-utilization"] = f"{max(share, 0.1):.2f}"
+    return options
+
+
+def _config_of(model: str, python: str) -> Mapping[str, Any]:
+    """Return a model's configuration, from its folder or from the hub; empty if it has none."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        path = folder / "config.json"
+    else:
+        asked = subprocess.run([python, "-c", _DOWNLOAD, model], capture_output=True, text=True)
+        path = Path(asked.stdout.strip() or os.devnull)
+    try:
+        config = json.loads(path.read_text("utf-8"))
+        return {**config, **config.get("text_config", {})}
+    except (OSError, ValueError):
+        return {}
+
+
+def _free_shares() -> list[float]:
+    """Return the free share of the memory of each GPU that vLLM may use; empty without NVIDIA's."""
+    which = os.environ.get("CUDA_VISIBLE_DEVICES")
+    command = _CARDS.split() + (["-i", which] if which is not None else [])
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        rows = [line.split(",") for line in told.splitlines()]
+        return [float(free) / float(total) for free, total in rows]
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return []
 
 
 def _last_error(path: Path | None) -> str:

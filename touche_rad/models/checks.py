@@ -21,7 +21,7 @@ from touche_rad.models.output import (
     first_choice,
     has_scores,
 )
-from touche_rad.models.thinking import SWITCH, family_of, place_of_thoughts, switch_of
+from touche_rad.models.thinking import OLLAMA_OFF, SWITCH, family_of, place_of_thoughts, switch_of
 
 NEEDED: Final = 4_096
 """Context length in tokens that the longest prompts and answers need."""
@@ -31,7 +31,7 @@ _SHORT: Final = 64
 _SWITCHES: Final[tuple[Fields, ...]] = (
     SWITCH,
     {"chat_template_kwargs": {"thinking": False}},
-    {"reasoning_effort": "none"},
+    OLLAMA_OFF,
 )
 """Fields that switch thinking off on some server."""
 

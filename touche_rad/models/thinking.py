@@ -14,6 +14,11 @@ from pydantic import BaseModel, ConfigDict
 Think = Literal["off", "auto", "on"]
 SWITCH: Final = {"chat_template_kwargs": {"enable_thinking": False}}
 """The field that most chat templates read; for models that the table does not have."""
+_SWITCH_ON: Final = {"chat_template_kwargs": {"enable_thinking": True}}
+OLLAMA_OFF: Final = {"reasoning_effort": "none"}
+"""The only switch of Ollama's server, where models think unless it is off."""
+_OLLAMA: Final = re.compile(r":[^/]*$")
+"""A name with a tag, such as `qwen3:8b`."""
 
 
 class Family(BaseModel):
@@ -52,13 +57,15 @@ def switch_of(model: str, think: Think) -> Switch:
 
     `auto` switches it off where the table says how: each step needs one JSON object or one word.
     """
-    family = family_of(model)
-    if family is not None:
-        fields = family.on if think == "on" else family.off
-        return Switch(fields, think == "on" or family.thinks == "always")
-    if think == "auto":
+    family, on = family_of(model), think == "on"
+    if family is None and think == "auto":
         return Switch({}, False)
-    return Switch({"chat_template_kwargs": {"enable_thinking": think == "on"}}, think == "on")
+    if family is None:
+        family = Family(name="", pattern="", thinks="default", off=SWITCH, on=_SWITCH_ON)
+    fields, always = family.on if on else family.off, family.thinks == "always"
+    if _OLLAMA.search(model) and family.thinks != "never" and "reasoning_effort" not in fields:
+        fields, always = {} if on else OLLAMA_OFF, False
+    return Switch(fields, on or always)
 
 
 _BEGIN: Final = re.compile(r"\s*(?:<think(?:ing)?>|\[THINK\])")
