@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -227,12 +228,30 @@ def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) 
         trainer("sft")([source], tmp_path, recipe=recipe)
 
 
-def test_a_model_whose_template_begins_with_thoughts_is_refused(tiny: Path, tmp_path: Path) -> None:
-    base = shutil.copytree(tiny, tmp_path / "thinks")
+THINKS = "{% if enable_thinking is not false %}<think>{% else %}<think></think>{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer", "fits"),
+    [("<think>\n", "", False), (THINKS, "<think></think>", True), (THINKS, "", False)],
+)
+def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
+    prompt: str, answer: str, fits: bool, tiny: Path, tmp_path: Path
+) -> None:
+    base, out = shutil.copytree(tiny, tmp_path / "thinks"), tmp_path / "out"
     template = base / "chat_template.jinja"
-    template.write_text(template.read_text().replace("<s>assistant\n", "<s>assistant\n<think>\n"))
-    with pytest.raises(UserError, match="ends in <think>"):
-        trainer("sft")([chats(tmp_path / "c.jsonl")], tmp_path / "out", recipe={"base": str(base)})
+    begins = template.read_text().replace("<s>assistant\n", f"<s>assistant\n{prompt}")
+    role = "{{ message['role'] }}\n"
+    said = "{% if message['role'] == 'assistant' %}" + answer + "{% endif %}"
+    template.write_text(begins.replace(role, role + said))
+    recipe = {"base": str(base), **SFT, "epochs": 1}
+    with nullcontext() if fits else pytest.raises(UserError, match="ends in <think>"):
+        trainer("sft")([chats(tmp_path / "c.jsonl")], out, recipe=recipe)
+        tokenizer = load_tokenizer(str(Folder(out).adapter))
+        question = [{"role": "user", "content": "Well?"}]
+        asked = tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
+        assert asked.endswith("<s>assistant\n<think></think>")
+        assert "model.think=off" in report(Folder(out))["serve"]["adapter"]
 
 
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:

@@ -96,21 +96,34 @@ def check_places(recipe: AdapterRecipe) -> None:
 
 
 def load_tokenizer(base: str) -> Any:
-    """Load the tokenizer, which must have a chat template."""
+    """Load the tokenizer, which must have a chat template; one that thinks is switched off."""
     from transformers import AutoTokenizer
 
     tokenizer = _load(base, lambda: AutoTokenizer.from_pretrained(base))
     if not getattr(tokenizer, "chat_template", None):
         raise UserError(f"{base} has no chat template: use an instruction-tuned model")
-    begin = tokenizer.apply_chat_template(
-        [{"role": "user", "content": "Hello"}], tokenize=False, add_generation_prompt=True
-    )
-    if str(begin).rstrip().endswith("<think>"):
-        raise UserError(
-            f"{base} thinks before each answer (its chat template ends in <think>), and training "
-            "data have no thoughts: use a model that does not think, such as an Instruct version"
-        )
+    if _chat(tokenizer).endswith(_THOUGHT):
+        # It is saved with the trained model, which then answers as it was trained.
+        tokenizer.chat_template = _OFF + tokenizer.chat_template
+        prompt = _chat(tokenizer)
+        if prompt.endswith(_THOUGHT) or not _chat(tokenizer, "Yes.").startswith(prompt):
+            raise UserError(
+                f"{base} thinks before each answer (its chat template ends in <think>), and "
+                "training data have no thoughts: use a model that does not think"
+            )
     return tokenizer
+
+
+_THOUGHT: Final = "<think>"
+_OFF: Final = "{% set enable_thinking = false %}"
+
+
+def _chat(tokenizer: Any, *answer: str) -> str:
+    """Return a chat as the model's template writes it, up to its answer or with one."""
+    messages = [{"role": "user", "content": "Hello."}]
+    messages += [{"role": "assistant", "content": one} for one in answer]
+    chat = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=not answer)
+    return str(chat).rstrip()
 
 
 def number_format(precision: Precision) -> tuple[str, str]:
@@ -195,4 +208,5 @@ def _respond_command(model: str, options: Mapping[str, Any]) -> str:
     command += ["-m", f"vllm:{model}"]
     for name, value in options.items():
         command += ["-O", f"vllm.{name}={value}"]
+    command += ["-O", "model.think=off"]  # the name of a trained model tells no family of models
     return shlex.join([*command, "-o", "run.jsonl"])
