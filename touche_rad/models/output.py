@@ -151,7 +151,8 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not valid JSON")
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+# vLLM lets models write control characters in the strings of JSON.
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, strict=False)
 
 _BLANKS: Final = 20
 NO_THINKING: Final = (
