@@ -194,7 +194,7 @@ def serve_command(recipe: AdapterRecipe, adapter: Path) -> str:
     """Return the command that serves the base with the adapter, and plays.
 
     The adapter is named by its folder, so that the cache and runs distinguish it from its base
-    model. If vLLM gets an option twice, the last value is used.
+    model.
     """
     place = str(adapter.absolute())
     # An adapter that was trained further keeps its rank, whatever the recipe says.
