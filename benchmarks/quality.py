@@ -67,7 +67,7 @@ def main() -> None:
         action="append",
         default=[],
         metavar="BACKEND",
-        help="rules, nli:MODEL, trained:DIR or model:URL#NAME",
+        help="nli:MODEL, trained:DIR or model:URL#NAME",
     )
     data.add_argument("--write", type=Path, metavar="FILE", help="Markdown file with marks")
     search = commands.add_parser("retrieval", parents=[data], help="pipelines on the tasks")

@@ -166,7 +166,6 @@ OPEN: Final[dict[str, Pipeline]] = {
     "chain": _retriever("chain"),
     "hybrid": _retriever("hybrid"),
     "chained hybrid": _retriever("chained"),
-    "chained hybrid, stance by rules": _retriever("stance", by="rules"),
 }
 """For the tasks in which every field is searched."""
 

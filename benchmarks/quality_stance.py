@@ -28,7 +28,7 @@ def stance_table(
     """Return the accuracy of each backend as a Markdown table."""
     asked = [one for one in usable(arguments) if not split or split_of(one.topic) == split]
     lines = [f"\n**{title}**, {len(asked)} arguments, chance .500\n", HEAD]
-    for name in dict.fromkeys(("rules", *names)):
+    for name in dict.fromkeys(names):
         decisions = zip(asked, _correct(backend(name), asked), strict=True)
         lines.append(row(short_name(name), list(decisions)))
     return "\n".join(lines) + "\n"

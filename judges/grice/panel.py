@@ -11,8 +11,7 @@ from pydantic import Field
 from touche_rad.contest import Contest, Outcome, leader
 from touche_rad.debate import Maxim
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, find
-from touche_rad.plugins.registry import parse_plugin
+from touche_rad.plugins import Services, make
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 from touche_rad.users.contest_views import task_view
 
@@ -35,8 +34,7 @@ class GricePanel:
         )
 
     def __init__(self, options: Options, services: Services) -> None:
-        name, settings = parse_plugin(options.judge)
-        self._judge = find("judge", name).make(services, settings)
+        self._judge = make("judge", options.judge, services)
         self._margin = options.margin
 
     async def judge(self, contest: Contest) -> Outcome:

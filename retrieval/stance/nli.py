@@ -12,13 +12,24 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import softmax
 
+from retrieval._server import LONGEST, LONGEST_TEXT, Server, is_address
 from retrieval.dense.encoders import encodable, load_model
 from retrieval.stance import Stance
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, WorkError
+from touche_rad.text import clean
 
 BATCH: Final = 32
 _LABEL: Final = re.compile(r"(?:(no|not|non)[\W_]*)?(entail|contradict|neutral)")
+PLAIN: Final = (
+    ("The door is open.", "The door is open."),
+    ("The door is open.", "The door is not open."),
+    ("The door is open.", "A man bought two apples yesterday."),
+    ("All dogs bark.", "Some dogs bark."),
+    ("Nobody came to the party.", "Many people came to the party."),
+    ("A woman sings on a stage.", "The woman has three brothers."),
+)
+"""Pairs to which a model gives each of its labels."""
 _KINDS: Final = ({"entail", "contradict", "neutral"}, {"entail", "contradict"}, {"entail", "not"})
 
 
@@ -38,36 +49,35 @@ class Rows:
         return row
 
 
-def rows_of(config: Any) -> Rows | None:
-    """Read the labels of a model's configuration; None if they are not NLI labels."""
-    labels: Mapping[Any, Any] = config.id2label
+def rows_of(labels: Mapping[int, str]) -> Rows | None:
+    """Read the labels of a model's outputs; None if they are not NLI labels."""
     rows: dict[str, int] = {}
     for row, label in labels.items():
-        match = _LABEL.match(str(label).strip().lower())
+        match = _LABEL.match(label.strip().lower())
         if match is None:
             return None
-        rows["not" if match[1] else match[2]] = int(row)
+        rows["not" if match[1] else match[2]] = row
     if len(rows) != len(labels) or set(rows) not in _KINDS:
         return None
     return Rows(rows["entail"], rows.get("contradict"), rows.get("neutral", rows.get("not")))
 
 
 class Nli:
-    """An NLI cross-encoder; its labels tell what its outputs mean."""
+    """An NLI model; its labels tell what its outputs mean."""
 
     def __init__(self, model: str, called: str = "stance model") -> None:
-        """Load a folder, or OWNER/NAME on the hub; `called` names the model in errors."""
-        self._model = cross_encoder(model, called)
-        rows = rows_of(self._model.config)
+        """Load a folder, OWNER/NAME on the hub, or ask URL#MODEL; `called` names it in errors."""
+        self._model = Served(model, called) if is_address(model) else _Local(model, called)
+        self.reads_whole = self._model.reads_whole
+        rows = rows_of(self._model.labels)
         if rows is None:
-            labels = ", ".join(str(label) for label in self._model.config.id2label.values())
             raise UserError(
-                f"{called} {model!r} is not an NLI model: its labels are {labels}; expected "
+                f"{called} {model!r} is not an NLI model: its labels are "
+                f"{', '.join(self._model.labels.values())}; expected "
                 "entailment, contradiction and neutral, or two such as entailment and "
                 "not_entailment"
             )
         self.rows = rows
-        self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> Any:
         """Return the probabilities of entailment, contradiction and neither for each pair.
@@ -76,12 +86,25 @@ class Nli:
         """
         if not pairs:
             return np.zeros((0, 3))
-        with self._lock:
-            logits = logits_of(self._model, pairs)
-        likely = softmax(logits, axis=1)
+        likely = self._model.probabilities(pairs)
         rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
         nothing = np.zeros(len(likely))
         return np.stack([nothing if row is None else likely[:, row] for row in rows], axis=1)
+
+
+class _Local:
+    """A cross-encoder in this process."""
+
+    def __init__(self, model: str, called: str) -> None:
+        self._model = cross_encoder(model, called)
+        names: Mapping[Any, Any] = self._model.config.id2label
+        self.labels = {int(row): str(label) for row, label in names.items()}
+        self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Return the probability of each label for each pair."""
+        with self._lock:
+            return softmax(logits_of(self._model, pairs), axis=1)
 
     def reads_whole(self, hypothesis: str) -> bool:
         """Whether a hypothesis is never truncated, however long its premise is.
@@ -94,6 +117,54 @@ class Nli:
         with self._lock:
             size = len(tokenizer.tokenize(encodable(hypothesis)))
         return bool(size <= (limit - tokenizer.num_special_tokens_to_add(pair=True)) // 2)
+
+
+class Served:
+    """A classifier on a server with vLLM's route `/classify`, which takes one text for a pair.
+
+    A reply names the most likely label only, so that a few plain pairs are asked for all of them.
+    """
+
+    def __init__(self, model: str, called: str) -> None:
+        self._server = Server(model, called)
+        self._address = self._server.find({"classify": {"input": ["a"]}})
+        self._joint = self._separator()
+        self.labels: dict[int, str] = {}
+        rows = self._ask(PLAIN)
+        for row in rows:
+            self.labels[int(np.argmax(row["probs"]))] = str(row["label"])
+        if rows_of(self.labels) and len(self.labels) < len(rows[0]["probs"]):
+            told = ", ".join(self.labels.values())
+            raise UserError(f"{called} {model!r} answers only {told} to {len(PLAIN)} plain pairs")
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Return the probability of each label for each pair."""
+        return np.array([row["probs"] for row in self._ask(pairs)], dtype=float)
+
+    def reads_whole(self, hypothesis: str) -> bool:
+        """Whether a hypothesis is never truncated, however long its premise is."""
+        return len(hypothesis) <= LONGEST
+
+    def _ask(self, pairs: Sequence[tuple[str, str]]) -> list[Any]:
+        """Ask for all pairs at once; the separator, which is data there, leaves the texts."""
+        texts = [
+            f"{self._plain(one)[:LONGEST_TEXT]}{self._joint}{self._plain(two)[:LONGEST]}"
+            for one, two in pairs
+        ]
+        return self._server.rows(self._address, {"input": texts}, len(texts), "probs")
+
+    def _plain(self, text: str) -> str:
+        return clean(text.replace(self._joint, " "))
+
+    def _separator(self) -> str:
+        """Return what the model's tokenizer puts between the two texts of a pair."""
+        address = self._address.replace("classify", "tokenize")
+        try:
+            tokens = self._server.post(address, {"prompt": "a", "return_token_strs": True})
+            last = str(tokens["token_strs"][-1])
+        except (WorkError, LookupError, TypeError):
+            return "[SEP]"
+        return last * 2 if last == "</s>" else last
 
 
 class NliStance:

@@ -90,7 +90,7 @@ def one_row(network: Any, base: str) -> Initialised:
     old = network.get_submodule(name)
     initialised: Initialised = "stance"
     if list(dict(network.config.id2label).values()) != [_SUPPORTS]:
-        rows = rows_of(network.config)
+        rows = rows_of(network.config.id2label)
         initialised = "chance" if rows is None else "NLI"
         row = torch.nn.Linear(old.in_features, 1, bias=old.bias is not None).to(old.weight)
         with torch.no_grad():

@@ -23,11 +23,19 @@ def call(folder: Path, *words: str | Path, **environment: str) -> Ended:
     return touche_rad(*words, cwd=folder, env={"OPENAI_API_KEY": KEY, **environment})
 
 
-@pytest.mark.parametrize("words", [SAY, ("doctor",)])
+@pytest.mark.parametrize(
+    ("words", "setting"),
+    [
+        (SAY, 'model = "URL#m"'),
+        (("doctor",), 'model = "URL#m"'),
+        (SAY[:-2], 'debater = "grounded(retriever=rerank(by=URL#m))"'),
+        (SAY, '[respond.options]\nretriever = "rerank(by=URL#m)"'),
+    ],
+)
 def test_a_settings_file_of_the_current_folder_gets_no_key(
-    stranger: Scripted, tmp_path: Path, words: tuple[str, ...]
+    stranger: Scripted, tmp_path: Path, words: tuple[str, ...], setting: str
 ) -> None:
-    (tmp_path / "touche-rad.toml").write_text(f'model = "{stranger.url}#m"\n')
+    (tmp_path / "touche-rad.toml").write_text(setting.replace("URL", stranger.url) + "\n")
     for environment in ({}, {"OPENAI_BASE_URL": "https://mine.example/v1", "OPENAI_MODEL": "m"}):
         ended = call(tmp_path, *words, **environment)
         assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyterrier as pt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -21,7 +19,7 @@ from hypothesis import strategies as some
 from retrieval.dense._neighbours import Neighbours, write_vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
-from tests.retrieval.small import BEES, opened
+from tests.retrieval.small import BEES, encoder_by_chance, opened
 from tests.terminal import touche_rad
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, open_index
@@ -120,8 +118,8 @@ def test_an_endpoint_encodes(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("openai:nowhere", "expected openai:http://HOST:PORT/v1#MODEL"),
-        ("openai:http://user:secret@host/v1#m", "expected openai:"),
+        ("openai:nowhere", "expected openai:URL#MODEL"),
+        ("openai:http://user:secret@host/v1#m", "expected http://HOST:PORT/v1#MODEL"),
         ("minilmm", "minilm"),
     ],
 )
@@ -203,22 +201,6 @@ def _dense(index: Any, field: str, encoder: str = "") -> Any:
 
 
 @pytest.mark.services
-def test_dense_searches_compose(demo: str) -> None:
-    index = open_index(demo)
-    asked = {"qid": ["a", "b"], "query": ["cars are noisy", "ünïcode \ud800 ☃"]}
-    topics = pd.DataFrame(asked, dtype=object)  # some kinds of text column hold no half characters
-    search = _dense(index, "attacks")
-    found = search.transform(topics)
-    assert found.groupby("qid").size().tolist() == [20, 20]
-    assert ((search % 3).transform(topics)["rank"] < 3).all()
-    assert (search % 3).compile().k == 3
-    mixed = (search + _dense(index, "text")) % 5
-    assert mixed.transform(topics).groupby("qid").size().tolist() == [5, 5]
-    assert pt.inspect.transformer_inputs(search) == [["qid", "query"]]
-    assert len(search.transform(topics.iloc[:0])) == 0
-
-
-@pytest.mark.services
 def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--dense"):
         _dense(opened(BEES, tmp_path / "ix"), "text")
@@ -231,17 +213,6 @@ def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) 
 
 
 @pytest.mark.services
-def test_damaged_vectors_are_told(server: Scripted, tmp_path: Path) -> None:
-    opened(BEES, tmp_path / "ix")
-    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
-    (heads,) = (tmp_path / "ix").rglob("heads.npy")
-    heads.write_bytes(heads.read_bytes()[:90])
-    index: Any = open_index(str(tmp_path / "ix"))
-    with pytest.raises(UserError, match="damaged"):
-        _dense(index, "text")
-
-
-@pytest.mark.services
 def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> None:
     blank = [one.model_copy(update={"supports": ""}) for one in BEES]
     opened(blank, tmp_path / "ix")
@@ -251,3 +222,49 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> No
     assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
     assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "passage"),
+    [
+        ("intfloat/e5-base-v2", "query: ", "passage: "),
+        ("BAAI/bge-small-en-v1.5", "Represent this sentence for searching relevant passages: ", ""),
+        ("Qwen3-Embedding-0.6B(instruction=Find friends)", "Instruct: Find friends\nQuery:", ""),
+        ("e5-base-v2(instruction=)", "", ""),
+        ("other(instruction=Find friends:)", "Find friends: ", ""),
+        ("other", "", ""),
+    ],
+)
+def test_queries_are_sent_with_the_instruction_of_the_encoder(
+    server: Scripted,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    query: str,
+    passage: str,
+) -> None:
+    opened(BEES, tmp_path / "ix")
+    add_vectors(str(tmp_path / "ix"), VectorsWanted(f"openai:{server.url}#{model}"))
+    sent = {text for body in server.asked for text in body["input"]}
+    assert sent >= {f"{passage}{one.text}" for one in BEES}
+    index: Any = open_index(str(tmp_path / "ix"))
+    with pytest.raises(UserError, match="set TOUCHE_RAD_EMBEDDINGS=URL"):
+        _dense(index, "text").searcher.search(f"asked without an address by {model}", 3)
+    monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
+    assert len(_dense(index, "text").searcher.search("roofs", 3)) == 3
+    assert server.asked[-1]["input"] == [f"{query}roofs"]
+
+
+@pytest.mark.services
+def test_a_local_encoder_encodes_queries_with_its_instruction(tmp_path: Path) -> None:
+    from retrieval.dense.encoders import encoder
+
+    folder = encoder_by_chance(tmp_path).rename(tmp_path / "e5-tiny")
+    plain, told = encoder(f"{folder}(instruction=)"), encoder(str(folder))
+    assert np.allclose(
+        told.queries([BEES[0].text]), plain.queries([f"query: {BEES[0].text}"]), atol=1e-6
+    )
+    assert np.allclose(
+        told.passages([BEES[0].text]), plain.queries([f"passage: {BEES[0].text}"]), atol=1e-6
+    )
+    assert not np.allclose(told.queries([BEES[0].text]), told.passages([BEES[0].text]), atol=1e-3)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval.index import statements as joining
-from retrieval.index.analyser import tokens
 from retrieval.index.statements import LONGEST, NEAR, NEGATION_STEMS, Key, groups_of
-from touche_rad import files
 
 
 def _plainly(keys: list[Key], shared: int) -> list[int]:
@@ -59,14 +56,3 @@ def test_any_few_words(sets: list[set[str]], shared: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joining, "SHARED", shared)
         assert groups_of(keys).tolist() == _plainly(keys, shared)
-
-
-@pytest.mark.long
-def test_real_statements(real_data: Path) -> None:
-    said = [
-        text
-        for one in files.read_arguments(real_data / "claimrev-4441.jsonl.gz")
-        for text in (one.text, one.attacks, one.supports)
-    ]
-    keys = list(dict.fromkeys(tuple(sorted(set(tokens(text)))) for text in said))
-    assert groups_of(keys).tolist() == _plainly(keys, joining.SHARED)

@@ -11,7 +11,6 @@ import pytest
 
 from retrieval._fusion import reciprocal_rank
 from retrieval.index.pisa import PisaArguments
-from retrieval.retrievers import on_topic
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError
@@ -125,13 +124,6 @@ def test_reciprocal_rank_is_what_it_says() -> None:
     hits = reciprocal_rank(lists, [1.0, 0.5, 0.0], 10)
     assert [(hit.argument.id, hit.rank) for hit in hits] == [("b", 0), ("a", 1), ("c", 2)]
     assert [hit.score for hit in hits] == pytest.approx([1 / 12 + 0.5 / 11, 1 / 11, 0.5 / 12])
-
-
-def test_the_topic_with_the_most_evidence_comes_first() -> None:
-    hits = [_hit("a", topic="x"), _hit("b", topic="y")]
-    assert [hit.argument.id for hit in on_topic(hits, [*hits, _hit("c", topic="y")])] == ["b", "a"]
-    as_they_were = [_hit("z", topic="x"), _hit("a", topic="x")]
-    assert [hit.argument.id for hit in on_topic(as_they_were, hits)] == ["z", "a"]
 
 
 def test_each_setting_of_the_hybrid_has_its_effect(bees: PisaArguments) -> None:

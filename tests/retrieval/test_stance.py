@@ -1,10 +1,9 @@
-"""Stance: rules, real NLI cross-encoders (tiny, made here), and a language model."""
+"""Stance: real NLI cross-encoders (tiny, made here), and a language model."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from retrieval.index.pisa import PisaArguments
 from retrieval.stance import Stance
 from retrieval.stance.backend import backend
 from retrieval.stance.nli import Nli, Rows, rows_of
-from tests.nli import always, taught
+from tests.nli import always
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
@@ -40,36 +39,6 @@ def zoos(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
 
 def _sums_to_one(stance: Stance) -> bool:
     return stance.same + stance.opposite + stance.unrelated == pytest.approx(1.0)
-
-
-def test_rules_see_the_words_that_differ() -> None:
-    against, along, other = backend("rules").stances(SAID, [AGAINST, FOR, OTHER])
-    assert against.against > 0.05
-    assert along.against == pytest.approx(-against.against)
-    assert other.unrelated > max(other.same, other.opposite)
-    assert all(map(_sums_to_one, (against, along, other)))
-
-
-@pytest.mark.parametrize(("side", "first"), [("against", "1"), ("for", "2")])
-def test_arguments_of_the_wanted_side_come_first(
-    zoos: PisaArguments, side: str, first: str
-) -> None:
-    options = {"of": "text", "by": "rules", "weight": "9", "side": side}
-    hits = find("retriever", "stance").make(Services(index=zoos), options).search(SAID, 5)
-    assert hits[0].argument.id == first
-    assert hits[0].path[-1].startswith("same 0.")
-
-
-def test_without_weight_the_order_stays(zoos: PisaArguments) -> None:
-    made = find("retriever", "stance").make(Services(index=zoos), {"of": "text", "weight": "0"})
-    plain = find("retriever", "text").make(Services(index=zoos))
-    query = "zoos animals trains"
-    hits = made.search(query, 5)
-    assert [hit.argument for hit in hits] == [hit.argument for hit in plain.search(query, 5)]
-    assert [hit.rank for hit in hits] == list(range(len(hits)))
-    assert made.search(query, 1) == hits[:1]
-    with pytest.raises(OptionError, match="cannot rerank itself"):
-        find("retriever", "stance").make(Services(index=zoos), {"of": "stance"})
 
 
 @pytest.fixture(scope="module")
@@ -116,39 +85,11 @@ def test_a_hypothesis_of_which_something_may_be_cut_off_is_told(nli: Path) -> No
 def test_labels_of_nli_are_known_in_their_common_spellings(
     labels: tuple[str, ...], rows: tuple[int | None, ...] | None
 ) -> None:
-    config = SimpleNamespace(id2label=dict(enumerate(labels)))
-    assert rows_of(config) == (Rows(*rows) if rows else None)
+    assert rows_of(dict(enumerate(labels))) == (Rows(*rows) if rows else None)
 
 
 @pytest.mark.services
-def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
-    yes, no = "entailment", "not_entailment"
-    entailed = (SAID, AGAINST.attacks, yes)
-    others = [(SAID, claim, no) for claim in (AGAINST.supports, OTHER.attacks, OTHER.supports)]
-    model = taught(tmp_path, [entailed, *others], (yes, no))
-    read = Nli(str(model)).read([(SAID, AGAINST.attacks), (SAID, AGAINST.supports)])
-    assert read[0, 0] > 0.9
-    assert read[1, 2] > 0.9
-    assert list(read[:, 1]) == [0, 0]
-    against, along, other = backend(f"nli:{model}").stances(SAID, [AGAINST, FOR, OTHER])
-    assert against.against > 0.4
-    assert along.against == pytest.approx(-against.against)
-    assert other.unrelated > 0.9
-    assert all(map(_sums_to_one, (against, along, other)))
-
-
-@pytest.mark.services
-def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
-    import shutil
-
-    other = tmp_path / "other"
-    shutil.copytree(nli, other)
-    config = json.loads((other / "config.json").read_text())
-    config["id2label"] = {"0": "bad", "1": "good", "2": "so-so"}
-    config["label2id"] = {"bad": 0, "good": 1, "so-so": 2}
-    (other / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UserError, match="is not an NLI model: its labels are bad, good, so-so"):
-        backend(f"nli:{other}")
+def test_what_is_no_nli_model_is_told(nli: Path) -> None:
     with pytest.raises(UserError, match="there is no such folder"):
         backend("nli:nowhere")
     with pytest.raises(UserError, match="was not made by: touche-rad train stance"):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from retrieval.web import VARIABLE, web_search
 from retrieval.web._searxng import LARGEST
-from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, WebSearch, plain, search_all
+from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, WebSearch, search_all
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, breaks, result, says
 from touche_rad.errors import UserError
@@ -123,14 +120,6 @@ def test_results_are_plain_bounded_lines(server: SearXNGServer) -> None:
     assert tagged == Page("x", "seen", "https://example.org/")
 
 
-@given(st.text(), st.integers(1, 50))
-def test_any_text_becomes_one_short_line(text: str, longest: int) -> None:
-    line = plain(text, longest)
-    assert len(line) <= longest
-    line.encode("utf-8")
-    assert not any(unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp") for one in line)
-
-
 @pytest.mark.parametrize(
     ("act", "told"),
     [
@@ -180,12 +169,3 @@ def test_no_link_leads_out_of_a_folder(texts: Path, tmp_path: Path) -> None:
     (texts / "link.txt").symlink_to(tmp_path / "secret.txt")
     (texts / "up").symlink_to(tmp_path)
     assert found(web_search(str(texts)), "zebras password") == []
-
-
-def test_an_empty_folder_and_odd_files_are_no_failure(tmp_path: Path) -> None:
-    assert found(web_search(str(tmp_path)), "trams") == []
-    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00 trams \x80\n" * 3)
-    (tmp_path / "stops.txt").write_text("the of and")
-    (page,) = found(web_search(str(tmp_path)), "trams")
-    assert page.address == "bytes.txt"
-    assert page.text.isprintable()

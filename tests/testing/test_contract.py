@@ -33,7 +33,7 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "panel": check_panel,
     "retriever": check_retriever,
 }
-WITH_EXTRA = {"dense"}
+WITH_EXTRA = {"dense", "rerank"}
 SLOW = {"best-of-n", "composed", "grounded", "chain", "chained", "hybrid", "opposing", "stance"}
 
 

@@ -17,7 +17,7 @@ from touche_rad.text import KEY
 _HOST: Final = re.compile(r"https?://(?:[^/@\s]*@)?([^/\s#?,]+)", re.IGNORECASE)
 _OF_INDEXES: Final = ("TOUCHE_RAD_ES_API_KEY", "TOUCHE_RAD_ES_PASSWORD")
 CREDENTIALS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("model", "judge_model"), (KEY,)),
+    **dict.fromkeys(("model", "judge_model", "debater", "judge", "retriever", "options"), (KEY,)),
     **dict.fromkeys(("index", "fallback_index"), _OF_INDEXES),
 }
 """The variables with the credentials for the address of a setting."""

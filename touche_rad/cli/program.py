@@ -242,10 +242,11 @@ def _check_addresses(ctx: click.Context, path: str) -> None:
     from touche_rad.cli.credentials import CREDENTIALS, refuse_stranger
 
     for name in CREDENTIALS.keys() & ctx.params.keys():
-        if ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
+        # Flags are added to the file's `options`, and replace its other settings.
+        if name == "options" or ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
             flag = f"--{name.replace('_', '-')}"
             fix = f"name it with {flag}, or use the file with --config {path}"
-            refuse_stranger(name, ctx.params[name], path, fix)
+            refuse_stranger(name, (ctx.default_map or {}).get(name), path, fix)
 
 
 class Commands(click.Group):

@@ -268,7 +268,7 @@ class Endpoint(Backend):
         if not isinstance(value, dict):
             raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
         if "error" in value and "choices" not in value:
-            raise BadReply(f"{self.place}: {_reason(value)}")
+            raise BadReply(f"{self.place}: {reason_of(value)}")
         return value
 
     async def context(self) -> int | None:
@@ -332,7 +332,7 @@ class Endpoint(Backend):
     def _error(self, reply: Reply) -> ModelError:
         status = reply.status
         try:
-            reason = _reason(reply.json())
+            reason = reason_of(reply.json())
         except ValueError:
             reason = ""
         message = f"{self.place}: {status}{f': {reason}' if reason else ''}"
@@ -362,7 +362,8 @@ def _models(reply: Reply) -> list[Mapping[str, Any]]:
         return []
 
 
-def _reason(value: Any) -> str:
+def reason_of(value: Any) -> str:
+    """Return the reason that a server's reply gives for an error."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error

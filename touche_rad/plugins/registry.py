@@ -346,6 +346,12 @@ def find(kind: Kind, name: str) -> Plugin:
     return plugins[name]
 
 
+def make(kind: Kind, text: str, services: Services) -> Any:
+    """Create the plugin of `NAME` or `NAME(KEY=VALUE,...)`."""
+    name, options = parse_plugin(text)
+    return find(kind, name).make(services, options)
+
+
 def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
     """Return the trainer of this name (entry points of `touche_rad.trainers`)."""
     points = {point.name: point for point in entry_points(group="touche_rad.trainers")}

@@ -100,15 +100,20 @@ def false_negatives(batch: Sequence[Argument]) -> list[list[bool]]:
     ]
 
 
-def encode(model: Any, texts: Sequence[str], recipe: EncoderRecipe) -> Any:
-    """Return unit vectors with gradients; texts of similar length share a batch (less padding)."""
+def encode(model: Any, kind: str, texts: Sequence[str], recipe: EncoderRecipe) -> Any:
+    """Return unit vectors with gradients, of texts of the kind `query` or `document`.
+
+    Texts of similar length share a batch, which needs less padding.
+    """
     import torch
+
+    prompt = model.prompts[kind]
 
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     vectors = []
     for start in range(0, len(order), _BATCH):
         tokens = model.tokenizer(
-            [encodable(texts[place]) for place in order[start : start + _BATCH]],
+            [prompt + encodable(texts[place]) for place in order[start : start + _BATCH]],
             padding=True,
             truncation=True,
             max_length=recipe.longest,
@@ -126,8 +131,8 @@ def loss(model: Any, batch: Sequence[Argument], step: int, recipe: EncoderRecipe
 
     pairs = queries(batch)
     field = FIELDS[step % len(FIELDS)]
-    vectors = encode(model, [passage(one, field) for one in batch], recipe)
-    cosines = encode(model, [claim for claim, _ in pairs], recipe) @ vectors.T
+    vectors = encode(model, "document", [passage(one, field) for one in batch], recipe)
+    cosines = encode(model, "query", [claim for claim, _ in pairs], recipe) @ vectors.T
     excluded = torch.tensor(false_negatives(batch), device=cosines.device)
     scores = (recipe.scale * cosines).masked_fill(excluded, _EXCLUDED)
     own = torch.tensor([place for _, place in pairs], device=cosines.device)

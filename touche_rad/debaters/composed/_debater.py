@@ -16,8 +16,7 @@ from touche_rad.debaters._asking import at_most, named, narrowed
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
-from touche_rad.debaters.grounded.ranking import MOST_READ, STANCE, StanceName
-from touche_rad.errors import UserError
+from touche_rad.debaters.grounded.ranking import RETRIEVER, STANCE, StanceName
 from touche_rad.evidence.guard import (
     Entails,
     Guard,
@@ -33,19 +32,19 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]
-GUARD: Final = "what supports a sentence: quotation, or also entailment by nli:MODEL or model"
+GUARD: Final = (
+    "what supports a sentence: quotation, or also entailment by nli:MODEL, nli:URL#MODEL or model"
+)
 
 
 class ByNli:
     """An NLI model; the premise is one cited argument, or all together."""
 
     def __init__(self, model: str, sure: float) -> None:
-        """Load the model, a folder or OWNER/NAME of the hub."""
+        """Load the model, a folder or OWNER/NAME of the hub, or ask the one at URL#MODEL."""
         from retrieval.stance.nli import Nli
 
         self._nli = Nli(model, called="guard model")
-        if self._nli.rows.entailment is None:
-            raise UserError(f"guard model {model!r} has no class for entailment; use another model")
         self._sure = sure
         self._call = Calls()
 
@@ -134,7 +133,7 @@ class Composed:
         cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
         max_words: int = Field(60, ge=5, le=1_000, description="maximum words of a response")
         stance: StanceName = Field("words", description=STANCE)
-        judged: int = Field(24, ge=1, le=1_000, description=MOST_READ)
+        retriever: str = Field("", description=f"{RETRIEVER}; else that of grounded")
         guard: GuardName = Field("quotation", description=GUARD)
         sure: float = Field(
             0.9, ge=0.5, le=1, description="minimum probability of entailment, for guard=nli:MODEL"
@@ -143,7 +142,8 @@ class Composed:
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
         self.model: Model = services.need_model("debater composed")
-        same = {name: getattr(options, name) for name in ("k", "max_words", "stance", "judged")}
+        shared = ("k", "max_words", "stance", "retriever")
+        same = {name: getattr(options, name) for name in shared}
         self._grounded = Grounded(Grounded.Options(**same), services)
         entails: Entails | None = None
         if options.guard == "model":

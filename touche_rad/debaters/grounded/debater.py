@@ -17,6 +17,7 @@ from touche_rad.debaters.grounded._polarity import CLEAR, content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     PHRASES,
+    RETRIEVER,
     SIDE,
     STANCE,
     Queries,
@@ -24,6 +25,7 @@ from touche_rad.debaters.grounded.ranking import (
     StanceName,
     StanceRanking,
     rank,
+    rank_by,
     read,
 )
 from touche_rad.errors import WorkError
@@ -31,7 +33,7 @@ from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.support import Earlier
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.prompts import render_dialogue
-from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
+from touche_rad.plugins import ExplainedCandidate, Feature, Retriever, Services, make, setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import count_words, cut_to_words
 
@@ -94,6 +96,7 @@ class Grounded:
         max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
         frame: bool = Field(True, description="begin with 'I disagree:' if the side is known")
         stance: StanceName = Field("words", description=STANCE)
+        retriever: str = Field("", description=f"{RETRIEVER}; else the searches of its own")
         floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
         shown: int = setting(12, ge=2, le=100, description="candidates shown to the model")
         whole: int = setting(
@@ -104,10 +107,13 @@ class Grounded:
         )
 
     def __init__(self, options: Options, services: Services) -> None:
-        """Load the model of the option `stance`."""
+        """Load the model of the option `stance`, and the retriever."""
         self.options = options
         self.index = services.need_index("grounded")
         self.model = services.model
+        self._retriever: Retriever | None = (
+            make("retriever", options.retriever, services) if options.retriever else None
+        )
         self._stance = (
             None if options.stance == "words" else StanceRanking(options.stance, options.judged)
         )
@@ -214,12 +220,17 @@ class Grounded:
         ]
 
     def _ranked(self, queries: Queries) -> list[Ranked]:
-        ranked = rank(self.index, queries, self.options.k)
+        k = self.options.k
+        ranked = (
+            rank(self.index, queries, k)
+            if self._retriever is None
+            else rank_by(self._retriever, queries, k)
+        )
         if ranked and self._stance is not None:
             return self._stance.rank(ranked, queries)
         if ranked:
             return ranked
-        some = [Ranked(one) for one in islice(self.index.arguments(), self.options.k)]
+        some = [Ranked(one) for one in islice(self.index.arguments(), k)]
         if not some:
             raise WorkError("the index has no argument that can be quoted")
         return some

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.grounded._polarity import side, sides
-from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
+from touche_rad.plugins import ArgumentIndex, Meaning, Retriever, arguments_by, meaning_of
 from touche_rad.text import clean, content_words, cut_to_words
 
 log = logging.getLogger("touche_rad")
@@ -27,6 +27,7 @@ PHRASES: Final[Mapping[str, str]] = {
     "side": "is probably on the other side than you",
     "meaning": "attacks a claim with the meaning of your message",
     "against": "is against you according to the stance model",
+    "retriever": "is high in the retriever's list",
 }
 """What the features mean, as parts of a sentence that begins with "it". All have the weight 1."""
 SIDE: Final = "side"
@@ -103,6 +104,16 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
     return ordered(_with_sides(ranked, queries, topics))
 
 
+def rank_by(retriever: Retriever, queries: Queries, k: int) -> list[Ranked]:
+    """Return the candidates of a retriever for the first claim and the message, in its order."""
+    claims = dict.fromkeys((queries.spoken[0], queries.message))
+    hits = retriever.search(" ".join(claims), k)
+    return [
+        Ranked(hit.argument, {}, {"retriever": 1 - rank / len(hits)}, hit.path)
+        for rank, hit in enumerate(hits)
+    ]
+
+
 def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
     """Sort by score, then by id."""
     return sorted(ranked, key=lambda one: (-one.score, one.argument.id))
@@ -173,8 +184,10 @@ def _likeness(
 
 
 StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+|trained:.+)$")]
-STANCE: Final = "how the side of an argument is found: words, nli:MODEL or trained:DIR"
-MOST_READ: Final = "candidates that the stance model reads"
+STANCE: Final = (
+    "how the side of an argument is found: words, nli:MODEL, nli:URL#MODEL or trained:DIR"
+)
+RETRIEVER: Final = "retriever of arguments against the user, NAME or NAME(KEY=VALUE,...)"
 
 
 class StanceRanking:

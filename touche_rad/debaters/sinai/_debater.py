@@ -38,7 +38,7 @@ from touche_rad.debaters.sinai._step5_response import write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, setting
+from touche_rad.plugins import Retriever, Services, make, setting
 from touche_rad.text import clean, cut_to_words
 
 
@@ -56,6 +56,7 @@ class Sinai:
         cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
         wording: Wording = Field("close", description="close to the arguments' words, or free")
         repeat: bool = Field(False, description="may cite an argument again")
+        retriever: str = Field("attack", description="retriever of the strategy ATTACK")
         calls: Literal["merged", "separate"] = setting(
             "merged", description="steps 1 and 2, and 3 and 4, in one call each, or one call a step"
         )
@@ -75,6 +76,7 @@ class Sinai:
         self.options = options
         self.index = services.need_index("debater sinai")
         self.model = services.need_model("debater sinai")
+        self._attacks: Retriever = make("retriever", options.retriever, services)
 
     async def answer(self, debate: Debate) -> Response:
         """Take the five steps; if the model fails in one, that step has a fallback."""
@@ -132,7 +134,7 @@ class Sinai:
         )
         last = last_message(debate)
         for some in (queries, [last]):
-            results = [search(self.index, query, how) for query in some]
+            results = [search(self.index, self._attacks, query, how) for query in some]
             if any(one.all for one in results):
                 return [one for one in results if one.all]
         first = tuple(islice(self.index.arguments(), 2))

@@ -20,7 +20,7 @@ from touche_rad.debaters.sinai._step1_plan import Plan, parameters
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Paragraph
-from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import ArgumentIndex, Retriever
 from touche_rad.text import clean, words
 
 FieldToLook = Literal["SUPPORT", "ATTACK"]
@@ -169,7 +169,7 @@ class Retrieved:
         return tuple(by_text.values())
 
 
-def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
+def search(index: ArgumentIndex, attacks: Retriever, query: Query, how: SearchOptions) -> Retrieved:
     """Search with all strategies for one query."""
     goal, idea = Retrieved(query, how=how).goal, query.opponent_idea
     by: dict[Strategy, tuple[Argument, ...]] = {}
@@ -177,7 +177,8 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
     seen: set[str] = set()
 
     def take(field: str, text: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
-        hits = index.search(field, text, count + how.spare)
+        k = count + how.spare
+        hits = attacks.search(text, k) if field == "attacks" else index.search(field, text, k)
         arguments = [with_path(hit.argument, path) for hit in hits]
         if how.spare:
             new: dict[str, Argument] = {}

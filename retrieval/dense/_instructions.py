@@ -1,0 +1,52 @@
+"""What an encoder expects before queries and before passages."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+TASK: Final = "Given a claim, find claims and arguments about the same question"
+"""The default instruction of encoders that are told what to find."""
+_NAME: Final = re.compile(r"(.+?)(?:\(instruction=(.*)\))?", re.DOTALL)
+
+
+class Prompts(NamedTuple):
+    """The texts before a query and before a passage."""
+
+    query: str = ""
+    passage: str = ""
+
+
+NO_PROMPTS: Final = Prompts()
+
+
+def parse_name(name: str) -> tuple[str, str | None]:
+    """Parse `MODEL` or `MODEL(instruction=TEXT)` into the model and the instruction."""
+    match = _NAME.fullmatch(name)
+    return (match[1], match[2]) if match else (name, None)
+
+
+def prompts_of(model: str, instruction: str | None, own: Prompts = NO_PROMPTS) -> Prompts:
+    """Return the prompts of an encoder: the model's own ones, or those of the table.
+
+    An instruction replaces the query's prompt, or the task in it; an empty one switches both off.
+    """
+    if instruction == "":
+        return NO_PROMPTS
+    name = model.rstrip("/").rpartition("/")[2].lower()
+    found = next((prompts for pattern, prompts in _table() if re.search(pattern, name)), NO_PROMPTS)
+    if instruction is None:
+        return own if any(own) else found._replace(query=found.query.replace("{task}", TASK))
+    if "{task}" in found.query:
+        return found._replace(query=found.query.replace("{task}", instruction))
+    return Prompts(f"{instruction.rstrip()} ", found.passage or own.passage)
+
+
+@cache
+def _table() -> list[tuple[str, Prompts]]:
+    text = files(__package__).joinpath("instructions.toml").read_text("utf-8")
+    rows = tomllib.loads(text)["encoder"]
+    return [(row.pop("pattern"), Prompts(**row)) for row in rows]

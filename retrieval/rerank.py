@@ -1,0 +1,141 @@
+"""Rerank the hits of another retriever: by a reranker on a server, or by a local cross-encoder."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, Final
+
+from pydantic import Field
+from scipy.special import expit
+
+from retrieval._fusion import ranked
+from retrieval._searching import Searcher
+from retrieval._server import LONGEST, LONGEST_TEXT, Server, is_address
+from touche_rad import plugins
+from touche_rad.debate import Hit
+from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.plugins import Services
+from touche_rad.text import clean
+
+log = logging.getLogger("touche_rad")
+
+AGAINST: Final = "Find an argument that argues against this claim."
+RETRY_AFTER: Final = 30.0
+"""Seconds after which a model that failed is asked again."""
+
+
+class Reranking(Searcher):
+    """Reranks the best hits of another retriever; the others follow in their order.
+
+    While the model fails, the order stays, and a warning says so once.
+    """
+
+    def __init__(self, options: Any, services: Services) -> None:
+        super().__init__(options, services)
+        self._first: plugins.Retriever = plugins.make("retriever", options.of, services)
+        self._retry_at = 0.0
+        self._told = False
+
+    def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits with new scores; raise a WorkError if the model fails."""
+        raise NotImplementedError
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Rerank the best hits."""
+        top = self.options.top
+        hits = self._first.search(query, max(k, top))
+        if not hits or time.monotonic() < self._retry_at:
+            return hits[:k]
+        try:
+            best = ranked(self.rerank(query, hits[:top]))
+        except WorkError as error:
+            self._retry_at = time.monotonic() + RETRY_AFTER
+            if not self._told:
+                self._told = True
+                log.warning("hits stay in the order of %s: %s", self.options.of, error)
+            return hits[:k]
+        lowest = best[-1].score
+        rest = [
+            hit.model_copy(update={"score": lowest - at, "rank": len(best) + at - 1})
+            for at, hit in enumerate(hits[top:], 1)
+        ]
+        return [*best, *rest][:k]
+
+
+class RerankRetriever(Reranking):
+    """Reranks another retriever's arguments with a reranker, told what to find."""
+
+    class Options(plugins.Options):
+        """The options of the retriever."""
+
+        of: str = Field("chained", description="retriever whose hits are reranked")
+        by: str = Field("", description="reranker: URL#MODEL, a folder or OWNER/NAME")
+        instruction: str = Field(AGAINST, description="text before the query; empty: none")
+        top: int = Field(30, ge=1, le=1000, description="number of hits that are reranked")
+
+    def __init__(self, options: Options, services: Services) -> None:
+        super().__init__(options, services)
+        if not options.by:
+            raise OptionError("retriever rerank: set the option by=URL#MODEL or by=FOLDER")
+        self._reranker = (ServedReranker if is_address(options.by) else LocalReranker)(options.by)
+
+    def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits with the reranker's scores."""
+        asked = f"{self.options.instruction} {clean(query)[:LONGEST]}".strip()
+        texts = [clean(hit.argument.text)[:LONGEST_TEXT] for hit in hits]
+        scores = self._reranker.scores(asked, texts)
+        return [
+            hit.model_copy(update={"score": score, "path": (*hit.path, f"reranked {score:.2f}")})
+            for hit, score in zip(hits, scores, strict=True)
+        ]
+
+
+class ServedReranker:
+    """A reranker on a server with the route `/rerank` (Jina, Cohere, vLLM) or `/score` (vLLM)."""
+
+    def __init__(self, name: str) -> None:
+        self._server = Server(name, "reranker")
+        self._address = self._server.find({one: _body(one, "a", ["b"]) for one in _ROUTES})
+        self._route = self._address.rpartition("/")[2]
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return the score of each text."""
+        of, field = _ROUTES[self._route]
+        body = _body(self._route, query, texts)
+        rows = self._server.rows(self._address, body, len(texts), field, of=of)
+        return [float(row[field]) for row in rows]
+
+
+_ROUTES: Final = {"rerank": ("results", "relevance_score"), "score": ("data", "score")}
+"""Where a reply has its rows, and a row its score."""
+
+
+def _body(route: str, query: str, texts: Sequence[str]) -> dict[str, Any]:
+    if route == "score":
+        return {"text_1": query, "text_2": list(texts)}
+    return {"query": query, "documents": list(texts), "top_n": len(texts)}
+
+
+class LocalReranker:
+    """A cross-encoder of sentence-transformers with one score per pair."""
+
+    def __init__(self, model: str) -> None:
+        from retrieval.stance.nli import cross_encoder
+
+        self._model = cross_encoder(model, "reranker")
+        self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
+        if self._logits([("a", "b")]).size != 1:
+            raise UserError(f"reranker {model!r} gives several numbers per text, not one score")
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return the probability that each text answers the query."""
+        return [float(one) for one in expit(self._logits([(query, text) for text in texts]))]
+
+    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        from retrieval.stance.nli import logits_of
+
+        with self._lock:
+            return logits_of(self._model, pairs).reshape(-1)
