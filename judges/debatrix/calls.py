@@ -168,7 +168,7 @@ class JudgeCalls:
         self, name: str, oldest: str = "", decide: bool = True, **values: Any
     ) -> tuple[str, DebateVerdict | None]:
         whole = decide and not self.separate
-        schema = self._schema(analysed=True) if whole else Analysis
+        schema = _verdict_schema(self.codes, self.ties, True) if whole else Analysis
         form = self._answer(analysed=True) if whole else ""
         answer = await self._ask(
             name,
@@ -202,7 +202,7 @@ class JudgeCalls:
             )
 
         if not self.separate:
-            schema = self._schema(analysed=False)
+            schema = _verdict_schema(self.codes, self.ties, False)
             return self._verdict(await ask(schema, answer=self._answer(analysed=False)))
 
         async def debater(code: str) -> DimensionScore:
@@ -233,9 +233,6 @@ class JudgeCalls:
         schema = create_model("Winner", winner=(_names(self.codes, self.ties), ...))
         answer = await self._ask("pick", schema, comment=comment, codes=self.codes, ties=self.ties)
         return DebateVerdict(winner=answer.winner, comment=clean(comment))
-
-    def _schema(self, *, analysed: bool) -> type[BaseModel]:
-        return _verdict_schema(self.codes, self.ties, analysed)
 
     def _answer(self, *, analysed: bool) -> str:
         """Return the description of a whole verdict's JSON object."""

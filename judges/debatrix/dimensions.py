@@ -76,21 +76,21 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]
             if not 0 <= number < math.inf:
                 raise OptionError(f"dimensions: {part}: expected a number of 0 or more")
             selected[name] = replace(selected[name], weight=number)
-    kept = [one for one in selected.values() if one.weight > 0]
-    if not kept:
+    columns = [one for one in selected.values() if one.weight > 0]
+    if not columns:
         raise OptionError("dimensions: expected at least one with a weight above 0")
-    return _with_clash_once(kept)
+    return _with_clash_once(columns)
 
 
-def _with_clash_once(kept: Sequence[Dimension]) -> tuple[Dimension, ...]:
+def _with_clash_once(columns: Sequence[Dimension]) -> tuple[Dimension, ...]:
     """Let `argument` examine the clash too, unless a column of its own does."""
-    if any(one.name == "clash" for one in kept):
-        return tuple(kept)
+    if any(one.name == "clash" for one in columns):
+        return tuple(columns)
     return tuple(
         replace(
             one,
             looks_at=f"{one.looks_at} {one.looks_at_clash}".strip(),
             decides=f"{one.decides_clash} {one.decides}".strip(),
         )
-        for one in kept
+        for one in columns
     )

@@ -119,8 +119,8 @@ class PreparedDebate:
         for number, (name, side) in enumerate(self.contest.sides.items(), 1):
             duty = _DUTIES.get((side, count[side]), "") if self.teams else ""
             count[side] += 1
-            shown = clean(name)[:_LONGEST_NAME] or f"debater {number}"
-            debaters.append(Debater(f"debater_{number}", shown, side, duty))
+            label = clean(name)[:_LONGEST_NAME] or f"debater {number}"
+            debaters.append(Debater(f"debater_{number}", label, side, duty))
         return tuple(debaters)
 
     @property

@@ -64,7 +64,9 @@ class DebGraph:
         building = await build(self.model, options, contest)
         graph, details = building.graph, _details(building)
         if not len(graph):
-            return Outcome(winner=None, reason=_why_empty(building), details=details)
+            faults = [fault for report in building.reports for fault in report.faults]
+            why = faults[0] if faults else "no argument was found in the speeches"
+            return Outcome(winner=None, reason=f"there is no graph: {why}", details=details)
         scores = await self._scores(graph, background(contest, options))
         by_score, by_judge = scores.card.winner(options.margin), _last_winner(building)
         result = Result(by_score, "the scores")
@@ -82,7 +84,7 @@ class DebGraph:
                 summary = await condensed(self.model, graph, scores.card, findings, result, close)
             except ModelError as error:
                 fault = str(error)
-        sides: dict[str, Winner] = dict.fromkeys(scores.card.components)
+        sides: dict[str, Winner] = {}
         for name, its in scores.card.components.items():
             side = leader(its)
             sides[name] = side
@@ -209,11 +211,6 @@ def _speaker(contest: Contest, winner: Winner) -> str | None:
         return winner
     speakers = contest.of(winner)
     return speakers[0] if len(speakers) == 1 else None
-
-
-def _why_empty(building: Building) -> str:
-    faults = [fault for report in building.reports for fault in report.faults]
-    return f"there is no graph: {faults[0] if faults else 'no argument was found in the speeches'}"
 
 
 def _first_fault(verdicts: Sequence[Fact | Clash]) -> str:

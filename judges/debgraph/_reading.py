@@ -229,18 +229,18 @@ class SpeechReader:
         """
         options = self._options
         counter = options.counter and len(graph) > 0
-        shown = graph if counter else SceneGraph(graph.motion)
+        visible = graph if counter else SceneGraph(graph.motion)
         most, report = options.max_arguments, SpeechReport(speech)
         usable: tuple[CheckedDraft, SpeechReport] | None = None
         for asked in range(1, options.max_retries + 2):
             versions = _Versions(
-                self._prompts(shown, speech, thoughts, counter, most, report.faults)
+                self._prompts(visible, speech, thoughts, counter, most, report.faults)
             )
             report = replace(report, asked=asked)
             try:
                 draft = await self._model.ask(
                     versions.first,
-                    draft_schema(most, shown.next_id),
+                    draft_schema(most, visible.next_id),
                     shorten=versions.shorter,
                     step="debgraph.counter" if counter else "debgraph.graph",
                     max_tokens=MAX_TOKENS if most else 2 * MAX_TOKENS,
@@ -256,7 +256,7 @@ class SpeechReader:
             except ModelError as error:
                 report = replace(report, faults=(str(error),))
                 break
-            checked = check(draft, shown, speech.origin, graph.next_id)
+            checked = check(draft, visible, speech.origin, graph.next_id)
             report = replace(
                 report,
                 faults=tuple(checked.faults),

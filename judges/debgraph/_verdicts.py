@@ -85,7 +85,7 @@ async def _ask_all(
     options: Options,
     question: _Question,
     items: Sequence[T],
-    shown: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
+    describe: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
     **values: Any,
 ) -> list[Any]:
     """Return the verdict on each item, or a text that says why there is none."""
@@ -93,7 +93,7 @@ async def _ask_all(
     words = 0 if options.feedback == "none" else WORDS if each else BATCH_WORDS
 
     async def ask(group: Sequence[T]) -> list[Any]:
-        numbered = shown(group)
+        numbered = describe(group)
         messages = Prompt.load(__package__, question.prompt).messages(
             each=each, words=words, items=numbered, **values
         )
@@ -207,8 +207,8 @@ def pro_first(seed: int, pro: str, con: str) -> bool:
     If the sides are exchanged, the same two texts are shown in the same order.
     """
     low, high = sorted((pro, con))
-    drawn = hashlib.sha256(f"{seed}\0{low}\0{high}".encode("utf-8", "replace")).digest()[0] % 2
-    return (pro == low) == (drawn == 0)
+    bit = hashlib.sha256(f"{seed}\0{low}\0{high}".encode("utf-8", "replace")).digest()[0] % 2
+    return (pro == low) == (bit == 0)
 
 
 async def compare_pairs(
@@ -228,7 +228,7 @@ async def compare_pairs(
             options,
             _PAIR,
             list(zip(pairs, pro_is_first, strict=True)),
-            shown,
+            describe,
             motion=quoted(graph.motion),
             info=info,
         )
@@ -239,7 +239,7 @@ async def compare_pairs(
             for pair, verdict in zip(pairs, verdicts, strict=True)
         ]
 
-    def shown(group: Sequence[tuple[Pair, bool]]) -> dict[int, Mapping[str, Any]]:
+    def describe(group: Sequence[tuple[Pair, bool]]) -> dict[int, Mapping[str, Any]]:
         return {
             number: {"arguments": _arguments(graph, pair, pro_is_first)}
             for number, (pair, pro_is_first) in enumerate(group, 1)

@@ -105,13 +105,13 @@ def read_scene(debate: Debate) -> Scene | None:
     turns = debate.turns[-LOOKED_BACK - 1 :]
     users = [read_words(turn.utterance) for turn in turns]
     systems = [read_words(turn.response.content) for turn in turns[:-1] if turn.response]
-    heard = {sense for one in users for sense in one.senses}
+    by_user = {sense for one in users for sense in one.senses}
     theirs = {one.senses[at] for one in (users[-1], read_words(debate.claim)) for at in one.content}
     used = [one.words for one in sentences]
     used += [sources[at] for at in sorted({one.source for one in claims if one.source is not None})]
     words = {one.senses[at]: one.words[at] for one in used for at in one.content}
     topic = [
-        word for sense, word in words.items() if sense in heard.union(theirs) - lexicon().generic
+        word for sense, word in words.items() if sense in by_user.union(theirs) - lexicon().generic
     ]
     own = {one.words.senses[at] for one in sentences for at in one.words.content}
     parts = [one.words for one in claims or sentences]
@@ -126,7 +126,7 @@ def read_scene(debate: Debate) -> Scene | None:
         claims=claims,
         topic=topic,
         closeness=len(topic) / math.sqrt(max(1, len(own)) * max(1, len(theirs))),
-        new=len({one.senses[at] for one in parts for at in one.matter} - heard),
+        new=len({one.senses[at] for one in parts for at in one.matter} - by_user),
         repeated=repeated_share(parts, systems),
         for_the_user=list(speaks_for_the_user(sentences, repeated_share(parts, users))),
     )

@@ -44,10 +44,10 @@ class RandomJudge:
         return {maxim: self._draw(words, maxim) for maxim in Maxim}
 
     def _draw(self, words: str, maxim: Maxim) -> Verdict:
-        drawn = uniform(f"{self._seed}\n{maxim}\n{words}")
-        yes = drawn < self._p
+        number = uniform(f"{self._seed}\n{maxim}\n{words}")
+        yes = number < self._p
         side = "below" if yes else "not below"
-        return Verdict(score=float(yes), rationale=f"drew {drawn:.3f}, {side} {self._p:g}")
+        return Verdict(score=float(yes), rationale=f"drew {number:.3f}, {side} {self._p:g}")
 
 
 def uniform(key: str) -> float:

@@ -58,12 +58,12 @@ def repeats(piece: Piece, speeches: Sequence[str]) -> bool:
     The piece stands in the speech, or the speech in the piece. For an argument one quoted sentence
     is enough.
     """
-    said = [_plain(speech) for speech in speeches]
+    texts = [_plain(speech) for speech in speeches]
     whole = _plain(piece.text)
     quoted = [_plain(one) for one in sentences(piece.text)] if piece.argument else []
     parts = [whole, *(one for one in quoted if len(one.split()) >= SHORTEST_QUOTATION)]
-    return any(part in one for part in parts for one in said) or any(
-        len(one.split()) >= SHORTEST_QUOTATION and one in whole for one in said
+    return any(part in one for part in parts for one in texts) or any(
+        len(one.split()) >= SHORTEST_QUOTATION and one in whole for one in texts
     )
 
 
@@ -288,11 +288,11 @@ class FactChecker:
 
     def _limited(self, queries: Sequence[str]) -> tuple[str, ...]:
         """Keep the queries up to their maximum number and length."""
-        kept: list[str] = []
+        result: list[str] = []
         for query in _distinct(queries)[: self.options.max_queries]:
-            if len("\n".join([*kept, query])) <= LONGEST_QUERIES:
-                kept.append(query)
-        return tuple(kept)
+            if len("\n".join([*result, query])) <= LONGEST_QUERIES:
+                result.append(query)
+        return tuple(result)
 
 
 def _read(answers: Sequence[Truth | CheckedFact]) -> dict[str, Any]:

@@ -125,13 +125,13 @@ class LogicChecker:
         most = self.options.max_premises
         premises = [_cleaned(one) for one in answer.premises]
         conclusions = [_cleaned(one) for one in answer.conclusions if one.formula.strip()]
-        kept = conclusions[: self.options.max_conclusions]
+        first = conclusions[: self.options.max_conclusions]
         return Formalised(
             response,
             tuple(_cleaned(one) for one in answer.predicates[: 2 * most]),
             tuple(premises[:most]),
-            tuple(kept),
-            left_off=max(0, len(premises) - most) + len(conclusions) - len(kept),
+            tuple(first),
+            left_off=max(0, len(premises) - most) + len(conclusions) - len(first),
         )
 
     async def _infer(self, batch: Sequence[Formalised]) -> list[Formalised]:

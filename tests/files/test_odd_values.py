@@ -124,7 +124,7 @@ def test_a_run_skips_its_bad_rows_and_keeps_its_scores(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("\n".join(rows))
     bad = BadLines(skip=True)
     found = list(files.read_run(tmp_path / "f", bad))
-    assert list(files.run_lines(found)) == ["q Q0 d 1 1e-09 t", "q 7 h 4 -2.500000 t"]
+    assert list(files.run_lines(found)) == ["q Q0 d 1 1e-09 t", "q Q0 h 4 -2.500000 t"]
     assert bad.count == 3
     assert "f:2: RANK: expected a whole number, got 'x'" in str(bad.first)
 

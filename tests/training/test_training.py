@@ -22,8 +22,9 @@ from touche_rad.debaters.inspiredebate.training.model import (
     load_tokenizer,
 )
 from touche_rad.errors import UserError
+from touche_rad.files.outputs import sha256_of
 from touche_rad.plugins import trainer
-from touche_rad.training.folder import Folder, sha256
+from touche_rad.training.folder import Folder
 
 pytestmark = pytest.mark.services
 
@@ -78,7 +79,7 @@ def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
 
 def test_the_card_tells_data_by_digest_and_how_to_play(fine_tuned: Folder) -> None:
     card = fine_tuned.card.read_text()
-    assert all(sha256(path) in card for path in (fine_tuned.data, fine_tuned.held_out))
+    assert all(sha256_of(path) in card for path in (fine_tuned.data, fine_tuned.held_out))
     assert f"-m vllm:{fine_tuned.adapter}" in card
 
 

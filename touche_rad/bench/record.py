@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
@@ -15,10 +14,10 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from touche_rad import __version__, files
+from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import read_json
+from touche_rad.files.records import read_json, write_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import redact_data
 
@@ -45,12 +44,9 @@ def begin_record(results: Path, plan_file: PlanFile) -> None:
     """Mark a folder as the results of a plan, so that a killed run can continue there."""
     if not is_ours(results):
         results.mkdir(parents=True, exist_ok=True)
-        _write(results / RECORD, {"format": FORMAT, "state": "begun", "name": plan_file.plan.name})
-
-
-def _write(path: Path, record: Mapping[str, Any]) -> None:
-    with files.atomic_write(path) as stream:
-        stream.write(json.dumps(record, ensure_ascii=False, indent=2) + "\n")
+        write_json(
+            results / RECORD, {"format": FORMAT, "state": "begun", "name": plan_file.plan.name}
+        )
 
 
 def write_record(
@@ -77,7 +73,7 @@ def write_record(
         "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
         "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in summary},
     }
-    _write(results / RECORD, redact_data(record))
+    write_json(results / RECORD, redact_data(record))
 
 
 def _models(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

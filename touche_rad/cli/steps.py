@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 from touche_rad.cli.console import say
 from touche_rad.errors import WorkError
-from touche_rad.files.records import atomic_write
+from touche_rad.files.records import write_json
 
 DONE: Final = "done"
 """The key of the finished commands in a record."""
@@ -40,9 +39,3 @@ def run_once(
             raise WorkError(f"the command failed with exit code {code}: {line}")
         state[DONE].append(line)
         write_json(record, state)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a value as JSON, atomically."""
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")

@@ -17,8 +17,9 @@ import click
 from touche_rad import __version__, files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
-from touche_rad.cli.steps import DONE, line_of, run_once, write_json
+from touche_rad.cli.steps import DONE, line_of, run_once
 from touche_rad.errors import UserError, refuse_newer
+from touche_rad.files.records import write_json
 
 if TYPE_CHECKING:
     from touche_rad.papers.training_loop import Loop

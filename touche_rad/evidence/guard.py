@@ -63,18 +63,18 @@ class Guard:
         self._longest = longest
 
     async def checked(
-        self, content: str, arguments: Sequence[Argument], said: str = ""
+        self, content: str, arguments: Sequence[Argument], message: str = ""
     ) -> GuardResult:
         """Return the supported and the unsupported sentences of an answer.
 
-        A first clause that only names what the opponent `said` needs no support.
+        A first clause that only names what the opponent said needs no support.
         """
         claims = sentences(clean(content))
         texts = [clean(one.text) for one in arguments if one.text.strip()]
         if not claims or not texts:
             return GuardResult(unsupported=tuple(claims))
-        own = [without_attribution(claim, said) for claim in claims]
-        checks = await anyio.to_thread.run_sync(self._read, own, tuple(arguments), said)
+        own = [without_attribution(claim, message) for claim in claims]
+        checks = await anyio.to_thread.run_sync(self._read, own, tuple(arguments), message)
         doubtful = [claim for claim, one in zip(own, checks, strict=True) if one is WordCheck.OPEN]
         entailed = await self._entailed(doubtful, texts)
         supported = [
@@ -100,25 +100,27 @@ class Guard:
             return set()
 
     def _read(
-        self, claims: Sequence[str], arguments: tuple[Argument, ...], said: str
+        self, claims: Sequence[str], arguments: tuple[Argument, ...], message: str
     ) -> list[WordCheck]:
         return [
-            read(one, arguments, said) if count_words(one) <= self._longest else WordCheck.DISTORTED
+            read(one, arguments, message)
+            if count_words(one) <= self._longest
+            else WordCheck.DISTORTED
             for one in claims
         ]
 
 
-def without_attribution(sentence: str, said: str) -> str:
+def without_attribution(sentence: str, message: str) -> str:
     """Return a sentence without a first clause that only names what the opponent said.
 
     "You praise zoos, but cages harm animals." becomes "cages harm animals." if the opponent praised
     zoos. The result is empty if there is no other clause.
     """
-    match = _ATTRIBUTION.match(sentence) if said else None
+    match = _ATTRIBUTION.match(sentence) if message else None
     if match is None:
         return sentence
     clause = read_words(match["clause"])
-    missing = clause.missing_in(read_words(clean(said)))
+    missing = clause.missing_in(read_words(clean(message)))
     new = {clause.words[at] for at in missing} - lexicon().harmless
     return sentence if len(new) > _MAX_NEW else sentence[match.end() :]
 
@@ -130,7 +132,7 @@ _MAX_NEW: Final = 1
 """Words of such a clause that need not be in the message: its verb, such as "claim"."""
 
 
-def _readings(sentence: str, arguments: Sequence[Argument], said: str = "") -> list[str]:
+def _readings(sentence: str, arguments: Sequence[Argument], message: str = "") -> list[str]:
     """Return the texts of arguments, and each as a faithful sentence may repeat it.
 
     A doubled letter is not doubled or the reverse, the part "not A but" of "not A but B" is left
@@ -138,7 +140,7 @@ def _readings(sentence: str, arguments: Sequence[Argument], said: str = "") -> l
     """
     texts: list[str] = []
     spelled = {_DOUBLED.sub(r"\1", word): word for word in words(sentence)}
-    theirs = set(content_words(said))
+    theirs = set(content_words(message))
     for text in (one.text for one in arguments):
         texts.append(text)
         same = {one: spelled.get(_DOUBLED.sub(r"\1", one), one) for one in words(text)}
@@ -163,9 +165,9 @@ _CONTRAST: Final = re.compile(
 )
 
 
-def read(sentence: str, arguments: tuple[Argument, ...], said: str = "") -> WordCheck:
+def read(sentence: str, arguments: tuple[Argument, ...], message: str = "") -> WordCheck:
     """Check one sentence by its words, as if it were the whole answer."""
-    texts = _readings(sentence, arguments, said)
+    texts = _readings(sentence, arguments, message)
     supports = [one.support for one in findings_in(sentence, texts)]
     if all(one.supported and one.told >= TOLD for one in supports):
         return WordCheck.SUPPORTED
@@ -183,10 +185,10 @@ def _missing_in_all(own: Words, texts: Sequence[str]) -> set[int]:
     return set.intersection(*new) if new else set(range(len(own.words)))
 
 
-def describe_unsupported(sentence: str, arguments: Sequence[Argument], said: str = "") -> str:
+def describe_unsupported(sentence: str, arguments: Sequence[Argument], message: str = "") -> str:
     """Return what in a sentence the arguments do not say, as an instruction for a model."""
-    sentence = without_attribution(sentence, said)
-    texts = _readings(sentence, arguments, said)
+    sentence = without_attribution(sentence, message)
+    texts = _readings(sentence, arguments, message)
     own = read_words(sentence)
     absent = _missing_in_all(own, texts)
     absent -= {at for at in absent if own.words[at] in lexicon().harmless}

@@ -85,8 +85,8 @@ class Finding:
 
 def findings_in(content: str, texts: Iterable[str]) -> list[Finding]:
     """Return the support of each sentence of a response that claims something."""
-    found = read_sentences(content, [read_words(text) for text in texts])
-    return [one for one in found if one.claims]
+    findings = read_sentences(content, [read_words(text) for text in texts])
+    return [one for one in findings if one.claims]
 
 
 def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
@@ -258,11 +258,11 @@ def repeated_share(parts: Sequence[Words], earlier: Sequence[Words]) -> float:
     Each sentence is compared with the text that it repeats most; a text that it denies is none.
     """
     total = said = 0
-    heard = [(text, frozenset(text.senses)) for text in earlier]
+    texts = [(text, frozenset(text.senses)) for text in earlier]
     for part in parts:
         own = [part.senses[at] for at in part.matter]
         most = 0
-        for text, senses in heard:
+        for text, senses in texts:
             shared = sum(one in senses for one in own)
             close = 2 * shared >= len(own)
             if shared > most and not (close and find_support(part, text).denies):

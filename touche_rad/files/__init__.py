@@ -1,8 +1,16 @@
 """Read and write the official files, line by line; their kind is detected from the content."""
 
-from touche_rad.files._claims import claims_text, read_queries
 from touche_rad.files._messages import annotated_line, chat_line, response_line
-from touche_rad.files._trec import Qrel, Ranked, qrels_lines, read_qrels, read_run, run_lines
+from touche_rad.files._rows import (
+    Qrel,
+    Ranked,
+    claims_text,
+    qrels_lines,
+    read_qrels,
+    read_queries,
+    read_run,
+    run_lines,
+)
 from touche_rad.files.contests import Judgement, contest_line, judgement_line
 from touche_rad.files.formats import (
     DEBATES,

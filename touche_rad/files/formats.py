@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Maxim, Turn
 from touche_rad.errors import InputError
-from touche_rad.files._claims import CLAIM, USER, read_rows
 from touche_rad.files._messages import annotated_of, chat_of, response_of
+from touche_rad.files._rows import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
 from touche_rad.files.records import (
     EMPTY_RECORD,
@@ -136,6 +136,7 @@ _KEYS = (
 T = TypeVar("T")
 Labels = Mapping[Maxim, int | None]
 Judgeable = tuple[Debate, list[Debate]]
+"""A debate with its views, one for each response."""
 
 _OF: dict[Kind, Callable[[Line], Debate]] = {
     Kind.SIMULATIONS: simulation_of,

@@ -11,7 +11,6 @@ example Lustre without the mount option `flock`) work goes on without them.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 from collections import Counter
@@ -29,9 +28,9 @@ from touche_rad.errors import UserError, refuse_newer, why
 from touche_rad.files.records import (
     STANDARD_OUTPUT,
     Place,
-    atomic_write,
     is_unfinished,
     read_json,
+    write_json,
 )
 from touche_rad.text import redact_data
 
@@ -148,10 +147,10 @@ class Status(BaseModel):
 
     def lines(self) -> list[str]:
         """Return the status as lines for the terminal."""
-        made = ", ".join(f"{count} {what}" for what, count in self.counts.items())
+        results = ", ".join(f"{count} {what}" for what, count in self.counts.items())
         of = "" if self.units in (None, self.done) else f" of {self.units}"
         first = f"{self.verb}: {self.done}{of} {self.state} in {self.seconds:.1f} s"
-        lines = [f"{first} ({made})" if made else first]
+        lines = [f"{first} ({results})" if results else first]
         if self.resumed:
             lines.append(f"{self.resumed} of them were taken over from an earlier run")
         lines.extend(
@@ -186,9 +185,7 @@ def total_of(what: str, counts: Mapping[str, int]) -> int:
 
 def write_status(status: Status, path: Path) -> None:
     """Write the status atomically."""
-    with atomic_write(path) as stream:
-        record = redact_data(status.model_dump(mode="json"))
-        stream.write(json.dumps(record, ensure_ascii=False, indent=2) + "\n")
+    write_json(path, redact_data(status.model_dump(mode="json")))
 
 
 def lock(descriptor: int, *, wait: bool = False) -> bool:

@@ -95,6 +95,12 @@ def read_json(path: Place) -> Any:
     return parse(Path(path).read_text("utf-8"))
 
 
+def write_json(path: Place, value: Any) -> None:
+    """Write a value as indented JSON, atomically."""
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
 def check_depth(value: Any, levels: int = DEEPEST) -> None:
     """Raise FieldError if a value is nested too deeply to be serialised later."""
     if isinstance(value, dict | list):

@@ -63,8 +63,8 @@ def index_backend_of(location: str, options: Mapping[str, str] | None = None) ->
             f"{location!r} is no location of an index: {f'write {hint}' if hint else 'unknown'} "
             f"(backends: {', '.join(backends)})"
         )
-    made: IndexBackend = plugin.make(Services(), options)
-    return made
+    backend: IndexBackend = plugin.make(Services(), options)
+    return backend
 
 
 def _is_for_paths(backend: Plugin) -> bool:

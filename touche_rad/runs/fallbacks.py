@@ -123,7 +123,7 @@ class FailureLog:
 
 def fallback_for(
     plugin: str,
-    made: object,
+    instance: object,
     error: Exception,
     *,
     by: str,
@@ -146,7 +146,7 @@ def fallback_for(
         what,
         type(inner).__name__,
         describe_failure(plugin, inner),
-        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, made),
+        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, instance),
         count,
         turn,
     )
@@ -167,9 +167,9 @@ def describe_failure(plugin: str, error: BaseException) -> str:
     return f"{plugin} failed: {name}: {words}" if words else f"{plugin} failed: {name}"
 
 
-def _place(error: BaseException, made: object) -> str:
+def _place(error: BaseException, instance: object) -> str:
     """Return file, line and function of the innermost frame in the plugin's code."""
-    kind = made if hasattr(made, "__qualname__") else type(made)
+    kind = instance if hasattr(instance, "__qualname__") else type(instance)
     module = sys.modules.get(getattr(kind, "__module__", ""))
     file = getattr(module, "__file__", None)
     if file is None:

@@ -31,6 +31,7 @@ from touche_rad.calls import (
 )
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.evidence.instructions import KIND, flags
+from touche_rad.files.formats import Judgeable
 from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.runs.work import Done, Work, at_turn
@@ -50,8 +51,6 @@ NO_VERDICT: Final = "no verdict"
 LOST: Final = "the debate was lost: the line of the run is empty or cannot be read"
 """The explanation of the verdicts on a lost debate."""
 
-Judgeable = tuple[Debate, Sequence[Debate]]
-"""A debate with its views, one for each response."""
 _ROUNDING = 1e-6
 CALLS: Final = Calls()
 """The calls of all judges and panels of this process."""
@@ -256,8 +255,8 @@ class CachedJudge:
         seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
         key = hashlib.sha256(seen.encode()).digest()
         if key not in self._tasks:
-            asked = judge_view(self.plugin, view, deadline=self.deadline)
-            task = self._tasks[key] = asyncio.create_task(asked)
+            verdicts = judge_view(self.plugin, view, deadline=self.deadline)
+            task = self._tasks[key] = asyncio.create_task(verdicts)
             # If the run stops, nobody waits for it, and asyncio would print its error.
             task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside, write_status
-from touche_rad.files.records import read_json
+from touche_rad.files.records import read_json, write_json
 from touche_rad.files.traces import TRACE
 from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
@@ -107,8 +107,7 @@ class Part:
             usage=usage.record() if usage is not None else None,
             status=status,
         ).model_dump(mode="json")
-        with files.atomic_write(self.folder / RECORD) as stream:
-            stream.write(json.dumps(redact_data(record), ensure_ascii=False, indent=2) + "\n")
+        write_json(self.folder / RECORD, redact_data(record))
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,16 @@ A training is resumed only with the same settings and data.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad import files
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files.outputs import open_locked
-from touche_rad.files.records import read_json
+from touche_rad.files.outputs import alone_in
+from touche_rad.files.records import read_json, write_json
 
 FORMAT: Final = 1
 """The format of training.json and report.json."""
@@ -55,7 +52,7 @@ class Folder:
             if not restart:
                 return True
         self._clear()
-        _write(self.identity, whole)
+        write_json(self.identity, whole)
         return False
 
     def replace(self) -> None:
@@ -85,19 +82,10 @@ class Folder:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Lock the folder against other processes; a kill releases the lock."""
-        if self.root.exists() and not self.root.is_dir():
-            raise UserError(f"{self.root} is a file: choose a folder with -o")
-        self.root.mkdir(parents=True, exist_ok=True)
-        if not self.identity.is_file() and any(self.root.iterdir()):
-            raise UserError(f"{self.root} contains other files: choose another folder with -o")
-        try:
-            held = open_locked(self.root.resolve(), folder=True)
-        except BlockingIOError:
-            raise UserError(f"{self.root}: another process is training here") from None
-        try:
+        with alone_in(self.root):
+            if not self.identity.is_file() and any(self.root.iterdir()):
+                raise UserError(f"{self.root} contains other files: choose another folder with -o")
             yield
-        finally:
-            os.close(held)
 
     def _clear(self) -> None:
         """Delete what an earlier training wrote, and nothing else."""
@@ -128,15 +116,4 @@ class Folder:
 
     def finish(self, report: Mapping[str, Any]) -> None:
         """Write the report; it comes last, so it shows that everything else is there."""
-        _write(self.report, {"format": FORMAT, **report})
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 digest of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _write(path: Path, record: Mapping[str, Any]) -> None:
-    with files.atomic_write(path) as stream:
-        stream.write(json.dumps(record, indent=1) + "\n")
+        write_json(self.report, {"format": FORMAT, **report})

@@ -62,9 +62,9 @@ def train_examples(
         numbers[maxim.value] = {}
         for label, value in (("yes", 1), ("no", 0)):
             fitting = [at for at, one in enumerate(candidates) if one.labels.get(maxim) == value]
-            drawn = _draw(fitting, maxims, count, rng)
-            numbers[maxim.value][label] = len(drawn)
-            for at in drawn:
+            sample = _draw(fitting, maxims, count, rng)
+            numbers[maxim.value][label] = len(sample)
+            for at in sample:
                 maxims.setdefault(at, set()).add(maxim)
     with files.atomic_write(out) as stream:
         for at, of in maxims.items():
@@ -77,9 +77,9 @@ def _draw(
 ) -> list[int]:
     """Draw examples; those of other maxims only if there are too few others."""
     new = [one for one in fitting if one not in others]
-    drawn = rng.sample(new, min(count, len(new)))
+    sample = rng.sample(new, min(count, len(new)))
     used = [one for one in fitting if one in others]
-    return [*drawn, *rng.sample(used, min(count - len(drawn), len(used)))]
+    return [*sample, *rng.sample(used, min(count - len(sample), len(used)))]
 
 
 def _example(turn: Labelled, maxims: Collection[Maxim]) -> dict[str, Any]:

@@ -228,15 +228,15 @@ class Composed:
         uses = named(written.numbers, arguments)[:most]
         if not uses:
             return _Draft(GuardResult(tuple(_without_facts(written.response, debate))))
-        said = clean(debate.last.utterance)
-        checked = await self._guard.checked(written.response, uses, said)
+        message = clean(debate.last.utterance)
+        checked = await self._guard.checked(written.response, uses, message)
         draft = _Draft(checked, tuple(uses))
         if checked.unsupported and self.options.guard != "model":
             # The model may have given a wrong number.
-            kept = cited(written.response, uses, (), most)
-            others = [one for one in arguments if one not in kept]
-            right = (*kept, *cited(written.response, (), others, most))[:most]
-            checked = await self._guard.checked(written.response, right, said)
+            own = cited(written.response, uses, (), most)
+            others = [one for one in arguments if one not in own]
+            right = (*own, *cited(written.response, (), others, most))[:most]
+            checked = await self._guard.checked(written.response, right, message)
             draft = max(draft, _Draft(checked, right), key=_Draft.shared_words)
         return draft
 

@@ -198,14 +198,14 @@ def search(index: ArgumentIndex, attacks: Retriever, query: Query, how: SearchOp
     for strategy, name in FIELDS.items():
         path = f"{PATHS[strategy]}: {idea}"
         if strategy in ("TEXT", goal):
-            taken = take(name, idea, PER_STRATEGY, (path,))
-            seen |= set(map(text_key, taken))
+            arguments = take(name, idea, PER_STRATEGY, (path,))
+            seen |= set(map(text_key, arguments))
         else:
-            taken = []
+            arguments = []
             for link in take(name, idea, PER_STRATEGY):
-                taken += chain(link, path)
-                seen |= set(map(text_key, taken))
-        by[strategy] = tuple(taken)
+                arguments += chain(link, path)
+                seen |= set(map(text_key, arguments))
+        by[strategy] = tuple(arguments)
     return Retrieved(query, _clear(by) if how.spare else by, how)
 
 

@@ -62,13 +62,13 @@ def numbered(
         The numbered arguments of each group that has any, and all arguments in this order.
     """
     by_text: dict[str, Argument] = {}
-    shown: dict[T, list[tuple[int, Argument]]] = {}
+    sections: dict[T, list[tuple[int, Argument]]] = {}
     for name, arguments in groups.items():
         for argument in arguments:
             if text_key(argument) not in by_text:
                 by_text[text_key(argument)] = argument
-                shown.setdefault(name, []).append((len(by_text), argument))
-    return shown, list(by_text.values())
+                sections.setdefault(name, []).append((len(by_text), argument))
+    return sections, list(by_text.values())
 
 
 class Best(BaseModel):
@@ -82,7 +82,7 @@ async def select_for_query(
     model: Model, debate: Debate, plan: Plan, retrieved: Retrieved
 ) -> Shortlist:
     """Step 3: select the best arguments of one query."""
-    shown, listed = numbered(retrieved.by)
+    sections, listed = numbered(retrieved.by)
     answer = await ask_about(
         debate,
         model,
@@ -91,7 +91,7 @@ async def select_for_query(
         step="sinai.shortlist",
         most=PER_QUERY,
         query=retrieved.query,
-        found=shown,
+        found=sections,
         meanings=retrieved.meanings,
         plan=plan,
     )
@@ -196,7 +196,7 @@ async def select_at_once(
 ) -> list[Selected]:
     """Steps 3 and 4 in one call, by number; an empty list if no argument can be used."""
     by_aspect = {one.aspect: _text_last(one) for one in shortlists}
-    shown, listed = numbered(by_aspect)
+    sections, listed = numbered(by_aspect)
     number: Any = Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)})]
     choice_of = create_model("Numbered", __base__=Numbered, number=(number, ...))
     answer = await ask_about(
@@ -207,9 +207,9 @@ async def select_at_once(
         step="sinai.selection",
         most=most,
         plan=plan,
-        searches=shown,
+        searches=sections,
     )
-    aspects = {one.id: aspect for aspect, group in shown.items() for _, one in group}
+    aspects = {one.id: aspect for aspect, group in sections.items() for _, one in group}
     selected: dict[str, Selected] = {}
     for choice in answer.selected:
         for one in named([choice.number], listed):

@@ -94,5 +94,5 @@ def _uses(names: Sequence[int | str], arguments: Sequence[Argument]) -> list[Arg
     """Return the arguments that numbers or quoted texts name, without repetition."""
     numbers = [one for one in names if isinstance(one, int)]
     quoted = (quoted_by(one, arguments) for one in names if isinstance(one, str))
-    found = [*named(numbers, arguments), *filter(None, quoted)]
-    return list({one.id: one for one in found}.values())
+    uses = [*named(numbers, arguments), *filter(None, quoted)]
+    return list({one.id: one for one in uses}.values())

@@ -155,7 +155,7 @@ def pairs(answers: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[st
     contexts: dict[str, list[Scored]] = defaultdict(list)
     for one in answers:
         contexts[_CONTEXT[rule.pairing](one)].append(one)
-    made: list[Pair] = []
+    preferences: list[Pair] = []
     left_out: Counter[str] = Counter()
     for group in contexts.values():
         left_out["alone in its context"] += len(group) < 2
@@ -164,8 +164,8 @@ def pairs(answers: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[st
         good = [one for one in results if isinstance(one, Pair)]
         good.sort(key=lambda pair: -pair.gap)
         left_out["more than asked for"] += max(0, len(good) - rule.most)
-        made += good[: rule.most]
-    return made, +left_out
+        preferences += good[: rule.most]
+    return preferences, +left_out
 
 
 _CONTEXT: Final[Mapping[Pairing, Callable[[Scored], str]]] = {
@@ -242,22 +242,22 @@ def make_preferences(
     named = _named(answers, Rule(**rule))
     reasoned = reader.add_reasoning([one.sample for one in answers], teacher, report)
     whole = [replace(answers[at], sample=sample) for at, sample in reasoned.items()]
-    made, left_out = pairs(whole, named)
-    if not made:
+    preferences, left_out = pairs(whole, named)
+    if not preferences:
         reasons = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
         raise UserError(f"no pair can be made of {len(whole)} scored answers ({reasons or 'none'})")
-    write_records(out, (pair.record() for pair in made))
+    write_records(out, (pair.record() for pair in preferences))
     return {
         "answers": len(whole),
-        "pairs": len(made),
-        "mean_gap": round(sum(pair.gap for pair in made) / len(made), 4),
+        "pairs": len(preferences),
+        "mean_gap": round(sum(pair.gap for pair in preferences) / len(preferences), 4),
         "dimensions": {
             name: {
-                "for": sum(pair.gaps.get(name, 0) > 0 for pair in made),
-                "against": sum(pair.gaps.get(name, 0) < 0 for pair in made),
-                "equal": sum(pair.gaps.get(name) == 0 for pair in made),
+                "for": sum(pair.gaps.get(name, 0) > 0 for pair in preferences),
+                "against": sum(pair.gaps.get(name, 0) < 0 for pair in preferences),
+                "equal": sum(pair.gaps.get(name) == 0 for pair in preferences),
             }
-            for name in sorted({name for pair in made for name in pair.gaps})
+            for name in sorted({name for pair in preferences for name in pair.gaps})
         },
         "reasoning": dict(Counter(one.sample.reasoning for one in whole)),
         "left_out": dict(left_out),

@@ -34,9 +34,10 @@ from touche_rad.debaters.inspiredebate.training.model import (
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
+from touche_rad.files.outputs import sha256_of
 from touche_rad.models import Model
 from touche_rad.training.card import versions, write_card
-from touche_rad.training.folder import Folder, sha256
+from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import validate_recipe
 
 log = logging.getLogger("touche_rad")
@@ -130,8 +131,8 @@ class Training:
             "method": self.method,
             "recipe": self.recipe.model_dump(),
             **self.about,
-            "sources": [[path.name, sha256(path)] for path in self.sources],
-            "adapter": sha256(adapter) if self.recipe.adapter and adapter.is_file() else "",
+            "sources": [[path.name, sha256_of(path)] for path in self.sources],
+            "adapter": sha256_of(adapter) if self.recipe.adapter and adapter.is_file() else "",
         }
 
     def run(self, folder: Folder, *, restart: bool, report: Progress | None) -> Mapping[str, Any]:
@@ -274,7 +275,7 @@ class Training:
             recipe=self.recipe.model_dump(),
             versions=versions(),
             data=[
-                {"file": path.name, "sha256": sha256(path)}
+                {"file": path.name, "sha256": sha256_of(path)}
                 for path in (folder.data, folder.held_out, *self.sources)
             ],
             learnt=done["learnt"],
