@@ -72,6 +72,7 @@ class TrainerTests:
         self, option: str, value: str, tmp_path: Path
     ) -> None:
         self._refused(option, value, tmp_path / "out")
+        self._refused("--batch", str(self.fewest - 1), tmp_path / "out")
 
     def test_what_is_missing_is_said_in_one_line(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -80,9 +81,6 @@ class TrainerTests:
             monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(UserError, match="needs sentence-transformers: pip install"):
             trainer(self.training.name)(DEMO, tmp_path / "out", base="minilm")
-
-    def test_a_batch_that_is_too_small_is_refused(self, tmp_path: Path) -> None:
-        self._refused("--batch", str(self.fewest - 1), tmp_path / "out")
 
     def _refused(self, option: str, value: str, out: Path) -> None:
         ran = touche_rad("train", self.training.name, DEMO, "-o", out, option, value)

@@ -5,11 +5,6 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -74,12 +69,6 @@ def remembered(place: Path | str) -> Any:
 
 def annotations(stored: Any, ids: list[str]) -> list[Any]:
     return [one and Annotation.model_validate(one) for one in stored.get_all(ids)]
-
-
-def bytes_of(place: Path) -> dict[str, bytes]:
-    return {
-        path.name: path.read_bytes() for path in sorted((place / "annotations" / SCHEMES).iterdir())
-    }
 
 
 @pytest.mark.parametrize("calls", ["merged", "separate"])
@@ -156,50 +145,6 @@ def test_a_second_time_nothing_is_asked_and_another_model_is_told(
     assert (other.code, other.err.count("\n")) == (2, 1)
     assert "to annotate again" in other.err
     assert not server.asked
-
-
-def _start(source: Path, place: Path, server: Scripted) -> subprocess.Popen[str]:
-    words = ("index", source, "-o", place, "-m", f"{server.url}#tiny", "-O", "model.at_once=4")
-    return subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", *map(str, words), *SINGLE],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-@pytest.mark.long
-def test_a_making_that_is_killed_twice_ends_in_the_same_bytes(
-    server: Scripted, tmp_path: Path
-) -> None:
-    source = collection(tmp_path, 200)
-    assert _start(source, tmp_path / "whole", server).wait() == 0
-    undisturbed = len(server.asked)
-    assert undisturbed == 200
-    quick = server.always
-    server.asked.clear()
-    for calls in (100, 180):
-        killed = threading.Event()
-
-        def held(handler: scripted.Handler, calls: int = calls, end: Any = killed) -> None:
-            """Answer so many calls; the one after them is never answered."""
-            if len(server.asked) > calls:
-                end.wait(60)
-            quick(handler)
-
-        server.always = held
-        process = _start(source, tmp_path / "parts", server)
-        while len(server.asked) <= calls and process.poll() is None:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-        killed.set()
-        assert remembered(tmp_path / "parts") is None
-    server.always = quick
-    process = _start(source, tmp_path / "parts", server)
-    _, err = process.communicate()
-    assert process.returncode == 0, err
-    assert bytes_of(tmp_path / "parts") == bytes_of(tmp_path / "whole")
-    assert undisturbed < len(server.asked) < 2 * undisturbed, "what was done is not asked again"
 
 
 def test_a_model_that_is_down_stops_the_making_and_the_same_settings_resume_it(

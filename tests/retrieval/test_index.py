@@ -98,17 +98,6 @@ def test_no_query_fails_and_a_batch_finds_the_same(
     assert [hit.score for hit in one] == sorted((hit.score for hit in one), reverse=True)
 
 
-def test_searches_keep_no_memory(index: PisaArguments) -> None:
-    def searched(times: int) -> int:
-        for number in range(times):
-            index.search("text", f"children and school uniforms {number}", 3)
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-
-    before = searched(2_000)
-    assert searched(6_000) - before < 300 * 6_000
-
-
 def test_arguments_are_read_by_id_and_in_order(index: PisaArguments) -> None:
     assert [one.id for one in index.arguments()] == [one.id for one in ARGUMENTS]
     assert all(index.get(one.id) == one for one in ARGUMENTS)
@@ -116,17 +105,6 @@ def test_arguments_are_read_by_id_and_in_order(index: PisaArguments) -> None:
     assert len(index) == len(ARGUMENTS)
     with pytest.raises(OptionError, match="did you mean 'attacks'"):
         index.search("attack", "x", 1)
-
-
-def test_searching_writes_nothing(place: Path) -> None:
-    def state() -> dict[str, float]:
-        return {str(path): path.stat().st_mtime_ns for path in place.rglob("*")}
-
-    before = state()
-    opened = open_index(str(place))
-    for field in ("text", "attacks", "supports"):
-        opened.search(field, "cats", 2)
-    assert state() == before
 
 
 @pytest.mark.parametrize(

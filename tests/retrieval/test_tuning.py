@@ -133,17 +133,6 @@ def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.services
-def test_a_killed_training_ends_in_the_same_weights(
-    spoken: Path, trained: Path, tiny: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "killed"
-    ENCODER.dies(50, spoken, out, tiny)
-    assert ENCODER.train(spoken, out, tiny)["resumed"] is True
-    assert not changed(trained, out)
-    assert report(out) == report(trained)
-
-
-@pytest.mark.services
 def test_only_the_top_layers_learn_where_that_is_asked(
     spoken: Path, tiny: Path, tmp_path: Path
 ) -> None:
