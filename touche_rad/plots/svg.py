@@ -94,7 +94,7 @@ def dot_plot(
         label = f"{_shorten(name, 24)} {value:.{digits}f}"
         half = 3.4 * len(label)  # of the label's width: it must not leave the plot
         middle = round(min(max(x, half), NAME + SPAN + VALUE + 16 - half), 1)
-        parts += [_line(x, y + 3, x, bottom, "baseline"), _text(middle, y, label, "tick")]
+        parts += [_line(x, top - 1, x, bottom, "baseline"), _text(middle, y, label, "tick")]
     for number, row in enumerate(rows):
         y = top + ROW * number + 12
         parts.append(_text(NAME - 8, y + 4, _shorten(row.label, _LETTERS), "name"))
