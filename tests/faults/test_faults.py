@@ -149,7 +149,7 @@ def test_full_disk_stops_the_command_with_one_line(verb: str, place: Path) -> No
     "words",
     [
         ("respond", "debates.jsonl", "-i", "demo", "-d", "composed"),
-        ("simulate", "claims.tsv", "-i", "demo", "--user", "model:stubborn"),
+        ("simulate", "claims.tsv", "-i", "demo", "--user", "model(persona=stubborn)"),
         ("judge", "debates.jsonl", "-j", "zsl"),
         ("judge", "debates.jsonl", "-j", "debatrix"),
     ],

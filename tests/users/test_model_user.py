@@ -1,4 +1,4 @@
-"""`simulate --user model:PERSONA`: a person played by a scripted language model."""
+"""`simulate --user 'model(persona=NAME)'`: a person played by a scripted language model."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_a_budget_ends_the_asking_and_not_the_debate(server: Scripted, stage: St
 
 
 def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage) -> None:
-    played = stage.play("model:expert", "-O", "user.evidence=0", turns=2)
+    played = stage.play("model(persona=expert)", "-O", "user.evidence=0", turns=2)
     assert played.code == 0
     assert played.said == [list(FACTS[:2])]
     assert called(server) == ["Utterance", "Utterance"]
@@ -309,7 +309,7 @@ def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage
 
 def test_a_file_of_ones_own_is_a_persona(server: Scripted, stage: Stage) -> None:
     (stage.folder / "gruff.toml").write_text(GRUFF)
-    played = stage.play(f"model:{stage.folder / 'gruff.toml'}", turns=2)
+    played = stage.play(f"model(persona={stage.folder / 'gruff.toml'})", turns=2)
     assert played.simulations[0]["configuration"]["user"]["persona"] == "gruff"
     told = prompts(server, "Utterance")
     assert all("gruff old sailor" in prompt for prompt in told)
@@ -333,32 +333,37 @@ def test_a_run_does_not_go_on_with_another_user_or_a_changed_persona(
     mine.write_text(GRUFF)
     stage.claims = write_claims(stage.folder, *((f"Claim {n}", "u") for n in range(3)))
 
-    whole = stage.play(f"model:{mine}", "--no-trace", turns=1)
+    whole = stage.play(f"model(persona={mine})", "--no-trace", turns=1)
     part = stage.folder / "run.jsonl.part"
     identity = {**whole.status["identity"]}
     part.write_text('{"journal": "touche-rad 1", ' + json.dumps({"identity": identity})[1:] + "\n")
     left = part.read_text()
     assert stage.play("rules", turns=1).code == 2
     assert 'user was "model:gruff"' in capsys.readouterr().err
-    assert stage.play("model:curious", turns=1).code == 2
+    assert stage.play("model(persona=curious)", turns=1).code == 2
     capsys.readouterr()
     mine.write_text(GRUFF.replace("gruff", "merry"))
-    assert stage.play(f"model:{mine}", turns=1).code == 2
+    assert stage.play(f"model(persona={mine})", turns=1).code == 2
     assert "persona was " in capsys.readouterr().err
     assert part.read_text() == left
     mine.write_text(GRUFF)
-    assert stage.play(f"model:{mine}", turns=1).code == 0
+    assert stage.play(f"model(persona={mine})", turns=1).code == 0
 
 
 @pytest.mark.parametrize(
     ("user", "told"),
     [
-        ("model:curios", "there is no persona 'curios' (did you mean 'curious'?); or give a path"),
-        ("model:", "there is no user 'model:'"),
+        (
+            "model(persona=curios)",
+            "there is no persona 'curios' (did you mean 'curious'?); or give a path",
+        ),
         ("rule", "there is no user 'rule' (did you mean 'rules'?)"),
         ("somebody", "there is no user 'somebody'"),
-        ("model:/no/such.toml", "/no/such.toml: cannot be read: No such file or directory"),
-        ("model:/tmp/", "cannot be read: Is a directory"),
+        (
+            "model(persona=/no/such.toml)",
+            "/no/such.toml: cannot be read: No such file or directory",
+        ),
+        ("model(persona=/tmp/)", "cannot be read: Is a directory"),
     ],
 )
 def test_a_user_that_is_none_is_told_in_one_line(
@@ -373,7 +378,7 @@ def test_without_a_model_a_model_user_says_how_to_give_one(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL")
-    assert stage.play("model:expert").code == 2
+    assert stage.play("model(persona=expert)").code == 2
     assert "user model needs a language model (-m" in capsys.readouterr().err
 
 

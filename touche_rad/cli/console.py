@@ -36,10 +36,6 @@ COLOURS: Final = {
 }
 """The colours of the words that begin a message."""
 
-_CTRL_C = "^C"
-"""What a terminal prints behind the bar on Ctrl-C. In a full line it would wrap, and the bar could
-not be erased."""
-
 
 @contextmanager
 def progress(
@@ -62,8 +58,6 @@ def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     from rich.progress import Progress as Bar
     from rich.table import Column
 
-    console = Console(stderr=True)
-    console.width = max(console.width - len(_CTRL_C), 1)
     more = TextColumn("{task.fields[more]}", table_column=Column(no_wrap=True, overflow="ellipsis"))
     with Bar(
         TextColumn("{task.description}"),
@@ -71,7 +65,7 @@ def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         more,
-        console=console,
+        console=Console(stderr=True),
         transient=True,
     ) as bar:
         task = bar.add_task(title, total=None, more="")
@@ -79,22 +73,15 @@ def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
 
 
 def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Progress:
-    begun = last = time.monotonic()
-    first: int | None = None
-    """What an earlier run did; it does not count for the time that is left."""
+    last = time.monotonic()
 
     def report(done: int, total: int | None) -> None:
-        nonlocal first, last
-        now = time.monotonic()
-        first = done if first is None else first
-        if done != total and now - last < every:
+        nonlocal last
+        if done != total and time.monotonic() - last < every:
             return
-        last = now
-        of, left = f" of {total}" if total is not None else "", ""
-        if total is not None and first < done < total:
-            left = f", {(total - done) * (now - begun) / (done - first):.0f} s left"
-        more = describe()
-        say(f"{title}: {done}{of}{left}{more and f', {more}'}")
+        last = time.monotonic()
+        of, more = "" if total is None else f" of {total}", describe()
+        say(f"{title}: {done}{of}{more and f', {more}'}")
 
     return report
 

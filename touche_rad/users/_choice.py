@@ -56,7 +56,7 @@ class UserChoice:
 
 
 def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None) -> UserChoice:
-    """Parse `NAME(KEY=VALUE,...)`, `model:PERSONA` or a URL, and the user's options.
+    """Parse `NAME(KEY=VALUE,...)` or a URL, and the user's options.
 
     Raises:
         UserError: The user, persona or option does not exist.
@@ -68,23 +68,19 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
         return UserChoice(
             plugin, options, "official", lambda _: OfficialUser(text, options), details, user
         )
-    if "(" in text:
-        kind, inner = parse_plugin(text)
-        detail = inner.pop("persona", "")
-        if folder is not None and detail and (folder / detail).is_file():
-            detail = str(folder / detail)
-        colon, values = bool(detail), {**inner, **values}
-    else:
-        kind, separator, detail = text.partition(":")
-        colon = bool(separator)
-    if kind == "rules" and not colon:
+    kind, own = parse_plugin(text)
+    place = own.pop("persona", "")
+    values = {**own, **values}
+    if kind == "rules" and not place:
         plugin, options = _parsed("rules", RuleUser, values)
         return UserChoice(
             plugin, options, "rules", lambda made: RuleUser(made.index, made.seed, options)
         )
-    if kind == "model" and bool(detail) == colon:
+    if kind == "model":
         plugin, options = _parsed("model", ModelUser, values)
-        persona = load_persona(detail or DEFAULT)
+        if folder is not None and (folder / place).is_file():
+            place = str(folder / place)
+        persona = load_persona(place or DEFAULT)
         name = f"model:{persona.name}"
 
         def make(services: Services) -> ModelUser:
@@ -92,8 +88,7 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
             return ModelUser(model, persona, services.index, services.seed, options)
 
         return UserChoice(plugin, options, name, make, {"persona": persona.digest})
-    kinds = ("rules", "model", "URL", "model:PERSONA")
-    raise OptionError(f"there is no user {text!r}{nearest(text, kinds)}")
+    raise OptionError(f"there is no user {text!r}{nearest(text, ('rules', 'model', 'URL'))}")
 
 
 def _parsed(name: str, user: type, values: Mapping[str, str]) -> tuple[Plugin, Any]:
