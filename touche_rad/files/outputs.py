@@ -30,9 +30,7 @@ from touche_rad.files.records import (
     Place,
     is_unfinished,
     read_json,
-    write_json,
 )
-from touche_rad.text import redact_data
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 1
@@ -181,11 +179,6 @@ def all_replaced(fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[str, in
 def total_of(what: str, counts: Mapping[str, int]) -> int:
     """Return how many results of a kind a run has."""
     return counts.get(what, max(counts.values(), default=0))
-
-
-def write_status(status: Status, path: Path) -> None:
-    """Write the status atomically."""
-    write_json(path, redact_data(status.model_dump(mode="json")))
 
 
 def lock(descriptor: int, *, wait: bool = False) -> bool:

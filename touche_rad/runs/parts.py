@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
-from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside, write_status
+from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside
 from touche_rad.files.records import read_json, write_json
 from touche_rad.files.traces import TRACE
 from touche_rad.models.cache import CACHE_FILE
@@ -282,7 +282,7 @@ def merge_parts(
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),
     )
-    write_status(status, status_beside(out))
+    write_json(status_beside(out), redact_data(status.model_dump(mode="json")))
     return status
 
 

@@ -33,9 +33,8 @@ from touche_rad.files.outputs import (
     open_locked,
     sha256_of,
     status_beside,
-    write_status,
 )
-from touche_rad.files.records import dump
+from touche_rad.files.records import dump, write_json
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
@@ -295,7 +294,7 @@ class Output:
                 stream.writelines(f"{line}\n" for line in done.lines)
         status = self._status(tally, "done", sha256=sha256_of(self.path))
         if self.options.status_path is not None:
-            write_status(status, self.options.status_path)
+            write_json(self.options.status_path, redact_data(status.model_dump(mode="json")))
         return status
 
     def stop(self, state: State, error: str) -> None:
@@ -308,7 +307,8 @@ class Output:
             for _, done in self.numbered():
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
-            write_status(self._status(tally, state, error=error), path)
+            status = self._status(tally, state, error=error)
+            write_json(path, redact_data(status.model_dump(mode="json")))
 
     @property
     def warnings(self) -> tuple[str, ...]:
