@@ -209,7 +209,6 @@ class ReportOptions:
     "report evaluations.jsonl -o report.html",
     "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",
     "report tournament -o tournament.html",
-    "report runs -o runs.html",
     "report attack.run --labels qrels.txt --queries claims.tsv -i demo -o attack.html",
     "report runs/*.jsonl --labels labels.jsonl -o report/",
 )
