@@ -33,6 +33,13 @@ def answer_to(body: dict[str, Any]) -> str:
     return "yes"
 
 
+def tops(**chances: float) -> dict[str, Any]:
+    return {
+        "token": max(chances, key=lambda token: chances[token]),
+        "top_logprobs": [{"token": token, "logprob": one} for token, one in chances.items()],
+    }
+
+
 def thinking(form: str) -> Callable[[Handler], None]:
     """Think in some form, and answer."""
 
@@ -45,7 +52,7 @@ def thinking(form: str) -> Callable[[Handler], None]:
             "with another name": f"<thinking>{THOUGHT}</thinking>{answer}",
             "in brackets": f"[THINK]{THOUGHT}[/THINK]{answer}",
             "opened by the template": f"{THOUGHT}\n</think>\n{answer}",
-            "without the schema": f"Sure, here it is:\n```json\n{answer}\n```\nI hope this helps.",
+            "without the schema": f"Sure:\n```json\n{answer}\n```" if answer != "yes" else answer,
         }.get(form, answer)
         body = reply(text)
         message, few = body["choices"][0]["message"], asked["max_tokens"] < ROOM
@@ -54,6 +61,8 @@ def thinking(form: str) -> Callable[[Handler], None]:
             body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 3}
         if form == "always" or (form == "unless switched off" and not switched_off):
             message |= {"content": None if few else answer, "reasoning": THOUGHT}
+        if form == "scored by another token":
+            body["choices"][0]["logprobs"] = {"content": [tops(The=-0.1, no=-3.0)]}
         if form == "endless":
             message |= {"content": None, "reasoning_content": THOUGHT}
         if form == "endless inline":
@@ -81,6 +90,7 @@ ANSWERING = [
     "always",
     "unless switched off",
     "without the schema",
+    "scored by another token",
 ]
 
 
@@ -96,7 +106,7 @@ DEBATERS = ("composed", "sinai", "rdebater", "inspiredebate")
 RESPOND = [pytest.param(f"respond -d {one}", marks=pytest.mark.long) for one in DEBATERS]
 
 
-@pytest.mark.parametrize("command", ["judge -j zsl", *RESPOND])
+@pytest.mark.parametrize("command", ["judge -j zsl", "judge -j zsl -O per=maxim", *RESPOND])
 def test_thoughts_change_no_output(server: Scripted, command: str, tmp_path: Path) -> None:
     server.always = thinking("not at all")
     plain = tmp_path / "plain.jsonl"
@@ -192,13 +202,6 @@ def test_any_field_of_the_request_can_be_set(server: Scripted) -> None:
             "respond", "--say", "x", "-m", f"{server.url}#m", "-O", f"model.{option}"
         )
         assert (wrong.code, hint in wrong.err) == (2, True)
-
-
-def tops(**chances: float) -> dict[str, Any]:
-    return {
-        "token": max(chances, key=lambda token: chances[token]),
-        "top_logprobs": [{"token": token, "logprob": one} for token, one in chances.items()],
-    }
 
 
 def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:

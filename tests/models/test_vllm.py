@@ -231,7 +231,7 @@ def test_thoughts_of_a_real_server_reach_no_output(
     try:
         anyio.run(server.ready)
         at = ("-m", f"{server.url}#{thinker}")
-        for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d composed"):
+        for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d grounded"):
             outs = [tmp_path / f"{command} {len(options)}.jsonl" for options in ((), thinks)]
             for out, options in zip(outs, ((), thinks), strict=True):
                 words = [*command.split(), str(source), "-i", "demo", *at, "-o", str(out)]

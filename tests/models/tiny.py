@@ -39,7 +39,7 @@ def asked(number: int) -> list[Message]:
 def tiny_model(folder: Path, *, context: int = 4096, thinks: bool = False) -> Path:
     """Make a random Llama whose heads are as large as vLLM's CPU kernels need.
 
-    One that thinks has the thought THOUGHT, and then writes tokens that depend on the last one.
+    One that thinks has the thought THOUGHT and says yes, where no schema wants other tokens.
     """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -59,7 +59,7 @@ def tiny_model(folder: Path, *, context: int = 4096, thinks: bool = False) -> Pa
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>"
     )
     fast.chat_template = TEMPLATE + THINKS * thinks
-    thought = ["<think>", THOUGHT, "</think>"] * thinks
+    thought = ["<think>", THOUGHT, "</think>", "yes"] * thinks
     fast.add_tokens(thought)
     fast.save_pretrained(folder)
     torch.manual_seed(0)
@@ -79,7 +79,7 @@ def tiny_model(folder: Path, *, context: int = 4096, thinks: bool = False) -> Pa
     )
     model = LlamaForCausalLM(config)
     if thinks:
-        _chain(model, fast.convert_tokens_to_ids(thought))
+        _chain(model, fast.convert_tokens_to_ids([*thought, "</s>"]))
     model.save_pretrained(folder)
     return folder
 

@@ -37,7 +37,6 @@ log = logging.getLogger("touche_rad")
 
 PYTHON: Final = "TOUCHE_RAD_VLLM_PYTHON"
 """The Python in which vLLM is installed, if not this one."""
-ARGUMENTS: Final = "TOUCHE_RAD_VLLM_ARGS"
 START: Final = 1_800.0
 """Time limit of a start in seconds: a large model may be read from a slow disk."""
 _CONTEXT: Final = 16_384
@@ -215,7 +214,7 @@ class Vllm(Backend):
                 command.append(f"--{name}")
             elif value.lower() != "false":
                 command += [f"--{name}", value]
-        return command + shlex.split(os.environ.get(ARGUMENTS, ""))
+        return command
 
     def _stop(self) -> None:
         """Stop the server and all processes of its session."""

@@ -67,9 +67,6 @@ class Cache:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
             columns = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
-            if "digest" in columns:  # of an earlier version
-                self._database.execute("ALTER TABLE answers DROP COLUMN digest")
-                columns.remove("digest")
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
         if columns != set(_COLUMNS):
