@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from retrieval.index.analyser import FIELDS
-from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened, without_pisa
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -49,10 +48,12 @@ def test_real_arguments_are_searched_alike(tmp_path: Path, real_data: Path) -> N
 def test_an_index_says_what_built_it_and_every_command_opens_it(tmp_path: Path) -> None:
     place = tmp_path / "index"
     with without_pisa():
-        touche_rad("index", demo_file("arguments.jsonl"), "-o", place)
+        assert touche_rad("index", demo_file("arguments.jsonl"), "-o", place).code == 0
         assert json.loads((place / "manifest.json").read_text())["engine"] == "numpy"
-        touche_rad("doctor", "-i", place)
-        touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place, "-r", "opposing")
-    here = touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place)
-    assert here == touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", "demo")
-    assert isinstance(open_index(str(place)), PisaArguments)
+        checked = touche_rad("doctor", "-i", place, "--json").out
+        without = touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place)
+    index = next(one for one in json.loads(checked) if one["what"] == "index")
+    assert index["ok"], index
+    assert "Zoos" in without.out
+    for where in (place, "demo"):  # with PISA
+        assert touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", where) == without
