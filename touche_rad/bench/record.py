@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -148,3 +148,18 @@ def read_record(results: Path) -> dict[str, Any]:
     if record.get("state") != FINISHED:
         raise UserError(f"{path} is of a run that is not finished: run the same command again")
     return record
+
+
+def differing_files(results: Path) -> Iterator[str]:
+    """Yield the files of a finished run, and of its data, that are not those of its record."""
+    record = read_record(results)
+    data = (results / str(record["plan_file"])).parent
+    hashes = {data / record["plan"][key]: value for key, value in record["inputs"].items()}
+    for name, expected in {**record["outputs"], **record["files"]}.items():
+        hashes[results / name] = expected
+    for path, expected in hashes.items():
+        path = Path(os.path.normpath(path))
+        if not path.is_file():
+            yield f"{path}: the file is missing"
+        elif (digest := sha256_of(path)) != expected:
+            yield f"{path}: SHA-256 is {digest}, the record has {expected}"
