@@ -51,30 +51,6 @@ def test_a_report_has_the_answer_its_documents_and_its_conversation(place: Path)
     assert set(second["documents"]) == set(second["references"])
 
 
-def test_reports_are_read_back_as_debates_that_get_the_same_verdicts(
-    place: Path, tmp_path: Path
-) -> None:
-    back = tmp_path / "back.jsonl"
-    ended = touche_rad("export", "simulations", place / "runs" / "debates.jsonl", "-o", back)
-    assert (ended.code, "20 debates" in ended.err) == (0, True)
-    scores = []
-    for run in (DEBATES, back):
-        out = tmp_path / f"{run.stem}-judged.jsonl"
-        assert touche_rad("judge", run, "-j", "grounded", "-o", out).code == 0
-        scores.append(
-            [
-                {
-                    maxim: verdict["score"]
-                    for maxim, verdict in turn.items()
-                    if maxim != "milliseconds"
-                }
-                for row in rows(out)
-                for turn in row["userTurnsEvaluations"]
-            ]
-        )
-    assert scores[0] == scores[1]
-
-
 @pytest.mark.parametrize(
     "citations",
     [(["b", "a"], ["a"]), ({"a": 10.0, "b": 90.0}, {"a": 5.0}), ([1, 0, 7], [0])],
@@ -98,26 +74,6 @@ def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) 
         ("b", ""),
         ("a", "An a."),
     ]
-
-
-def test_what_is_no_report_is_an_error_with_its_line(place: Path, tmp_path: Path) -> None:
-    broken = tmp_path / "broken.jsonl"
-    for line in ("{", "[]", '{"metadata": 3}', '{"answer": []}'):
-        broken.write_text((place / "runs/debates.jsonl").read_text() + line + "\n")
-        ended = touche_rad("export", "simulations", broken, "-o", tmp_path / "out.jsonl")
-        assert ended.code == 2
-        assert "broken.jsonl:61" in ended.err
-        assert "expected a report" in ended.err
-    ended = touche_rad(
-        "export",
-        "simulations",
-        place / "runs/debates.jsonl",
-        "--topics",
-        broken,
-        "-o",
-        tmp_path / "out.jsonl",
-    )
-    assert "expected a topic" in ended.err
 
 
 def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "doctor": ("doctor", "Check this machine, the plugins and the index."),
         "schema": ("convert", "Print the JSON schemas of the task's files."),
         "dataset": ("dataset", "Write a dataset for TIRA, and evaluate runs on it."),
-        "export": ("export", "Write runs for TREC AutoJudge, and read its reports."),
+        "export": ("export", "Write runs for TREC AutoJudge."),
         "cache": ("convert", "Merge caches of model answers."),
     },
 }

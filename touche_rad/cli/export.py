@@ -19,7 +19,7 @@ from touche_rad.exchange import reports
 
 @click.group("export", cls=help_text.Group)
 def export_command() -> None:
-    """Write runs for TREC AutoJudge, and read its reports."""
+    """Write runs for TREC AutoJudge."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,33 +86,3 @@ def autojudge(options: AutojudgeOptions) -> None:
         f"--rag-topics {out}/topics.jsonl --out-dir {out}/out"
     )
     next_step(f"{line} (pip install autojudge-base)", quiet=quiet)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulationsOptions:
-    """The options of `export simulations`."""
-
-    source: Path = opt.argument("REPORTS")
-    output: Path = opt.output("File for the simulations.", checked=True, required=True)
-    replace: bool = opt.REPLACE
-    topics: Path | None = opt.option(
-        "Topics whose titles are the user's messages of reports that have no conversation."
-    )
-    quiet: bool = opt.QUIET
-
-
-@opt.command(
-    "simulations",
-    "export simulations autojudge/runs/debates.jsonl -o of-reports.jsonl",
-    group=export_command,
-)
-def simulations(options: SimulationsOptions) -> None:
-    """Write the REPORTS of TREC AutoJudge as simulations, which judges of touche-rad read.
-
-    A report of another track has no conversation: its topic's title is the user's message.
-    """
-    titles = reports.read_titles(options.topics) if options.topics else {}
-    debates = reports.read_reports(options.source, titles)
-    with files.atomic_write(options.output) as stream:
-        stream.writelines(f"{files.simulation_line(debate)}\n" for debate in debates)
-    say(f"written: {options.output} ({len(debates)} debates)", quiet=options.quiet)

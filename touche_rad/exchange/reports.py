@@ -1,4 +1,4 @@
-"""Runs as files of TREC AutoJudge: reports, topics and a workflow; and its reports as responses.
+"""Runs as files of TREC AutoJudge: reports, topics and a workflow; and a report as a response.
 
 A report is one response, a topic is one user turn of a claim: `2.1` is the first turn of the second
 debate. Later turns differ between runs, because the user reacts to the system. So each report has
@@ -17,7 +17,6 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Turn
 from touche_rad.errors import InputError
-from touche_rad.files.records import numbered_lines, parse
 from touche_rad.text import split_sentences, words
 
 WORDS: Final = 60
@@ -159,43 +158,6 @@ def _cited(sentences: Sequence[Mapping[str, Any]], references: Sequence[str]) ->
             else:
                 ids[str(name)] = None
     return list(ids)
-
-
-def read_reports(path: Path, titles: Mapping[str, str]) -> list[Debate]:
-    """Read reports as debates; a report whose conversation goes on from the one before joins it."""
-    debates: list[Debate] = []
-    for number, line in numbered_lines(path):
-        try:
-            view = view_of(parse(line), titles)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            wrong = "expected a report of TREC AutoJudge: metadata with topic_id, and answer"
-            raise InputError(path, wrong, line=number) from None
-        if debates and _said(view)[:-2] == _said(debates[-1]):
-            debates[-1] = view.model_copy(update={"id": debates[-1].id})
-        else:
-            debates.append(view)
-    return debates
-
-
-def _said(debate: Debate) -> list[str]:
-    """Return all that was said in a debate."""
-    texts = []
-    for turn in debate.turns:
-        texts += [turn.utterance, turn.response.content if turn.response else ""]
-    return texts
-
-
-def read_titles(path: Path) -> dict[str, str]:
-    """Read the titles of topics by their ids."""
-    titles = {}
-    for number, line in numbered_lines(path):
-        try:
-            record = parse(line)
-            titles[str(record["request_id"])] = str(record["title"])
-        except (ValueError, KeyError, TypeError):
-            wrong = "expected a topic of TREC AutoJudge: request_id and title"
-            raise InputError(path, wrong, line=number) from None
-    return titles
 
 
 def workflow(judge: str) -> str:
