@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from judges.debgraph._scores import (
 )
 from judges.debgraph._verdicts import Clash, Fact, check_facts, compare_pairs
 from judges.debgraph.building import Building, background, build
-from judges.debgraph.graph import SIDES, SceneGraph, as_json, graphml
+from judges.debgraph.graph import SIDES, SceneGraph, as_json
 from touche_rad.contest import TIE, Contest, Outcome, Side, leader
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Services
@@ -48,15 +47,6 @@ class DebGraph:
         self.options = options
         self.model: Model = services.need_model("the panel debgraph")
         self._seed = services.seed
-
-    @staticmethod
-    def exports(outcome: Outcome) -> dict[str, str]:
-        """Return the graph of an outcome as JSON and GraphML."""
-        graph = outcome.details.get("graph")
-        if not isinstance(graph, Mapping) or not graph.get("nodes"):
-            return {}
-        text = json.dumps(graph, ensure_ascii=False, indent=2)
-        return {"json": f"{text}\n", "graphml": graphml(graph)}
 
     async def judge(self, contest: Contest) -> Outcome:
         """Judge the debate; a failed call costs only the part of the verdict that it was for."""

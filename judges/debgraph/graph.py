@@ -1,10 +1,9 @@
-"""The scene graph of a debate: arguments, relations, the rounds in which it grows, and exports."""
+"""The scene graph of a debate: arguments, relations, the rounds in which it grows, and its JSON."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
@@ -279,9 +278,6 @@ def joined(rounds: list[list[RoundSpeech]]) -> list[list[RoundSpeech]]:
     return [group] if group else []
 
 
-_NOT_XML: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 def as_json(graph: SceneGraph) -> dict[str, Any]:
     """Return nodes and edges; the motion is the node 0."""
     nodes: list[dict[str, Any]] = [{"id": MOTION, "text": graph.motion, "kind": "motion"}]
@@ -306,20 +302,3 @@ def as_json(graph: SceneGraph) -> dict[str, Any]:
         for edge in graph.edges()
     ]
     return {"nodes": nodes, "edges": edges}
-
-
-def graphml(data: Mapping[str, Any]) -> str:
-    """Return the result of `as_json` as GraphML, without the characters that XML does not allow."""
-    plain: nx.MultiDiGraph = nx.MultiDiGraph()
-    for node in data["nodes"]:
-        attributes = {"side": "", "speaker": "", "round": 0, **node}
-        id_ = attributes.pop("id")
-        plain.add_node(id_, **{key: _xml(value) for key, value in attributes.items()})
-    for number, edge in enumerate(data["edges"], 1):
-        ends = (edge["source"], edge["target"])
-        plain.add_edge(*ends, key=f"e{number}", relation=edge["relation"], round=edge["round"])
-    return "\n".join(nx.generate_graphml(plain, encoding="utf-8"))
-
-
-def _xml(value: Any) -> Any:
-    return _NOT_XML.sub("", value) if isinstance(value, str) else value

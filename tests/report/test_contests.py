@@ -8,7 +8,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import pytest
 
 from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph, as_json
@@ -134,27 +133,6 @@ def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments(tmp_path:
     text = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"timeline": pieces}))
     assert "<summary>7</summary>" in text
     assert "FIRST. SECOND. THIRD." in text
-
-
-def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
-    tmp_path: Path,
-) -> None:
-    run = outcomes(tmp_path / "o.jsonl", details={"graph": as_json(two_arguments())})
-    line = {**json.loads(run.read_text("utf-8")), "judge": "debgraph"}
-    strange = {**line, "id": "../../é up", "swapped": line["outcome"]}
-    broken = {**line, "outcome": {"winner": None, "details": {"graph": {"nodes": [{"id": 5}]}}}}
-    bare = {**line, "judge": "debatrix"}
-    told = "".join(json.dumps(one) + "\n" for one in (strange, broken, bare))
-    run.write_text(told, "utf-8")
-    page(tmp_path, run, "--graphs", tmp_path / "graphs")
-    names = sorted(path.name for path in (tmp_path / "graphs").iterdir())
-    assert names == [
-        f"o-001-up{also}.{ending}" for also in ("-swapped", "") for ending in ("graphml", "json")
-    ]
-    read = nx.read_graphml(tmp_path / "graphs/o-001-up.graphml")
-    assert sorted(read.nodes) == ["0", "1", "2"]
-    assert read.edges["2", "1"]["relation"] == "rebuttal"
-    assert json.loads((tmp_path / "graphs/o-001-up.json").read_text("utf-8"))["edges"]
 
 
 def two_arguments() -> SceneGraph:

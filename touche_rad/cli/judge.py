@@ -194,11 +194,6 @@ class ReportOptions:
     title: str | None = opt.option("Title of the page.")
     queries: Path | None = opt.option("Queries of TREC runs, for their texts.", metavar="FILE")
     index: str | None = opt.option("Index with the arguments of TREC runs.", "-i --index")
-    graphs: Path | None = opt.option(
-        "Also write the graphs of outcomes: JSON, GraphML.",
-        metavar="DIR",
-        type=click.Path(path_type=Path, file_okay=False),
-    )
     seed: int = opt.SEED
     skip_bad: bool = opt.SKIP_BAD
     quiet: bool = opt.QUIET
@@ -222,13 +217,12 @@ def report_command(options: ReportOptions) -> int:
     """
     from touche_rad import files
     from touche_rad.cli.retrieve import read_queries
-    from touche_rad.report import default_output, write_exports, write_report
+    from touche_rad.report import default_output, write_report
 
-    runs, quiet, graphs = options.runs, options.quiet, options.graphs
+    runs, quiet = options.runs, options.quiet
     out = options.output or default_output(runs)
     bad = files.BadLines(skip=options.skip_bad)
-    for output in filter(None, (out, graphs)):
-        files.check_output(output, replace=options.replace)
+    files.check_output(out, replace=options.replace)
     summary = write_report(
         runs,
         out,
@@ -242,11 +236,5 @@ def report_command(options: ReportOptions) -> int:
     for error in summary.refused.values():
         say(f"error: {error}")
     say(f"written: {summary.page}", quiet=quiet)
-    if graphs is not None:
-        count = len(write_exports(runs, graphs, bad=bad))
-        if count:
-            say(f"graphs: {count} files in {graphs.resolve()}", quiet=quiet)
-        else:
-            say("graphs: none written: no RUN has outcomes of a panel that exports graphs")
     next_step(open_page(summary.page), quiet=quiet)
     return 1 if summary.refused else 0

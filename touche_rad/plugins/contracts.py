@@ -304,11 +304,7 @@ class JudgesAll(Protocol):
 
 @runtime_checkable
 class Panel(Protocol):
-    """Judges a whole debate of speeches. `judge` may be async.
-
-    `report --graphs` uses the static method `exports(outcome)` of a panel that has one: it returns
-    texts for other programs, such as a graph, by the extension of their file.
-    """
+    """Judges a whole debate of speeches. `judge` may be async."""
 
     def judge(self, contest: Contest) -> Outcome | Awaitable[Outcome]:
         """Return the winner, the scores and the reasons."""

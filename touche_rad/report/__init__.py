@@ -1,6 +1,5 @@
 """The report: one HTML file, or a folder for large runs."""
 
-from touche_rad.report._contests import write_exports
 from touche_rad.report.page import ReportSummary, default_output, write_report
 
-__all__ = ["ReportSummary", "default_output", "write_exports", "write_report"]
+__all__ = ["ReportSummary", "default_output", "write_report"]

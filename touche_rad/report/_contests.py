@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,51 +17,11 @@ from touche_rad.contests.tournament.result import debaters_of
 from touche_rad.contests.two_sides import FALLBACK
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plots.svg import line_plot
-from touche_rad.plugins import registered
 from touche_rad.report._sources import Source
-from touche_rad.score.naming import each_run, names
 
 log = logging.getLogger("touche_rad")
 
 _LONGEST: Final = 60
-
-
-def write_exports(runs: Sequence[Path], folder: Path, *, bad: BadLines | None = None) -> list[Path]:
-    """Write the files that panels export from their outcomes, and return their paths.
-
-    File names consist of the run, the line number and the debate's id, without path characters.
-    """
-    written: list[Path] = []
-
-    def write(name: str, path: Path) -> None:
-        if path.is_dir() or files.detect_kind(path) is not Kind.OUTCOMES:
-            return
-        for number, one in enumerate(files.read_outcomes(path, bad or BadLines()), 1):
-            stem = f"{_plain(name)}-{number:03d}-{_plain(one.id)}"
-            for also, outcome in (("", one.outcome), ("-swapped", one.swapped)):
-                for ending, text in _exports(one.judge, outcome).items():
-                    written.append(folder / f"{stem}{also}.{ending}")
-                    with files.atomic_write(written[-1]) as file:
-                        file.write(text)
-
-    each_run(dict(zip(names(runs), runs, strict=True)), write, {})
-    return written
-
-
-def _exports(judge: str, outcome: Outcome | None) -> Mapping[str, str]:
-    plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
-    try:
-        panel: Any = plugin.factory if plugin else None
-        if outcome is not None and hasattr(panel, "exports"):
-            made: Mapping[str, str] = panel.exports(outcome)
-            return made
-    except Exception as error:
-        log.warning("an outcome of %s could not be exported: %s", judge, error)
-    return {}
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:_LONGEST] or "debate"
 
 
 @dataclass(frozen=True)
