@@ -220,8 +220,6 @@ def test_an_argument_without_a_relation_is_no_claim() -> None:
 # Circles, and other programs
 
 
-
-
 def test_the_json_is_read_by_networkx_as_the_same_graph() -> None:
     graph = example()
     again = nx.node_link_graph(as_json(graph), directed=True, multigraph=True, edges="edges")
