@@ -157,4 +157,4 @@ def test_a_bad_annotator_is_listed_and_the_others_are_compared(tmp_path: Path) -
     strange = written(tmp_path / "strange.jsonl", {"x": ["Causal"]})
     ended = touche_rad("score", strange, good, gold)
     assert ended.code == 1
-    assert "not scored: strange: strange and the truth have no text in common" in ended.out
+    assert "not scored: strange and the truth have no text in common" in ended.err

@@ -123,6 +123,42 @@ def test_another_run_is_refused_with_the_place_of_the_difference(folder: Path) -
     assert score(folder, "stranger.jsonl", "labels.jsonl", "--by-place").code == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "told", "advice"),
+    [
+        ("empty.jsonl", "is empty", False),
+        ("arguments.jsonl", "expected verdicts, got arguments", False),
+        ("debates.jsonl", "expected verdicts, got simulations", True),
+    ],
+)
+def test_a_run_without_verdicts_is_named_with_its_kind(
+    folder: Path, name: str, told: str, advice: bool
+) -> None:
+    (folder / "empty.jsonl").touch()
+    (folder / "arguments.jsonl").write_text('{"id": "1", "text": "x"}\n')
+    debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
+    ended = score(folder, name, "labels.jsonl")
+    assert (ended.code, told in ended.err) == (2, True), ended.err
+    assert ("run `touche-rad judge" in ended.err) == advice
+
+
+def test_a_lost_line_is_no_missing_debate_as_well(folder: Path) -> None:
+    whole = lines()
+    run_file(folder / "less.jsonl", [*whole[:2], *whole[3:9], {}, *whole[10:19], {}, *whole[20:]])
+    shown = score(folder, "less.jsonl", "good.jsonl", "labels.jsonl").out
+    assert "lost debate: 2, 16 labelled verdicts counted as no" in shown
+    assert "less: line 9, debate 10: " in shown
+    assert "missing debate: 1, 8 labelled verdicts counted as no" in shown
+
+
+def test_a_wrong_key_of_a_maxim_is_named_once(folder: Path) -> None:
+    text = (folder / "good.jsonl").read_text()
+    (folder / "typo.jsonl").write_text(text.replace("Quantity", "quantitiy"))
+    shown = score(folder, "typo.jsonl", "labels.jsonl").out
+    assert shown.count("'quantitiy' is no maxim (did you mean 'Quantity'?)") == 1
+    assert "unknown key" not in score(folder, "good.jsonl", "labels.jsonl").out
+
+
 def test_a_lost_debate_counts_as_no(folder: Path) -> None:
     whole = lines()
     run_file(folder / "lost.jsonl", [*whole[:2], {}, *whole[3:]])
@@ -137,8 +173,9 @@ def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
     assert ended.code == 1
     errors = [line for line in ended.err.splitlines() if line.startswith("error: ")]
     assert len(errors) == 2
-    assert errors[0].startswith("error: broken.jsonl:1: ")
-    assert "not scored: none: none.jsonl: cannot be read" in ended.out
+    assert errors[0].startswith("error: not scored: broken.jsonl:1: ")
+    assert "cannot be read" in errors[1]
+    assert "not scored" not in ended.out
     result = report(folder, *runs, "--baseline", "none.jsonl")
     assert result["runs"] == ["good", "bad"]
     assert set(result["refused"]) == {"broken", "none"}
@@ -186,7 +223,9 @@ def test_skip_bad_keeps_the_places(folder: Path) -> None:
     result = json.loads(ended.out)
     assert result["lost"] == {"byte": 1}
     assert result["rows"][0]["f1"] > 0.9
-    assert "byte.jsonl:3: expected UTF-8" in ended.err
+    (folder / "claims.tsv").write_text("claim\n" * 11)
+    ended = score(folder, "claims.tsv", "byte.jsonl", "labels.jsonl", "--skip-bad")
+    assert "lines of runs skipped: 1; the first: byte.jsonl:3: expected UTF-8" in ended.err
 
 
 def test_skip_bad_never_skips_lines_of_the_truth(folder: Path) -> None:

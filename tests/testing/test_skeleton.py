@@ -20,7 +20,7 @@ from touche_rad.demo import demo_file
 def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path: Path) -> None:
     folder, site = tmp_path / "package", tmp_path / "site"
     made = touche_rad("new", kind, "my-plugin", "-o", folder)
-    assert (made.code, "next: cd" in made.err) == (0, True)
+    assert (made.code, "pip install -e . pytest &&" in made.err) == (0, True)
     install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
     _python(*install, "--target", site, folder, cwd=tmp_path)
     env = {"PYTHONPATH": str(site)}
@@ -44,6 +44,10 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     trial = ("submit", "--collection", "arguments.jsonl", flag, "my-plugin")
     assert "code-submission --path ." in _cli(*trial, cwd=folder, env=env)
     assert "--command" in _cli("submit", "my-plugin", cwd=folder, env=env)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    status = ["git", "status", "--porcelain", "-uall"]
+    left = subprocess.run(status, cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert len(left.split("?? ")[1:]) == len(made.err.split("written: ")[1:]), left
 
 
 def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:

@@ -65,9 +65,12 @@ FAILURES: dict[str, tuple[list[str], str, str]] = {
     "no such plugin": (["-d", "verbatin"], "debater", "did you mean 'verbatim'?"),
     "no such option": (["-d", "verbatim(k=x)"], "debater", "no option 'k'"),
     "no model": (["-d", "sinai"], "debater", "needs a language model"),
-    "a dead model": (["-d", "sinai", "-m", "http://127.0.0.1:9/v1#x"], "model", "127.0.0.1:9"),
+    "a dead model": (["-d", "sinai", "-m", "http://127.1:9/v1#x"], "model", "start the server"),
+    "a loopback": (["-d", "sinai", "-m", "http://[::1]:9/v1#x"], "model", "with -m vllm:MODEL"),
     "a needless model": (["-d", "verbatim", "-m", "http://x/v1#x"], "model", "leave out -m"),
-    "claims": (["-d", "verbatim", "--claims", "none.tsv"], "play", "none.tsv"),
+    "claims": (["-d", "verbatim", "--claims", "none.tsv"], "files", "none.tsv"),
+    "no clone": (["-d", "verbatim", "--file", "none.yml"], "files", "run this in a clone"),
+    "first the name": (["-d", "verbatin", "--file", "none.yml"], "debater", "'verbatim'?"),
     "a local model": (["-d", "grounded", "-m", "scripted:said.jsonl"], "model", "said.jsonl"),
 }
 
@@ -81,7 +84,6 @@ def test_the_trial_ends_at_the_first_step_that_fails(place: Path, case: str) -> 
     failed = ended.out[ended.out.index("failed ") :]
     assert failed.split()[1] == name
     assert told in " ".join(failed.split())
-    assert "fix: " in failed
     assert "Run next" not in ended.out
     assert ended.err == ""
 
@@ -150,7 +152,7 @@ def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     one = load(place / "tira.yml").find("mine")
     assert one.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
     assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
-    assert "git add docker/plugins/brief.py tira.yml" in ended.out
+    assert "git add docker/plugins/brief.py brief.py tira.yml" in ended.out
 
 
 def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None:
@@ -188,7 +190,7 @@ def test_the_entry_has_what_its_model_needs(model: str, fields: dict[str, Any]) 
     assert describe(2, "grounded", model=model).user is None
 
 
-def test_the_image_is_built_with_an_installed_engine(
+def test_the_image_is_built_with_the_first_engine_that_works(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bin_folder = place / "bin"
@@ -197,14 +199,17 @@ def test_the_image_is_built_with_an_installed_engine(
     missing = tried(place, "-d", "verbatim", "--build", "--save", "kept")
     assert missing.code == 1
     assert "kept" in load(place / "tira.yml").software
-    assert "there is none of docker, podman, buildah" in " ".join(missing.out.split())
+    assert "none of docker, podman, buildah works here" in " ".join(missing.out.split())
+    docker, podman = bin_folder / "docker", bin_folder / "podman"
+    docker.write_text("#!/bin/sh\nexit 1\n")  # its daemon does not run
     for code in (0, 3):
         log = place / f"{code}.log"
-        podman = bin_folder / "podman"
-        podman.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexit {code}\n')
-        podman.chmod(0o755)
+        podman.write_text(f'#!/bin/sh\n[ "$1" = info ] && exit\necho "$@" >> {log}\nexit {code}\n')
+        for engine in (docker, podman):
+            engine.chmod(0o755)
         ended = tried(place, "-d", "verbatim", "--build")
         assert ended.code == (1 if code else 0), ended.out
+        assert ("verbatim built with podman" in ended.out) == (not code)
         assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()
         assert (place / "docker" / "collection" / "ours.jsonl").exists()
 

@@ -85,16 +85,16 @@ def score_command(options: ScoreOptions) -> int:
         )
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
-    from touche_rad import files
+    from touche_rad.score.naming import names
+    from touche_rad.score.validation import CollectedErrors
 
-    bad = files.BadLines(skip=options.skip_bad)
-    report: Any = score_runs(options, bad)
-    if bad.count:
-        lines = "invalid line" if bad.count == 1 else "invalid lines"
-        say(f"warning: {bad.count} {lines} of runs skipped; the first: {bad.first}")
-    for error in report.refused.values():
-        say(f"error: {error}")
-    code = 1 if report.refused else 0
+    bad = CollectedErrors()
+    report: Any = score_runs(options, bad if options.skip_bad else None)
+    refused: dict[str, str] = report.refused
+    tags = zip(paths[:-1], names(paths[:-1]), strict=True)
+    scored = {str(path) for path, tag in tags if tag not in refused}
+    if skipped := [error for error in bad.errors if error.path in scored]:
+        say(f"warning: invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
     if options.correct:
         from touche_rad.score.corrected import correct
 
@@ -109,7 +109,9 @@ def score_command(options: ScoreOptions) -> int:
         for path in export(report, options.output):
             say(f"written: {path}", quiet=options.quiet)
     click.echo(_printed(report, options))
-    return code
+    for error in refused.values():
+        say(f"error: not scored: {error}")
+    return 1 if refused else 0
 
 
 def score_runs(

@@ -100,9 +100,9 @@ def submit_command(options: SubmitOptions) -> int:
         )
     if name is None and collection is not None and not is_trial:
         raise OptionError("submit --collection: name what to try, with -d NAME or -j NAME")
-    entries = load(options.file)
     if collection is not None and is_trial:
-        return _try(options, entries, collection)
+        return _try(options, collection)
+    entries = load(options.file)
     if name is None:
         return _list(entries)
     entry = entries.find(name)
@@ -140,16 +140,15 @@ def _list(entries: Submission) -> int:
     return 0
 
 
-def _try(options: SubmitOptions, entries: Submission, collection: Path) -> int:
+def _try(options: SubmitOptions, collection: Path) -> int:
     """Run the trial step by step, and print what to run next."""
     trial, rest = _Trial(options, collection), " " * 19
-    for name, do, fix in trial.steps():
+    for name, do in trial.steps():
         try:
             result = do()
         except (click.ClickException, ToucheRadError, OSError) as error:
             mark = click.style(f"{'failed':7}", fg="red")
             print_text(clean(printable(str(error))), f"{mark}{name:11} ", rest)
-            print_text(f"fix: {fix}", rest, rest)
             return 1
         if result:
             mark = click.style(f"{'ok':7}", fg="green")
@@ -159,7 +158,7 @@ def _try(options: SubmitOptions, entries: Submission, collection: Path) -> int:
     for line in trial.preparations():
         click.echo(f"  {line}")
     for name, entry in trial.entries.items():
-        click.echo(f"  {_client(entries, name, entry, options, upload=upload)}")
+        click.echo(f"  {_client(trial.submission, name, entry, options, upload=upload)}")
     if trial.demo:
         click.echo("\nThis is the demo collection: not fit to upload.")
     elif not upload:
@@ -186,31 +185,24 @@ class _Trial:
         self.plugin_files: list[Path] = []
         """Files of plugins in the repository, which the images copy."""
 
-    def steps(self) -> Iterator[tuple[str, Callable[[], str], str]]:
-        """Yield the name of each step, what it does, and how to mend it."""
-        fix = "give a file of arguments: JSON Lines with `id` and `text`"
-        yield "collection", self._read_collection, fix
+    def steps(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        """Yield the name of each step and what it does; its errors say how to mend them."""
+        yield "collection", self._read_collection
         for kind, spec in self.specs.items():
-            fix = "touche-rad list NAME shows what a plugin needs and its options"
-            yield kind, partial(self._find_plugin, kind, spec), fix
-        fix = "start the server, or name another one with -m URL#MODEL"
-        yield "model", self._ask_model, fix
-        fix = f"remove {self.folder} and try again, or choose another folder with -o"
-        yield "index", self._build_index, fix
-        play = "touche-rad doctor checks the plugin, the index and the model"
-        yield "play", self._play, play
-        fix = f"touche-rad check {self.simulations} -i {self.index} --all"
-        yield "answers", partial(self._check, self.simulations, self.claims), fix
+            yield kind, partial(self._find_plugin, kind, spec)
+        yield "files", self._read_files
+        yield "model", self._ask_model
+        yield "index", self._build_index
+        yield "play", self._play
+        yield "answers", partial(self._check, self.simulations, self.claims)
         if self.options.judge is not None:
-            yield "judge", self._judge, play
-            fix = f"touche-rad check {self.evaluations} --all"
-            yield "verdicts", partial(self._check, self.evaluations, self.simulations), fix
-        yield "entry", self._describe, "docs/submit.md says what an image can have"
+            yield "judge", self._judge
+            yield "verdicts", partial(self._check, self.evaluations, self.simulations)
+        yield "entry", self._describe
         if self.options.save:
-            yield "saved", self._save, "choose another name with --save NAME"
+            yield "saved", self._save
         if self.options.build:
-            fix = "start docker, or install podman or buildah; see build.log"
-            yield "image", self._build_image, fix
+            yield "image", self._build_image
 
     def _read_collection(self) -> str:
         kind = files.detect_kind(self.collection)
@@ -228,16 +220,26 @@ class _Trial:
         self.uses_model |= has_model and selected.plugin.uses_model
         return f"{selected.tag}: installed, and its options are valid"
 
+    def _read_files(self) -> str:
+        source = self.options.claims or demo_file("claims.tsv")
+        self.played = list(islice(files.read_claims(source), self.options.first))
+        self.submission = load(self.options.file)
+        return ""
+
     def _ask_model(self) -> str:
         """Ask the model once; a plugin without a model needs no answer."""
         if not self.uses_model:
             if self.options.model:
                 raise UserError("neither the debater nor the judge uses a model: leave out -m")
             return ""
+        name = self.options.model or ""
+        if name.startswith("scripted:"):
+            raise UserError(f"-m {name}: this model exists on this machine only")
+        refuse_loopback(name or os.environ.get("OPENAI_BASE_URL", ""))
         model = prepare.make_model(replace(self.options, quiet=True))
         first = prepare.run_and_close(anext(checks(model)), model)
         if not first.ok:
-            raise WorkError(first.found)
+            raise WorkError(f"{first.found}: start the server, or name another: -m URL#MODEL")
         return first.found
 
     def _build_index(self) -> str:
@@ -255,8 +257,7 @@ class _Trial:
 
     def _play(self) -> str:
         """Play the first claims with our user, one debate after the other."""
-        source, turns = self.options.claims or demo_file("claims.tsv"), self.options.turns
-        claims = list(islice(files.read_claims(source), self.options.first))
+        claims, turns = self.played, self.options.turns
         with files.atomic_write(self.claims) as stream:
             stream.write(files.claims_text(claims))
         debater = self.options.debater or "grounded"
@@ -286,7 +287,9 @@ class _Trial:
         begun = time.monotonic()
         code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
         if code:
-            raise WorkError(f"touche-rad {shlex.join(line)} ended with exit code {code}")
+            raise WorkError(
+                f"touche-rad {shlex.join(line)} ended with {code}: try touche-rad doctor"
+            )
         return float(read_status(out).get("seconds") or time.monotonic() - begun)
 
     def _check(self, run: Path, source: Path) -> str:
@@ -298,7 +301,8 @@ class _Trial:
             if group[0].kind != "not fit to upload: demo index":
                 examples = (read_status(run).get("examples") or {}).items()
                 first = [f"; {kind}: {few[0]}" for kind, few in examples if few][:1]
-                raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first]))
+                see = f"; all: touche-rad check {run} -i {self.index} --all"
+                raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first, see]))
         warnings = "; ".join(
             group[0].message if len(group) == 1 else f"{group[0].kind}: {len(group)}"
             for group in groups
@@ -308,12 +312,8 @@ class _Trial:
 
     def _describe(self) -> str:
         """Make the entries that upload the plugins."""
-        options, model = self.options, self.options.model or ""
-        if model.startswith("scripted:"):
-            raise UserError(f"-m {model}: this model exists on this machine only")
-        if self.uses_model:
-            refuse_loopback(model or os.environ.get("OPENAI_BASE_URL", ""))
-        model = model or ("environment" if self.uses_model else "")
+        options = self.options
+        model = options.model or ("environment" if self.uses_model else "")
         name = options.save or ""
         for kind, spec in self.specs.items():
             sub_task: SubTask = 1 if kind == "debater" else 2
@@ -343,8 +343,9 @@ class _Trial:
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not (copy.exists() and copy.samefile(plugin.file)):
             shutil.copy(plugin.file, copy)
-        if copy not in self.plugin_files:
-            self.plugin_files.append(copy)
+        self.plugin_files.append(copy)
+        if plugin.file.resolve().is_relative_to(self.repository.resolve()):
+            self.plugin_files.append(Path(os.path.relpath(plugin.file)))
         return copy.name
 
     def _save(self) -> str:
@@ -359,10 +360,10 @@ class _Trial:
         return None if self.demo or is_there else copy
 
     def _build_image(self) -> str:
-        """Build the image of each entry with the first engine that is installed."""
-        engine = next(filter(shutil.which, ENGINES), None)
-        if engine is None:
-            raise UserError(f"there is none of {', '.join(ENGINES)} here")
+        """Build the image of each entry with the first engine that works; docker needs a daemon."""
+        works = (one for one in ENGINES if subprocess.getstatusoutput(f"{one} info")[0] == 0)
+        if (engine := next(works, None)) is None:
+            raise UserError(f"none of {', '.join(ENGINES)} works here: start or install one")
         if copy := self._copy():
             shutil.copy(self.collection, copy)
         for name, one in self.entries.items():
@@ -381,7 +382,10 @@ class _Trial:
         """Yield the commands to run before TIRA's client."""
         if copy := self._copy():
             yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
-        changed = [*self.plugin_files, *([self.options.file] if self.options.save else [])]
+        changed = [
+            *dict.fromkeys(self.plugin_files),
+            *([self.options.file] if self.options.save else []),
+        ]
         if changed:
             yield shlex.join(["git", "add", *map(str, changed)])
             yield shlex.join(["git", "commit", "-m", "Submission"])

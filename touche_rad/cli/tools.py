@@ -24,7 +24,7 @@ def new_command(options: NewOptions) -> None:
     """Write the package of a new plugin with one working step and a test of its contract."""
     from touche_rad.testing.skeleton import write_package
 
-    name, folder = options.name, options.output or Path(options.name)
-    for path in write_package(options.kind, name, folder):
+    name, out = options.name, options.output or Path(options.name)
+    for path in write_package(options.kind, name, out):
         say(f"written: {path}")
-    next_step(f"cd {folder} && pip install -e . && python -m pytest && touche-rad list {name}")
+    next_step(f"cd {out} && pip install -e . pytest && python -m pytest && touche-rad list {name}")

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from touche_rad.score.reports import refused_lines
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 Against = Literal["winner", "votes"]
@@ -177,7 +176,6 @@ class ContestReport(Printed):
         yield table(BIAS_COLUMNS, self.biases)
         yield table(SAME_COLUMNS, self.same)
         yield self.missing_lines()
-        yield refused_lines(self.refused)
 
     def missing_lines(self) -> Iterator[str]:
         """Yield a line for each run that lacks verdicts."""

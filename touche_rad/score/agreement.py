@@ -19,7 +19,6 @@ from touche_rad.files.formats import labels_of
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score.measures import alpha, correlations, count, kappa
 from touche_rad.score.naming import each_run, names
-from touche_rad.score.reports import refused_lines
 from touche_rad.score.tables import Columns, Item, Part, Printed, cell, table
 
 Grades = Mapping[str, float]
@@ -149,7 +148,6 @@ class AgreementReport(Printed):
         if len(self.rows) > 1:
             of_all = f"Krippendorff's alpha of all {len(self.rows) + 1} annotators: "
             yield [of_all + cell("{alpha_of_all:.4f}", self)]
-        yield refused_lines(self.refused)
 
 
 def score_annotations(

@@ -23,6 +23,7 @@ from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
 
+KEYS = {maxim.key for maxim in Maxim}
 _number = TypeAdapter(float)
 T = TypeVar("T", bound=BaseModel)
 
@@ -67,6 +68,8 @@ class Row:
     answered: tuple[int, ...] = ()
     """The turns with a response; the official client judges only these."""
     turns: tuple[Mapping[Maxim, Read], ...] = ()
+    unknown: tuple[str, ...] = ()
+    """The keys of verdicts that are no maxims."""
 
 
 def digest(utterance: object, response: object) -> str:
@@ -135,6 +138,7 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
         official = False
     lost = _object(data.get("simulation")).get("userTurns") == []
     turns = data.get("userTurnsEvaluations")
+    turns = [_object(turn) for turn in turns] if isinstance(turns, list) else []
     try:
         debate = parse_simulation(data, lenient=True)
     except FieldError:
@@ -147,8 +151,10 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
         conversation=digests(debate),
         answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
         turns=tuple(
-            {maxim: _verdict(_object(_object(turn).get(maxim.key))) for maxim in Maxim}
-            for turn in (turns if isinstance(turns, list) else ())
+            {maxim: _verdict(_object(turn.get(maxim.key))) for maxim in Maxim} for turn in turns
+        ),
+        unknown=tuple(
+            key for turn in turns for key in turn.keys() - KEYS if "score" in _object(turn[key])
         ),
     )
 

@@ -147,9 +147,9 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
 def _read(tag: str, path: Path, bad: files.BadLines | None) -> Run:
     rows = read_rows(path, bad)
     if not any(row.turns for row in rows):
-        raise InputError(
-            path, f"contains no evaluations: run `touche-rad judge {path} -o EVALUATIONS` first"
-        )
+        kind = files.detect_kind(path)
+        fix = f": run `touche-rad judge {path} -o EVALUATIONS` first" * (kind in files.DEBATES)
+        raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
     blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
     return Run(tag, path, [row for row in rows if row.trouble is not ProblemKind.BLANK], blank)
 

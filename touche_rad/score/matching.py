@@ -18,9 +18,10 @@ from pydantic import BaseModel
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, UserError, nearest
 from touche_rad.files.records import numbered_lines
 from touche_rad.score.evaluations import (
+    KEYS,
     NO_SCORE,
     Read,
     Row,
@@ -225,6 +226,9 @@ class Matcher:
         by_words = self.reference if self.run.has_words else None
         places = self._by_place() if by_words is None else self._by_words(by_words)
         scores = [self._debate(number, places.get(number)) for number in range(len(self.labels))]
+        if any(one.kind is ProblemKind.MISSING_VERDICT for one in self.problems):
+            for key in sorted({key for row in rows for key in row.unknown}):
+                self._note(ProblemKind.UNKNOWN_KEY, f"{key!r} is no maxim{nearest(key, KEYS)}")
         present = sum(row.trouble is None and bool(row.turns) for row in places.values())
         official = (
             not self.run.blank
@@ -251,9 +255,10 @@ class Matcher:
         """Return the line of each labelled debate, by its id or its words."""
         places: dict[int, Row] = {}
         unknown: list[tuple[int, Row]] = []
+        lost: list[tuple[int, ProblemKind, Row]] = []
         for position, row in enumerate(self.run.rows):
             if row.trouble is not None:
-                self._note(row.trouble, "its verdicts are missing", line=row.line)
+                lost.append((position, row.trouble, row))
                 continue
             place = reference.find(row, position, places)
             if place is None:
@@ -271,10 +276,9 @@ class Matcher:
                 message = f"is in line {line}, matched to debate {place + 1}"
                 self._note(ProblemKind.REORDERED, message, line=line, debate=place + 1)
         # Other debates are left out only if no labelled one is missing, but for lost lines.
-        lost = sum(row.trouble is not None for row in self.run.rows)
         missing = [place for place in range(len(self.labels)) if place not in places]
         for position, row in unknown:
-            if row.conversation and len(missing) > lost:
+            if row.conversation and len(missing) > len(lost):
                 place = position if position in missing else missing[0]
                 reference.check(self.run.path, row, place)
             debate, message = None, "left out"
@@ -282,6 +286,12 @@ class Matcher:
                 places[position] = row
                 debate, message = position + 1, "holds no words to match by, kept in its place"
             self._note(ProblemKind.UNMATCHED, message, line=row.line, debate=debate)
+        for position, trouble, row in lost:  # each is the nearest debate that is missing
+            missing = [place for place in range(len(self.labels)) if place not in places]
+            if missing:
+                places[min(missing, key=lambda place: abs(place - position))] = row
+            else:
+                self._note(trouble, "no debate is missing", line=row.line)
         return places
 
     def _debate(self, position: int, row: Row | None) -> list[Mapping[Maxim, float | None]]:

@@ -108,12 +108,6 @@ class Report(Printed):
         samples = f"{self.samples} bootstrap samples of {what}, seed {self.seed}"
         return f"95 % intervals from {samples}"
 
-    def _ends(self) -> Iterator[Part]:
-        """Yield the comparisons, the problems and the runs that are not scored."""
-        yield table(_COMPARISON_COLUMNS, self.comparisons)
-        yield _problem_lines(self.problems)
-        yield refused_lines(self.refused)
-
 
 class JudgementReport(Report):
     """Evaluations scored against labels."""
@@ -145,7 +139,8 @@ class JudgementReport(Report):
             yield _notes(self)
         else:
             yield from self.details()
-        yield from self._ends()
+        yield table(_COMPARISON_COLUMNS, self.comparisons)
+        yield _problem_lines(self.problems)
 
     def details(self) -> Iterator[Part]:
         """Yield the numbers of labels, and all measures of each run by maxim."""
@@ -222,7 +217,8 @@ class RetrievalReport(Report):
         yield f"{self.truth}: {queries}", self._drawn("queries")
         yield self.board()
         yield _notes(self)
-        yield from self._ends()
+        yield table(_COMPARISON_COLUMNS, self.comparisons)
+        yield _problem_lines(self.problems)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""

@@ -28,6 +28,7 @@ class ProblemKind(StrEnum):
     MISSING_TURN = "missing turn"
     EXTRA_TURN = "turn without labels"
     MISSING_VERDICT = "missing verdict"
+    UNKNOWN_KEY = "unknown key"
     NULL_SCORE = "null score"
     BAD_SCORE = "score that is no number"
     ODD_SCORE = "odd score"

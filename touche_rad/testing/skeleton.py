@@ -32,6 +32,7 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
     templates = {
         "pyproject.toml": "pyproject.toml",
         "README.md": "README.md",
+        "gitignore": ".gitignore",
         f"{kind}.py": f"{package}/__init__.py",
         "test_contract.py": "tests/test_contract.py",
     }

@@ -34,7 +34,6 @@ SIZE: Final = 75
 _CLAIMS, _CONFIGURATION = "claims.tsv", "configuration.json"
 _SIMULATIONS, _LABELS = "simulations.jsonl", "rad-labels.jsonl"
 _EVALUATE: Final = "touche-rad dataset evaluate $inputRun $inputDataset -o $outputDir"
-_WHAT: Final = {DEBATERS: "debaters", JUDGES: "judges"}
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _text(dataset: Dataset, folder: Path, upload: Upload) -> str:
     text: str = Template(template, trim_blocks=True, keep_trailing_newline=True).render(
         name=folder.name,
         dataset=dataset,
-        what=_WHAT[dataset.sub_task],
+        what="debaters" if dataset.sub_task == DEBATERS else "judges",
         digests={path: sha256_of(folder / path) for path in paths},
         upload=upload,
         submit=shlex.join([*submit, "--split", upload.split]),

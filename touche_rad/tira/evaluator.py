@@ -7,7 +7,6 @@ response counts as no, so that nobody gains from lost debates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
 from touche_rad.score import Policy, score_judgements
 from touche_rad.score.export import PROTOTEXT, measure, prototext
+from touche_rad.score.rates import count_yes
 from touche_rad.score.result import MEAN
 from touche_rad.score.validation import WORDS
 from touche_rad.text import count_words
@@ -66,34 +66,19 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
     expected = turns * len(claims)
     evaluations = out / EVALUATIONS
     run_sync(run_work(judging.work(simulations, by, identity={"judge": name}), evaluations))
-    yes = _count_yes(evaluations, len(claims), turns)
-    shares = {str(maxim): yes[maxim] / expected for maxim in Maxim}
+    judged = islice(files.read_evaluations(evaluations), len(claims))
+    yes = count_yes(verdicts for one in judged for verdicts in one.turns[:turns])[:, 0].tolist()
+    shares = {str(maxim): count / expected for maxim, count in zip(Maxim, yes, strict=True)}
     debates = files.read_debates(simulations, files.BadLines(skip=True))
     responses = [turn.response for debate in debates for turn in debate.turns if turn.response]
-    missing = max(0, expected - len(responses))
-    long = sum(count_words(one.content) > WORDS for one in responses)
-    return _write(
-        out,
-        "".join(
-            [
-                *(measure(key, share) for key, share in shares.items()),
-                measure(MEAN, sum(shares.values()) / len(shares)),
-                measure("missing responses", missing),
-                measure("responses over 60 words", long),
-                measure("responses without citation", sum(not one.arguments for one in responses)),
-            ]
-        ),
-    )
-
-
-def _count_yes(evaluations: Path, debates: int, turns: int) -> Mapping[Maxim, int]:
-    """Count the verdicts yes on the expected debates and turns."""
-    yes = dict.fromkeys(Maxim, 0)
-    for one in islice(files.read_evaluations(evaluations), debates):
-        for verdicts in one.turns[:turns]:
-            for maxim, verdict in verdicts.items():
-                yes[maxim] += verdict.yes
-    return yes
+    values = {
+        **shares,
+        MEAN: sum(shares.values()) / len(shares),
+        "missing responses": max(0, expected - len(responses)),
+        "responses over 60 words": sum(count_words(one.content) > WORDS for one in responses),
+        "responses without citation": sum(not one.arguments for one in responses),
+    }
+    return _write(out, "".join(measure(key, value) for key, value in values.items()))
 
 
 def _write(out: Path, content: str) -> Path:

@@ -141,8 +141,8 @@ def refuse_loopback(addresses: str) -> None:
         if host == "localhost" or host.endswith(".localhost"):
             raise UserError(
                 f"{address} is this machine, but in the container it is the container itself: name "
-                "an address that the container reaches, such as http://HOST:PORT/v1#MODEL, or run "
-                "the model in the image with -m vllm:MODEL"
+                "an address that the container reaches, such as http://HOST:PORT/v1#MODEL, run the "
+                "model in the image with -m vllm:MODEL, or use none"
             )
 
 
