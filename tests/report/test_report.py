@@ -66,12 +66,12 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     no = evaluations(tmp_path / "no.jsonl", debates, 0.1)
     out = tmp_path / "report.html"
     summary = write_report([yes, no], out, labels=demo_file("labels.jsonl"))
-    assert (summary.debates, summary.turns, summary.page) == (20, 60, out)
+    assert summary.page == out
     text = " ".join(_page(out).text)
     assert "yes leads no by 0.854 mean F1, significantly" in text
     assert "yes is not significantly different from the baseline always-yes" in text
     assert "no is significantly worse than the baseline always-yes" in text
-    assert "mean of the maxims, on 60 turns of 20 debates." in text
+    assert "mean of the maxims, on 60 labelled turns of 20 debates." in text
     words = " ".join(text.split())
     assert "Agreement of the judges: share of equal verdicts CSV yes no yes – 0.000" in words
     assert "quality label yes label no judge yes 38 20 judge no 0 0" in words
@@ -293,6 +293,97 @@ def test_a_bad_run_is_listed_and_the_others_are_shown(tmp_path: Path) -> None:
     assert "none: " in text
 
 
+def _damaged_runs(folder: Path) -> Path:
+    """Write runs of two judges on the demo's debates, and damaged ones; return their labels."""
+    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    good = evaluations(folder / "good.jsonl", debates, 0.9).read_text().splitlines()
+    evaluations(folder / "noes.jsonl", debates, 0.1)
+    odd = json.loads(good[3])
+    odd["userTurnsEvaluations"][0]["Quality"]["score"] = "yes"
+    half = [json.loads(line) for line in good]
+    for turn in (turn for line in half for turn in line["userTurnsEvaluations"]):
+        del turn["Quantity"]
+    damaged = {
+        "lost": [*good[:5], "{}", *good[6:]],
+        "odd": [*good[:3], json.dumps(odd), *good[4:]],
+        "half": [json.dumps(line) for line in half],
+        "twice": [*good, good[2]],
+        "cut": [*good[:5], good[5][:200], *good[6:]],
+    }
+    for name, lines in damaged.items():
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "claims.jsonl").write_bytes(demo_file("claims.tsv").read_bytes())
+    (folder / "labels.jsonl").write_bytes(demo_file("labels.jsonl").read_bytes())
+    return folder / "labels.jsonl"
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("whole_folder", [False, True])
+def test_damaged_runs_are_ranked_as_by_score(
+    tmp_path: Path, skip: bool, whole_folder: bool
+) -> None:
+    labels, out = _damaged_runs(tmp_path), tmp_path / "page" / "r.html"
+    runs = sorted(set(tmp_path.glob("*.jsonl")) - {labels})
+    skipping = ["--skip-bad"] if skip else []
+    given = [tmp_path] if whole_folder else runs
+    ended = touche_rad("report", *given, "--labels", labels, "-o", out, *skipping)
+    scored = touche_rad("score", *runs, labels, "--json", *skipping)
+    refused = ["claims"] if skip else ["claims", "cut"]
+    assert (ended.code, sorted(json.loads(scored.out)["refused"])) == (1, refused)
+    assert f"error: {tmp_path / 'claims.jsonl'}: expected a run (such as eval" in ended.err
+    words = " ".join(" ".join(_page(out).text).split())
+    head = words[: words.index("Scores of the runs")]
+    count = f"{len(refused)} run{'s' * (len(refused) > 1)} could not be read or scored: "
+    assert count + ", ".join(refused) in head
+    assert f"{8 - len(refused)} runs · 20 debates, 60 turns" in head
+    assert head.count("half: missing verdict") == 1
+    assert "half: missing verdict: 60 verdicts counted as no" in head
+    assert "lost: lost debate: line 6, debate 6: 12 verdicts counted as no" in head
+    index = islands(out.read_text("utf-8"))["data-debates"]
+    names = [run["name"] for run in index["runs"]]
+    shown = [one for debate in index["debates"] for one in debate[3]]
+    expected = {"lost": 19, "odd": 20, "half": 20, "twice": 21, "good": 20, "noes": 20}
+    assert {name: shown.count(at) for at, name in enumerate(names)} == {
+        **expected,
+        **({"cut": 19} if skip else {}),
+    }
+    table = words[words.index("Scores of the runs") :]
+    for one in json.loads(scored.out)["rows"]:
+        if one["maxim"] == "mean" and one["run"] != "always-yes":
+            assert re.search(rf" {one['run']} \d {one['f1']:.3f} ", table), one
+
+
+def test_a_lost_debate_alone_does_not_stop_a_report(tmp_path: Path) -> None:
+    _damaged_runs(tmp_path)
+    out = tmp_path / "r.html"
+    assert touche_rad("report", tmp_path / "lost.jsonl", "-o", out).code == 0
+    words = " ".join(" ".join(_page(out).text).split())
+    assert "1 run · 19 debates, 57 turns" in words
+    assert "lost: lost debate: 1 " in words
+    words = " ".join(("report", str(tmp_path / "twice.jsonl"), "-o", str(out), "--replace"))
+    assert touche_rad(*words.split()).code == 0
+    assert "1 run · 20 debates, 60 turns" in " ".join(_page(out).text)
+
+
+def test_labels_of_other_debates_are_refused_without_options_of_score(tmp_path: Path) -> None:
+    labels = _damaged_runs(tmp_path)
+    labels.write_text("".join(labels.read_text().splitlines(keepends=True)[1:]))
+    ended = touche_rad("report", tmp_path / "good.jsonl", "--labels", labels, "-o", tmp_path / "p")
+    scored = touche_rad("score", tmp_path / "good.jsonl", labels)
+    for one, advice in ((ended, False), (scored, True)):
+        assert (one.code, "expected 19 lines as in" in one.err) == (2, True)
+        assert ("--by-place" in one.err, "--debates" in one.err) == (advice, advice)
+
+
+def test_no_text_of_a_plot_is_cut_at_its_top(tmp_path: Path) -> None:
+    labels = _damaged_runs(tmp_path)
+    write_report([tmp_path / "good.jsonl"], tmp_path / "r.html", labels=labels)
+    plots = re.findall(r"<svg viewBox.*?</svg>", (tmp_path / "r.html").read_text(), re.S)
+    assert len(plots) == 7
+    for plot in plots:
+        assert min(float(y) for y in re.findall(r'<text x="[^"]*" y="([^"]*)"', plot)) >= 16
+
+
 def test_a_file_of_no_kind_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello\n")
     with pytest.raises(InputError, match="of no known kind"):
@@ -306,7 +397,7 @@ def test_plots_put_values_where_they_belong() -> None:
     assert (own.across(0.5), own.across(1.0), own.across(2)) == (132, 338, 338)
     svg = dot_plot("F1", [Dot("a<b", 0.75, 0.5, 1.0), Dot("c", 1.0, None, None)], [("always", 0.5)])
     assert '<circle cx="286.5"' in svg
-    assert '<line x1="235.0" y1="34" x2="338.0" y2="34"' in svg
+    assert '<line x1="235.0" y1="38" x2="338.0" y2="38"' in svg
     assert "a&lt;b" in svg
     assert "always 0.500" in svg
     assert dot_plot("none", []).count("<circle") == 0

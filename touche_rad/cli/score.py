@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs")
 _WIDEST: Final = 200
+_ADVICE: Final = (
+    ": add --debates FILE with the labelled debates (--by-place takes the lines in their order)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +147,7 @@ def score_runs(
         return score_annotations(runs, truth, bad=bad)
     if kind is not files.Kind.LABELS:
         _refuse(options, _FOR_LABELS, kind.value)
-    policy = Policy(options.strict, options.debates, options.by_place)
+    policy = Policy(options.strict, options.debates, options.by_place, _ADVICE)
     # One run is always compared with the baseline.
     compare = options.pairs or len(runs) == 1
     with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:

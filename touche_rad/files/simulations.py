@@ -42,8 +42,6 @@ from touche_rad.files.records import (
 )
 
 ANNOTATED, SIMULATIONS = "annotated", "simulations"
-
-
 SYSTEM = "systemResponse"
 _BODY = ("content", "arguments")
 _TEXTS = ("topic", "attacks", "supports")

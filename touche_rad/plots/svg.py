@@ -83,14 +83,14 @@ def dot_plot(
     ends = [end for row in rows for end in (row.low, row.value, row.high) if end is not None]
     ends += [*axis, *(value for _, value in baselines)]
     own = scale(ends)
-    top = 6 + 16 * len(baselines)
+    top = 10 + 16 * len(baselines)
     bottom = top + ROW * len(rows) + 4
     parts: list[Markup] = []
     for tick in own.ticks():
         x = own.across(tick)
         parts += [_line(x, top, x, bottom, "grid"), _text(x, bottom + 16, f"{tick:g}", "tick")]
     for at, (name, value) in enumerate(baselines):
-        x, y = own.across(value), 14 + 16 * at
+        x, y = own.across(value), 18 + 16 * at
         label = f"{_shorten(name, 24)} {value:.{digits}f}"
         half = 3.4 * len(label)  # of the label's width: it must not leave the plot
         middle = round(min(max(x, half), NAME + SPAN + VALUE + 16 - half), 1)
@@ -112,7 +112,7 @@ def line_plot(
 ) -> Markup:
     """Plot values by turn, a line for each name; a turn without a value is left out."""
     known = [value for values in series.values() for value in values if value is not None]
-    own, left, top, height = scale([*axis, *known]), 40, 8, 120
+    own, left, top, height = scale([*axis, *known]), 40, 16, 120
     right, bottom = WIDTH - 16, top + height
     turns = max((len(values) for values in series.values()), default=1)
 

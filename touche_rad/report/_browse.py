@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from touche_rad.debate import Maxim, Verdicts
@@ -24,18 +23,8 @@ LONG, UNSUPPORTED, FALLBACK, UNANSWERED = 1, 2, 4, 8
 _LETTERS: Final = {True: "y", False: "n", None: "-"}
 
 
-@dataclass(frozen=True)
-class Browser:
-    """The index and the parts, as JSON texts."""
-
-    index: str
-    parts: tuple[str, ...]
-    debates: int
-    turns: int
-
-
-def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> Browser:
-    """Collect the data of all debates.
+def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> tuple[str, list[str]]:
+    """Return the index and the parts of all debates, as JSON texts.
 
     Args:
         topics: The debates by claim.
@@ -61,8 +50,7 @@ def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> Browser:
         "claims": [topic.claim for topic in topics],
         "debates": debates,
     }
-    turns = sum(len(one.turns) for topic in topics for one in topic.conversations)
-    return Browser(to_json(index), tuple(parts), len(debates), turns)
+    return to_json(index), parts
 
 
 def _record(one: Conversation) -> tuple[str, list[int]]:

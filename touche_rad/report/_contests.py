@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any
 
 from markupsafe import Markup
 
@@ -18,10 +17,6 @@ from touche_rad.contests.two_sides import FALLBACK
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plots.svg import line_plot
 from touche_rad.report._sources import Source
-
-log = logging.getLogger("touche_rad")
-
-_LONGEST: Final = 60
 
 
 @dataclass(frozen=True)

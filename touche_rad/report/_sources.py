@@ -11,15 +11,17 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
+from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.outputs import STATUS, read_status, sha256_of
-from touche_rad.files.records import read_json
 from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
-from touche_rad.score.evaluations import digests
+from touche_rad.score.evaluations import digests, read_judged
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.result import BASELINE, MEAN
 
+LOST: Final = (Debate(), ())
+"""A lost debate, which keeps its place and is not shown."""
 _PLACE: Final = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -46,7 +48,7 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, Origin]:
         str(status["sha256"]): status
         for folder in dict.fromkeys(path.parent for path in paths)
         for place in sorted(folder.glob(f"*{STATUS}"))
-        for status in [_load(place)]
+        for status in [read_status(place.with_name(place.name.removesuffix(STATUS)))]
         if status.get("sha256")
     }
     result = {}
@@ -104,14 +106,16 @@ def read_sources(
         kind = files.detect_kind(path)
         source = Source(name, path, kind, sha256_of(path), origins[path])
         if kind is Kind.EVALUATIONS:
-            evaluations = files.read_evaluations(path, bad)
-            return replace(source, debates=[(one.debate, one.turns) for one in evaluations])
+            return replace(source, debates=list(read_judged(path, bad)))
         if kind in files.DEBATES:
-            return replace(source, debates=[(one, ()) for one in files.read_debates(path, bad)])
+            views = files.read_views(path, BadLines(bad.skip), keep_lost=True)
+            return replace(source, debates=[(debate, ()) for debate, _ in views])
         if kind is Kind.CONTESTS:
             return replace(source, contests=list(files.read_contests(path, bad)))
         if kind is Kind.OUTCOMES:
             return replace(source, judgements=list(files.read_outcomes(path, bad)))
+        if kind is not Kind.RUN:
+            raise InputError(path, f"expected a run (such as evaluations), got {kind.value}")
         return source
 
     return list(each_run(runs, read, refused).values())
@@ -123,6 +127,8 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
     for run, source in enumerate(sources):
         run_calls, places = calls(source.path), _fallback_turns(source.origin)
         for number, (debate, verdicts) in enumerate(source.debates):
+            if (debate, verdicts) == LOST:
+                continue
             fallbacks = places.get(number, set()) | _nothing_found(debate)
             labelled = labels_by_words.get(digests(debate), ())
             yield DebateOfRun(run, debate, verdicts, labelled, run_calls, frozenset(fallbacks))
@@ -139,11 +145,10 @@ def _labels_by_words(
     if labels is None or files.detect_kind(labels) is not Kind.LABELS:
         return {}
     truth = list(files.read_labels(labels))
-    for source in sources:
-        if len(source.debates) == len(truth):
-            debates = [digests(debate) for debate, _ in source.debates]
-            return dict(zip(debates, truth, strict=True))
-    return {}
+    fitting = [source for source in sources if len(source.debates) == len(truth)]
+    best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
+    debates = best.debates if best else ()
+    return {digests(debate): of for (debate, _), of in zip(debates, truth, strict=False)}
 
 
 def _nothing_found(debate: Debate) -> set[int]:
@@ -163,11 +168,3 @@ def _fallback_turns(origin: Origin) -> dict[int, set[int]]:
         if (match := _PLACE.fullmatch(str(one))) is not None:
             places.setdefault(int(match[1]) - 1, set()).add(int(match[2]) - 1)
     return places
-
-
-def _load(path: Path) -> Mapping[str, Any]:
-    try:
-        status = read_json(path)
-    except (OSError, ValueError):
-        return {}
-    return status if isinstance(status, dict) else {}

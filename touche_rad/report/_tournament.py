@@ -14,7 +14,6 @@ from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
 from touche_rad.contests.tournament.result import (
     COLUMNS,
     COST_COLUMNS,
-    FORMAT_NAME,
     VERSION,
     Standing,
     Tournament,
@@ -29,8 +28,7 @@ from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import Board, BoardTable, Cell, are, board_table, names_of
 from touche_rad.score.tables import table
 
-_LOOKED_AT: Final = 200
-_SHOWN: Final = (*files.DEBATES, Kind.EVALUATIONS, Kind.OUTCOMES, Kind.RUN)
+_LISTED: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
 
 
 def is_folder_of_runs(path: Path) -> bool:
@@ -38,48 +36,43 @@ def is_folder_of_runs(path: Path) -> bool:
     return path.is_dir() and not (path / RATINGS).is_file()
 
 
-def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+def split_runs_and_ratings(
+    paths: Sequence[Path], labels: Path | None
+) -> tuple[list[Path], list[Path]]:
     """Return runs and ratings files; a folder contains runs and tournaments, a tournament both."""
     runs: list[Path] = []
     ratings: list[Path] = []
-    for path in (one for given in paths for one in _inside(given)):
+    for path in (one for given in paths for one in _inside(given, labels)):
         if path.is_dir():
             ratings.append(path / RATINGS)
             runs += [one for one in (path / OUTCOMES, path / CONTESTS) if one.is_file()]
-        elif _is_ratings(path):
+        elif path.name == RATINGS:
             ratings.append(path)
         else:
             runs.append(path)
     return runs, ratings
 
 
-def _inside(path: Path) -> list[Path]:
+def _inside(path: Path, labels: Path | None) -> list[Path]:
     """Return a path, or the runs and tournaments in a folder of runs."""
     if not is_folder_of_runs(path):
         return [path]
-    found = [one for one in sorted(path.iterdir()) if (one / RATINGS).is_file() or _is_run(one)]
+    own = [one for one in sorted(path.iterdir()) if not labels or one.resolve() != labels.resolve()]
+    found = [one for one in own if (one / RATINGS).is_file() or _is_run(one)]
     if not found:
         raise UserError(f"{path}: expected a folder with runs, or of a tournament with {RATINGS}")
     return found
 
 
 def _is_run(path: Path) -> bool:
-    """Whether a file is a run, or a damaged one."""
+    """Whether a file is a run, or is listed as one that cannot be read."""
     if not path.is_file() or path.name.endswith((STATUS, TRACE)):
         return False
+    if path.name.endswith((".jsonl", ".jsonl.gz")):
+        return True
     try:
-        return files.detect_kind(path) in _SHOWN
+        return files.detect_kind(path) in _LISTED
     except UserError:
-        return path.name.endswith((".jsonl", ".jsonl.gz"))
-
-
-def _is_ratings(path: Path) -> bool:
-    try:
-        if path.exists() and not path.is_file():
-            return False  # the reader of runs refuses a pipe; opening one would wait
-        with path.open("rb") as file:
-            return FORMAT_NAME.encode() in file.read(_LOOKED_AT)
-    except OSError:
         return False
 
 
@@ -95,8 +88,6 @@ def read_tournament(path: Path) -> Tournament:
         raise InputError(path, f"not a tournament's result: {first['msg']}", field=place) from None
     except (OSError, ValueError) as error:
         raise InputError(path, f"not a tournament's result: {error}") from None
-    if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
-        raise InputError(path, "expected as many rows and columns as debaters", field="shares")
     return result
 
 

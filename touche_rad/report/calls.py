@@ -19,10 +19,8 @@ _MOST: Final = 5_000
 Place = tuple[str, int]
 """A debate's key, and the turn."""
 
-
 Call = Mapping[str, Any]
 """A model call as the page shows it."""
-
 
 _COSTS: Final = {
     "calls": "calls",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from touche_rad.contests.score_report import (
     BIAS_COLUMNS,
@@ -33,14 +33,6 @@ from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.tables import Columns, Item, cell, table
 
 
-def _scored_turns(report: JudgementReport, rows: Mapping[tuple[str, str], JudgementRow]) -> str:
-    """Return how many turns the scores are about: labels may cover some turns only."""
-    labelled = max(rows[BASELINE, maxim].labelled for maxim in Maxim)
-    if labelled >= report.turns:
-        return f"{report.turns} turns"
-    return f"{labelled} labelled turns (of {report.turns})"
-
-
 def judgement_board(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     rows = {(row.run, row.maxim): row for row in report.rows}
@@ -57,8 +49,9 @@ def judgement_board(report: JudgementReport) -> Board:
     board = _ranked_board(report, "Leaderboard", dots, "mean F1", MEAN)
     if not measured:
         board.sentences = ["The labels say nothing about these turns, so no run has a score."]
+    labelled = max(rows[BASELINE, maxim].labelled for maxim in Maxim)
     board.note = (
-        f"F1 of yes as the task scores it, mean of the maxims, on {_scored_turns(report, rows)} "
+        f"F1 of yes as the task scores it, mean of the maxims, on {labelled} labelled turns "
         f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
         f"seed {report.seed}; “significantly” means that the interval of the paired difference "
         "excludes 0. * baseline, without a rank."
@@ -67,10 +60,6 @@ def judgement_board(report: JudgementReport) -> Board:
     board.squares = [(run, [_square(rows[run, maxim]) for maxim in measured]) for run in runs]
     if len(runs) > 1:
         board.tables.append(agreement({run: list(_votes(report, run)) for run in runs}))
-    board.warnings += [
-        f"{one.run}: {one.kind.value}{f' of {one.maxim}' if one.maxim else ''}: {one.message}"
-        for one in report.problems
-    ]
     return board
 
 
@@ -91,7 +80,6 @@ def retrieval_board(report: RetrievalReport) -> Board:
         f"{report.samples} bootstrap samples of queries, seed {report.seed}. * baseline, without a "
         "rank."
     )
-    board.warnings += [f"{one.run}: {one.message}" for one in report.problems[:20]]
     return board
 
 
@@ -115,7 +103,7 @@ def _ranked_board(
             )
             for caption, of_measure in dots.items()
         ],
-        warnings=list(refused_lines(report.refused)),
+        warnings=list(report.warnings()),
         scores={name: number(value) for name, value in ranked.items()},
     )
 
@@ -137,13 +125,10 @@ def _square(row: JudgementRow) -> BoardTable:
         for label, name in zip(("yes", "no"), names, strict=True):
             count = getattr(row, name)
             at = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
-            line.append(Cell(str(count), _address(at), count / row.labelled))
+            address = f"#debates&{urlencode(at, quote_via=quote, safe='')}"
+            line.append(Cell(str(count), address, count / row.labelled))
         lines.append(line)
     return BoardTable(row.maxim, ["", "label yes", "label no"], lines, grid=True)
-
-
-def _address(values: Mapping[str, str]) -> str:
-    return "#debates&" + "&".join(f"{key}={quote(value, safe='')}" for key, value in values.items())
 
 
 def contest_board(report: ContestReport) -> Board:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ from touche_rad.report._contests import contest_sections
 from touche_rad.report._conversations import Topic, topics
 from touche_rad.report._rankings import queries_of
 from touche_rad.report._rates import rate_board, turn_plot
-from touche_rad.report._sources import Source, debates_of, origins_of, read_sources, run_names
+from touche_rad.report._sources import LOST, Source, debates_of, origins_of, read_sources, run_names
 from touche_rad.report._tournament import (
     is_folder_of_runs,
     read_tournament,
@@ -45,17 +44,14 @@ LARGE: Final = 8_000_000
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SAMPLES: Final = 2000
-_PART: Final = re.compile(r"[dqw]\d+\.js")
+Scored = JudgementReport | RetrievalReport | ContestReport
 
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """The counts of a report."""
+    """What was written."""
 
-    debates: int
-    turns: int
     page: Path
-    """The HTML file to open."""
     refused: Mapping[str, str]
     """Runs that could not be read or scored, and why."""
 
@@ -64,11 +60,6 @@ def default_output(runs: Sequence[Path]) -> Path:
     """Return one file for small inputs and a folder for large ones."""
     size = sum(path.stat().st_size for path in runs if path.is_file())
     return Path("report" if size > LARGE else "report.html")
-
-
-def is_page(out: Path) -> bool:
-    """Whether an output is one HTML file; otherwise it is a folder."""
-    return out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))
 
 
 def write_report(
@@ -100,7 +91,7 @@ def write_report(
     """
     bad = bad or BadLines()
     refused: dict[str, str] = {}
-    paths, ratings = split_runs_and_ratings(runs)
+    paths, ratings = split_runs_and_ratings(runs, labels)
     origins = origins_of(paths)
     named = names(paths) if boards else run_names(paths, origins)
     sources = read_sources(dict(zip(named, paths, strict=True)), origins, bad, refused)
@@ -114,7 +105,7 @@ def write_report(
     elif scored is not None:
         content.boards.append(retrieval_board(scored))
     if debates:
-        content.add_debates(with_boards=not boards, with_rates=scored is None)
+        content.add_debates(scored, with_boards=not boards)
     content.add_contests()
     content.add_queries(queries or {}, index)
     if not boards and len(sources) > 1:
@@ -141,30 +132,32 @@ class _Content:
     """Name and JSON of the data that is read when it is needed."""
     summary: list[str] = field(default_factory=list)
     files: list[tuple[str, str, str, str]] = field(default_factory=list)
-    debates: int = 0
-    turns: int = 0
 
-    def add_debates(self, *, with_boards: bool, with_rates: bool) -> None:
+    def add_debates(self, scored: Scored | None, *, with_boards: bool) -> None:
         """Add the debates of the shared task, and boards of their verdicts and words."""
         all_topics = topics(debates_of(self.sources, self.labels))
         if not all_topics:
             return
         if with_boards:
-            self._add_boards(all_topics, with_rates=with_rates)
+            self._add_boards(all_topics, with_rates=scored is None)
         flagged = warning(
             (one.id or "?", one.turns) for topic in all_topics for one in topic.conversations
         )
         if flagged and self.boards:
             self.boards[0].warnings.append(flagged)
-        data = browser(
+        index, parts = browser(
             all_topics,
             [{"name": source.name, "kind": source.kind.value} for source in self.sources],
         )
-        self.debates, self.turns = data.debates, data.turns
         self.browsers.append(("debates", "Debates", _DEBATES))
-        self.indexes.append(("data-debates", data.index))
-        self.parts += [(f"d{number}", part) for number, part in enumerate(data.parts)]
-        self.summary.append(f"{data.debates} debates, {data.turns} turns")
+        self.indexes.append(("data-debates", index))
+        self.parts += [(f"d{number}", part) for number, part in enumerate(parts)]
+        every = ((topic.claim, one.turns) for topic in all_topics for one in topic.conversations)
+        distinct = {(claim, repr(turns)): len(turns) for claim, turns in every}
+        debates, turns = len(distinct), sum(distinct.values())
+        if isinstance(scored, JudgementReport):
+            debates, turns = scored.debates, scored.turns
+        self.summary.append(f"{debates} debates, {turns} turns")
 
     def _add_boards(self, all_topics: Sequence[Topic], *, with_rates: bool) -> None:
         run_names = [source.name for source in self.sources]
@@ -174,6 +167,9 @@ class _Content:
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
+        if with_rates:
+            counts = ((one.name, one.debates.count(LOST)) for one in self.sources)
+            self.boards[-1].warnings += [f"{name}: lost debate: {n}" for name, n in counts if n]
         by_turn = turn_plot(all_topics, run_names)
         self.boards[-1].plots += [by_turn] if by_turn else []
         self.boards[-1].plots.append(_length_plot(all_topics, run_names))
@@ -186,7 +182,6 @@ class _Content:
         sections = contest_sections(self.sources, self.labels, self.bad)
         pairs = [(one.entry, one) for one in sections]
         self._add_fragments("wholes", "Whole debates", _WHOLES, "contest", pairs)
-        self.debates += len(pairs)
         self.summary += [f"{len(pairs)} whole debates"] * bool(pairs)
 
     def add_queries(self, texts: Mapping[str, str], index: str | None) -> None:
@@ -262,23 +257,21 @@ class _Content:
 
     def write(self, out: Path, title: str) -> ReportSummary:
         """Write one file, or a folder with the parts beside the page."""
-        if is_page(out):
+        if out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm")):
             with files.atomic_write(out) as stream:
                 stream.write(self._page(title, self.parts))
-            return ReportSummary(self.debates, self.turns, out, self.refused)
+            return ReportSummary(out, self.refused)
         out.mkdir(parents=True, exist_ok=True)
         with files.atomic_write(out / INDEX) as stream:  # first, because it may be refused
             stream.write(self._page(title, ()))
         data = out / DATA
         data.mkdir(exist_ok=True)
+        for path in data.glob("[dqw]*.js"):  # of an earlier report
+            path.unlink()
         for name, part in self.parts:
             with files.atomic_write(data / f"{name}.js") as stream:
                 stream.write(f'radPart("{name}",{part});\n')
-        current = {f"{name}.js" for name, _ in self.parts}
-        for path in data.iterdir():  # of an earlier, larger report
-            if _PART.fullmatch(path.name) and path.name not in current:
-                path.unlink()
-        return ReportSummary(self.debates, self.turns, out / INDEX, self.refused)
+        return ReportSummary(out / INDEX, self.refused)
 
     def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
         links = [
@@ -323,7 +316,7 @@ _TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 
 def _score(
     sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines
-) -> JudgementReport | RetrievalReport | ContestReport | None:
+) -> Scored | None:
     if labels is None:
         return None
     kind = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
@@ -339,16 +332,16 @@ def _score(
 def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Markup:
     """Plot the words per response: the median and the middle 90 % of each run."""
     lengths: dict[str, list[int]] = {}
-    for topic in all_topics:
-        for one in topic.conversations:
-            own = [names[run] for run in one.runs]
-            name = own[0] if len(own) == 1 else f"{len(own)} runs"
-            counts = [count_words(turn.response.content) for turn in one.turns if turn.response]
-            lengths.setdefault(name, []).extend(counts)
-    filled = {name: sorted(counts) for name, counts in lengths.items() if counts}
-    rows = [
-        Dot(name, counts[len(counts) // 2], counts[(cut := len(counts) // 20)], counts[-1 - cut])
-        for name, counts in filled.items()
-    ]
+    for one in (one for topic in all_topics for one in topic.conversations):
+        counts = [count_words(turn.response.content) for turn in one.turns if turn.response]
+        for run in one.runs if counts else ():
+            lengths.setdefault(names[run], []).extend(counts)
+    runs_by_lengths: dict[tuple[int, ...], list[str]] = {}
+    for name, counts in lengths.items():
+        runs_by_lengths.setdefault(tuple(sorted(counts)), []).append(name)
+    rows = []
+    for every, runs in runs_by_lengths.items():
+        name, cut = runs[0] if len(runs) == 1 else f"{len(runs)} runs", len(every) // 20
+        rows.append(Dot(name, every[len(every) // 2], every[cut], every[-1 - cut]))
     caption = "Words per response: median, and the middle 90 %"
     return dot_plot(caption, rows, [("limit", 60.0)], digits=0, axis=(0.0,))

@@ -11,7 +11,6 @@ cache over that of the run, a trace and tracebacks. What is new goes to the driv
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import pickle
 import socket
@@ -169,8 +168,6 @@ async def _process(
 def _text(path: Path) -> str:
     return path.read_text("utf-8", "replace") if path.is_file() else ""
 
-
-log = logging.getLogger("touche_rad")
 
 INSTALL: Final = "--engine ray needs Ray: pip install 'touche-rad[ray]'"
 ADDRESS: Final = "RAY_ADDRESS"

@@ -1,24 +1,24 @@
 """Read a judge's run line by line, with its problems.
 
 `read_official` accepts what the official scorer accepts, and raises an error otherwise. `read_rows`
-reads all that is valid; `matching` reports the rest.
+and `read_judged` read all that is valid; `matching` reports the rest.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim
+from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.errors import InputError
-from touche_rad.files.records import FieldError, numbered_lines, parse
-from touche_rad.files.simulations import parse_simulation
+from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
+from touche_rad.files.simulations import lenient_text, parse_simulation
 from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
@@ -110,40 +110,59 @@ def parse_record(model: type[T], path: Path, number: int, line: str, advice: str
 
 def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
     """Read all valid parts of a run, and the positions of lost debates."""
-    bad = bad or files.BadLines()
-    rows: list[Row] = []
+    return [row for row, _ in _rows(path, bad or files.BadLines())]
+
+
+def read_judged(path: Path, bad: files.BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
+    """Yield each debate with its verdicts, as `read_rows` reads them; a lost one is empty."""
+    for row, record in _rows(path, bad):
+        if row.trouble is None:
+            debate = _debate(record)
+            named = debate.model_copy(update={"id": debate.id or f"debate-{row.line}"})
+            pairs = zip(row.turns, _turns(record), strict=True)
+            yield named, tuple(_as_verdicts(read, turn) for read, turn in pairs)
+        elif row.trouble is not ProblemKind.BLANK:
+            yield Debate(), ()
+
+
+def _as_verdicts(read: Mapping[Maxim, Read], turn: JsonObject) -> Verdicts:
+    return {
+        maxim: Verdict(score=one.score, rationale=lenient_text(turn[maxim.key].get("explanation")))
+        for maxim, one in read.items()
+        if one.trouble is not ProblemKind.MISSING_VERDICT
+    }
+
+
+def _rows(path: Path, bad: files.BadLines) -> Iterator[tuple[Row, JsonObject]]:
+    """Yield each line with its record; a skipped line keeps its place."""
+    count = 0
     for number, line in numbered_lines(path, bad, verbatim=True):
-        while len(rows) < number - 1:  # a skipped line keeps its place
-            rows.append(Row(len(rows) + 1, ProblemKind.BAD_LINE))
-        rows.append(_row(path, number, line, bad))
-    return rows
+        for skipped in range(count + 1, number):
+            yield Row(skipped, ProblemKind.BAD_LINE), {}
+        yield _row(path, number, line, bad)
+        count = number
 
 
-def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
+def _row(path: Path, number: int, line: str, bad: files.BadLines) -> tuple[Row, JsonObject]:
     if not line.strip():
-        return Row(number, ProblemKind.BLANK)
+        return Row(number, ProblemKind.BLANK), {}
     try:
         data = parse(line.removeprefix("\ufeff"))
         if not isinstance(data, dict):
             raise FieldError("", f"expected an object, got {type(data).__name__}")
     except FieldError as error:
         bad.report(InputError(path, f"not a line of an evaluations file: {error}", line=number))
-        return Row(number, ProblemKind.BAD_LINE)
+        return Row(number, ProblemKind.BAD_LINE), {}
     if not data:
-        return Row(number, ProblemKind.LOST)
+        return Row(number, ProblemKind.LOST), {}
     try:
         _Line.model_validate_json(line)
         official = True
     except ValidationError:
         official = False
     lost = _object(data.get("simulation")).get("userTurns") == []
-    turns = data.get("userTurnsEvaluations")
-    turns = [_object(turn) for turn in turns] if isinstance(turns, list) else []
-    try:
-        debate = parse_simulation(data, lenient=True)
-    except FieldError:
-        debate = Debate()
-    return Row(
+    debate, turns = _debate(data), _turns(data)
+    row = Row(
         line=number,
         trouble=ProblemKind.LOST if lost else None,
         official=official,
@@ -157,13 +176,26 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
             key for turn in turns for key in turn.keys() - KEYS if "score" in _object(turn[key])
         ),
     )
+    return row, data
 
 
-def _object(value: object) -> Mapping[str, Any]:
+def _debate(record: JsonObject) -> Debate:
+    try:
+        return parse_simulation(record, lenient=True)
+    except FieldError:
+        return Debate()
+
+
+def _turns(record: JsonObject) -> list[JsonObject]:
+    turns = record.get("userTurnsEvaluations")
+    return [_object(turn) for turn in turns] if isinstance(turns, list) else []
+
+
+def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _verdict(verdict: Mapping[str, Any]) -> Read:
+def _verdict(verdict: JsonObject) -> Read:
     if "score" not in verdict:
         return Read(None, ProblemKind.MISSING_VERDICT)
     score = verdict["score"]

@@ -43,6 +43,8 @@ class Policy:
     """The labelled debates in the labels' order."""
     by_place: bool = False
     """Match by place only, whatever the words are."""
+    advice: str = ""
+    """The end of the error of a run that does not fit the labels."""
 
 
 DEFAULT_POLICY = Policy()
@@ -77,7 +79,7 @@ def score_judgements(
     else:
 
         def read(tag: str, path: Path) -> Run:
-            run = _read(tag, path, bad)
+            run = _read(tag, path, bad, policy.advice)
             if progress is not None:
                 progress(tags.index(tag) + 1, len(tags))
             return run
@@ -144,14 +146,15 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
         raise UserError("--by-place and --debates cannot be used together")
 
 
-def _read(tag: str, path: Path, bad: files.BadLines | None) -> Run:
+def _read(tag: str, path: Path, bad: files.BadLines | None, advice: str) -> Run:
     rows = read_rows(path, bad)
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
         fix = f": run `touche-rad judge {path} -o EVALUATIONS` first" * (kind in files.DEBATES)
         raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
     blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
-    return Run(tag, path, [row for row in rows if row.trouble is not ProblemKind.BLANK], blank)
+    kept = [row for row in rows if row.trouble is not ProblemKind.BLANK]
+    return Run(tag, path, kept, blank, advice)
 
 
 def read_labels(truth: Path) -> Labelled:

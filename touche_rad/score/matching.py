@@ -33,8 +33,6 @@ from touche_rad.score.evaluations import (
 from touche_rad.score.measures import says_yes
 from touche_rad.score.result import Problem, ProblemKind
 
-_ADVICE = "add --debates FILE with the labelled debates (--by-place takes the lines in their order)"
-
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
 Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
 
@@ -48,6 +46,8 @@ class Run:
     rows: Sequence[Row]
     blank: Sequence[int] = ()
     """The numbers of the blank lines."""
+    advice: str = ""
+    """The end of the error if it does not fit the labels."""
 
     @property
     def has_words(self) -> bool:
@@ -100,7 +100,7 @@ class Reference:
         best = [place for place in best if place not in matched] or best
         return position if position in best else best[0]
 
-    def check(self, path: Path, row: Row, place: int) -> None:
+    def check(self, path: Path, row: Row, place: int, advice: str = "") -> None:
         """Refuse a line whose words are not those of the debate; later turns may differ.
 
         Raises:
@@ -112,8 +112,7 @@ class Reference:
                 raise InputError(
                     path,
                     f"expected the words of turn {turn + 1} as in debate {place + 1} of "
-                    f"{self.source}, got others: score a judge's run on the labelled debates "
-                    "(--by-place takes the lines in their order)",
+                    f"{self.source}, got others: the run is not on the labelled debates{advice}",
                     line=row.line,
                     field=f"simulation.userTurns[{turn}]",
                 )
@@ -151,7 +150,7 @@ def find_reference(
                 raise InputError(
                     run.path,
                     f"expected debate {place + 1} of {first.path}, got another one of its debates:"
-                    f" labels have no words, so {_ADVICE}",
+                    f" labels have no words{run.advice}",
                     line=row.line,
                 )
     return reference
@@ -199,7 +198,8 @@ def check_places(run: Run, truth: Path, labels: Labelled) -> None:
         if row.trouble is None and got and len(turns) not in (got, len(row.conversation)):
             raise InputError(
                 run.path,
-                f"expected {len(turns)} turns as in line {number} of {truth}, got {got}: {_ADVICE}",
+                f"expected {len(turns)} turns as in line {number} of {truth}, got {got}"
+                f"{run.advice}",
                 line=row.line,
                 field="userTurnsEvaluations",
             )
@@ -207,7 +207,7 @@ def check_places(run: Run, truth: Path, labels: Labelled) -> None:
         raise InputError(
             run.path,
             f"expected {len(labels)} lines as in {truth}, got {len(run.rows)}: it is unknown "
-            f"which debate has no labels or no verdicts; {_ADVICE}",
+            f"which debate has no labels or no verdicts{run.advice}",
         )
 
 
@@ -264,7 +264,7 @@ class Matcher:
             if place is None:
                 unknown.append((position, row))
                 continue
-            reference.check(self.run.path, row, place)
+            reference.check(self.run.path, row, place, self.run.advice)
             if place in places:
                 message = "the first one counts"
                 self._note(ProblemKind.TWICE, message, line=row.line, debate=place + 1)
@@ -280,7 +280,7 @@ class Matcher:
         for position, row in unknown:
             if row.conversation and len(missing) > len(lost):
                 place = position if position in missing else missing[0]
-                reference.check(self.run.path, row, place)
+                reference.check(self.run.path, row, place, self.run.advice)
             debate, message = None, "left out"
             if position < len(self.labels) and position not in places and not row.conversation:
                 places[position] = row

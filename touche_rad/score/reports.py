@@ -104,6 +104,21 @@ class Report(Printed):
         """Return the ranked table of the runs."""
         raise NotImplementedError
 
+    def warnings(self) -> Iterator[str]:
+        """Yield the refused runs, and the problems by run and kind: their count or the first."""
+        yield from refused_lines(self.refused)
+        groups: dict[str, list[Problem]] = defaultdict(list)
+        for one in self.problems:
+            groups[f"{one.run}: {one.kind.value}"].append(one)
+        for head, problems in groups.items():
+            first, count = problems[0], sum(one.counted_as_no for one in problems)
+            text = f"{_place(first)}{first.message}"
+            if count > first.counted_as_no:
+                text = f"{count} verdicts counted as no"
+            elif len(problems) > 1:
+                text = f"{len(problems)} times, first: {text}"
+            yield f"{head}: {text}"
+
     def _drawn(self, what: str) -> str:
         samples = f"{self.samples} bootstrap samples of {what}, seed {self.seed}"
         return f"95 % intervals from {samples}"
@@ -287,5 +302,5 @@ def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
 def _place(problem: Problem) -> str:
     numbers = (("line", problem.line), ("debate", problem.debate), ("turn", problem.turn))
     words = [f"{name} {number}" for name, number in numbers if number]
-    place = ", ".join([*words, problem.maxim] if problem.maxim else words)
-    return f"{place}: " if place else ""
+    where = ", ".join([*words, problem.maxim] if problem.maxim else words)
+    return f"{where}: " if where else ""
