@@ -120,6 +120,18 @@ def test_what_needs_a_new_answer_is_not_repaired(
     assert body(made[0])["content"] == "word " * 70
 
 
+def test_a_debate_that_is_there_twice_and_an_unfit_run_stay_so(runs: Path, tmp_path: Path) -> None:
+    rows = [row | {"id": f"d{at}"} for at, row in enumerate(read(runs / "simulations.jsonl"))]
+    run, out = write(tmp_path / "run.jsonl", [*rows, rows[0]]), tmp_path / "new.jsonl"
+    ended = touche_rad("check", run, "--fix", "-o", out)
+    assert (ended.code, "is there twice" in ended.out) == (1, True)
+    demo = {"output": "run.jsonl", "demo": True}
+    run.with_name("run.jsonl.status.json").write_text(json.dumps(demo))
+    for words in (("check", run, "--fix", "-o", out, "--replace"), ("check", out)):
+        ended = touche_rad(*words)
+        assert (ended.code, "not fit to upload: demo index" in ended.out) == (1, True)
+
+
 def test_the_repaired_run_never_replaces_a_file(runs: Path, tmp_path: Path) -> None:
     run = write(tmp_path / "run.jsonl", read(runs / "simulations.jsonl"))
     before = run.read_bytes()

@@ -36,6 +36,28 @@ def test_a_whole_run_is_compared_with_its_input(runs: Path) -> None:
     assert f"{run}: 10 debates, and {demo_file('debates.jsonl')} has 20" in ended.out
 
 
+def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -> None:
+    lines = (runs / "simulations.jsonl").read_text().splitlines()
+    run = tmp_path / "run.jsonl"
+    run.write_text("\n".join([*lines[:5], "{}", "nonsense", *lines[7:]]) + "\n")
+    ended = touche_rad("check", run, "--input", CLAIMS)
+    faults = [line.split()[1:] for line in ended.out.splitlines() if line.startswith("fault")]
+    assert sorted(faults) == [
+        ["1", "the", "debate", "is", "lost"],
+        ["1", "the", "line", "cannot", "be", "read"],
+    ]
+    assert "--fix" not in ended.out, "nothing of it can be repaired"
+
+
+def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (runs / "simulations.jsonl").open()]
+    says("Another answer.")(rows[2])
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = touche_rad("check", "--no-status", runs / "evaluations.jsonl", "--input", other)
+    assert (ended.code, "evaluations.jsonl:3: the responses are not the" in ended.out) == (1, True)
+
+
 def answer(row: dict[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = row["simulation"]["userTurns"][1]["systemResponse"]
     return result
@@ -140,7 +162,8 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str) -> None:
     assert ended.code == 1
     summary, group, example = ended.out.splitlines()[:3]
     assert summary.endswith(": not valid")
-    assert group.split(maxsplit=2) == ["fault", "1", "the line cannot be read"]
+    what = "line" if text else "file"
+    assert group.split(maxsplit=2) == ["fault", "1", f"the {what} cannot be read"]
     assert example.startswith(f"    {path}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -105,6 +106,8 @@ def check_command(options: CheckOptions) -> int:
 def _fix(runs: tuple[Path, ...], out: Path) -> Repair:
     """Write the repaired run to a new file."""
     from touche_rad import files
+    from touche_rad.files.outputs import read_status, sha256_of, status_beside
+    from touche_rad.files.records import write_json
     from touche_rad.score.repair import repair
 
     if len(runs) != 1 or not runs[0].is_file():
@@ -112,6 +115,9 @@ def _fix(runs: tuple[Path, ...], out: Path) -> Repair:
     made = repair(runs[0])
     with files.atomic_write(out) as stream:
         stream.writelines(f"{line}\n" for line in made.lines)
+    if status := read_status(runs[0]):  # how the run was made stays true of its copy
+        more = {"output": out.name, "sha256": sha256_of(out)}
+        write_json(status_beside(out), {**status, **more})
     return made
 
 
@@ -147,8 +153,16 @@ def _print_findings(result: Validation, *, everything: bool, fixed: bool) -> Non
         for one in group[:EXAMPLES]:
             if one.message != one.kind or one.line is not None:
                 click.echo(f"    {one.place}: {plain(one.message)}")
-    if result.official and not result.good and not fixed:
+    if result.official and not result.good and not fixed and _can_repair(result.path):
         path = plain(result.path)
         click.echo(f"Repair ids, nulls and missing scores: touche-rad check {path} --fix -o NEW")
     if any(len(group) > EXAMPLES for group in result.groups):
         click.echo("Print every finding: --all")
+
+
+def _can_repair(path: str) -> bool:
+    from touche_rad.score.repair import repair
+
+    with suppress(UserError):
+        return bool(repair(Path(path)).repaired)
+    return False

@@ -79,7 +79,7 @@ def _turns(row: Record) -> list[Record]:
 
 def _mend_ids(rows: list[Record], result: Repair) -> None:
     """Write ids as texts, and give each debate an id of its own."""
-    seen: set[str] = set()
+    seen: dict[str, Record] = {}
     for place in (place for row in rows for place in (row, row.get("simulation"))):
         if not isinstance(place, dict) or "id" not in place:
             continue
@@ -94,10 +94,13 @@ def _mend_ids(rows: list[Record], result: Repair) -> None:
         place = row if "id" in row else row.get("simulation")
         if isinstance(place, dict) and isinstance(place.get("id"), str):
             name, number = place["id"], 2
+            if seen.get(name) == row:
+                result.left.append(f"debate {name} is there twice")
+                continue
             while place["id"] in seen:
                 place["id"], number = f"{name}-{number}", number + 1
             result.done["an id changed that was used twice"] += place["id"] != name
-            seen.add(place["id"])
+            seen[place["id"]] = row
 
 
 def _mend_simulation(row: Record, result: Repair) -> None:

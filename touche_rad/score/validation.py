@@ -106,7 +106,8 @@ class Validation:
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
         lost = error.expected == files.EMPTY_RECORD
-        kind = "the debate is lost" if lost else "the line cannot be read"
+        what = "file" if error.line is None else "line"
+        kind = "the debate is lost" if lost else f"the {what} cannot be read"
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
@@ -176,7 +177,8 @@ def check(
             result.add(number, "the debate is there twice", f"debate {debate.id} is there twice")
         seen.add(debate.id)
     if source is not None and kind is not Kind.RESPONSES:
-        _compare_with_input(result, lines, source)
+        unread = [error.line for error in bad.errors if error.line is not None]
+        _compare_with_input(result, lines, unread, source)
     if status:
         _read_status(result, run)
     result.findings.sort(key=lambda one: one.line or 0)
@@ -240,18 +242,32 @@ def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Findin
 
 
 def _compare_with_input(
-    result: Validation, lines: list[tuple[int, Debate, Evaluation | None]], source: Path
+    result: Validation,
+    lines: list[tuple[int, Debate, Evaluation | None]],
+    unread: list[int],
+    source: Path,
 ) -> None:
-    """Compare the debates with those of the input, line by line."""
+    """Compare the debates with those of the input, line by line; unread lines keep their place."""
     claims = files.detect_kind(source) is Kind.CLAIMS
     inputs = list(files.read_claims(source) if claims else files.read_debates(source))
-    if len(inputs) != len(lines):
-        message = f"{len(lines)} debates, and {source} has {len(inputs)}"
+    places = sorted([*unread, *(number for number, *_ in lines)])
+    if len(inputs) != len(places):
+        message = f"{len(places)} debates, and {source} has {len(inputs)}"
         result.add(None, "the number of debates is not the input's", message)
-    for (number, debate, _), own in zip(lines, inputs, strict=False):
+    input_of = dict(zip(places, inputs, strict=False))
+    for number, debate, evaluation in lines:
+        own = input_of.get(number, Debate())
         if debate.claim and own.claim and debate.claim != own.claim:
             message = f"another debate than {source} has here: {own.claim[:60]!r}"
             result.add(number, "the order is not the input's", message)
+        elif evaluation is not None and own.turns and _said(own) != _said(debate):
+            result.add(number, "the responses are not the input's")
+
+
+def _said(debate: Debate) -> list[tuple[str, str]]:
+    return [
+        (turn.utterance, turn.response.content if turn.response else "") for turn in debate.turns
+    ]
 
 
 def _read_status(result: Validation, run: Path) -> None:
