@@ -87,7 +87,10 @@ def check_command(options: CheckOptions) -> int:
     if options.as_json:
         rows = [one.record() for one in results]
         if repaired is not None:
-            rows[0] |= {"repaired": repaired.repaired, "not_repaired": repaired.left}
+            rows[0] |= {
+                "repaired": dict(repaired.done.most_common()),
+                "not_repaired": repaired.left,
+            }
         click.echo(json.dumps(rows, indent=2))
     else:
         if repaired is not None:
@@ -122,9 +125,9 @@ def _fix(runs: tuple[Path, ...], out: Path) -> Repair:
 
 
 def _print_repair(made: Repair) -> None:
-    if not made.repaired:
+    if not made.done:
         click.echo("nothing was repaired")
-    for what, count in made.repaired.items():
+    for what, count in made.done.most_common():
         click.echo(f"repaired {count:5}  {what}")
     for line in made.left[:EXAMPLES]:
         click.echo(f"not repaired: {plain(line)}")
@@ -164,5 +167,5 @@ def _can_repair(path: str) -> bool:
     from touche_rad.score.repair import repair
 
     with suppress(UserError):
-        return bool(repair(Path(path)).repaired)
+        return bool(repair(Path(path)).done)
     return False

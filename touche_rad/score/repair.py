@@ -35,11 +35,6 @@ class Repair:
     left: list[str] = field(default_factory=list)
     """What could not be repaired, beside what `check` finds in the repaired run."""
 
-    @property
-    def repaired(self) -> dict[str, int]:
-        """How often each kind of defect was repaired, the most frequent first."""
-        return {what: count for what, count in self.done.most_common() if count}
-
 
 def repair(run: Path) -> Repair:
     """Repair a run of simulations or evaluations."""
@@ -54,6 +49,7 @@ def repair(run: Path) -> Repair:
         if kind is Kind.EVALUATIONS:
             _mend_verdicts(row, result)
     result.lines = [dump(row) for row in rows]
+    result.done = +result.done  # without zeros
     return result
 
 
