@@ -117,6 +117,12 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
     assert verify(bench) == f"{path}: the file is missing"
 
 
+def test_verify_prints_a_changed_plan(bench: Path) -> None:
+    plan = bench / "bench.toml"
+    plan.write_text(plan.read_text().replace("turns = 1", "turns = 2"))
+    assert verify(bench) == f"{plan}: it is not the plan of the record"
+
+
 def test_changed_data_are_refused(tmp_path: Path) -> None:
     assert touche_rad("bench", "new", tmp_path / "rad", "-j", "length").code == 0
     claims = tmp_path / "rad" / "claims.tsv"

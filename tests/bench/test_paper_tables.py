@@ -75,7 +75,7 @@ def test_annotations_are_compared_with_experts(
     assert cells["Hamming Loss"]["ours"] is not None
 
 
-def test_options_reach_the_runs_and_other_data_are_run_again(
+def test_options_reach_the_runs_and_other_data_need_replace(
     data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -89,8 +89,11 @@ def test_options_reach_the_runs_and_other_data_are_run_again(
     assert {body["temperature"] for body in server.asked} == {0.7}
     assert not list(Path("out").glob("*.trace.jsonl"))
     Path("data/debateart.jsonl").write_text(contests.splitlines(keepends=True)[0], "utf-8")
-    again = touche_rad(*words)
+    refused = touche_rad(*words)
+    assert (refused.code, "--replace" in refused.err) == (2, True)
+    again = touche_rad(*words, "--replace")
     assert "$ touche-rad judge" in again.err
+    assert "#tiny, debateart.jsonl of 1 lines" in " ".join(again.out.split())
     assert len(Path("out/inspirescore.jsonl").read_text("utf-8").splitlines()) == 1
 
 

@@ -62,7 +62,7 @@ def write_record(
         "format": FORMAT,
         "state": FINISHED,
         "name": plan_file.plan.name,
-        "plan": plan_file.plan.model_dump(mode="json"),
+        "plan": plan_record(plan_file),
         "plan_file": os.path.relpath(plan_file.path.resolve(), results.resolve()),
         "versions": versions(),
         "index": index.fingerprint if index is not None else None,
@@ -74,6 +74,11 @@ def write_record(
         "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in summary},
     }
     write_json(results / RECORD, redact_data(record))
+
+
+def plan_record(plan_file: PlanFile) -> Any:
+    """Return a plan with the values of all its settings."""
+    return redact_data(plan_file.plan.model_dump(mode="json"))
 
 
 def _models(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import click
 
 from touche_rad.bench.new import PLAN, Contents, new_bench
 from touche_rad.bench.plan import PlanFile, load_plan
-from touche_rad.bench.record import PAGE, RECORD, differing_files
+from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, read_record
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
@@ -174,7 +174,7 @@ def run(options: RunOptions) -> int:
             data=options.data,
             out=options.output,
             models=options.model_of,
-            restart=options.restart,
+            again=options.restart or options.replace,
             as_json=options.as_json,
         )
     if options.data is not None or options.model_of:
@@ -208,8 +208,13 @@ def verify(options: VerifyOptions) -> None:
     another -o: equal outputs have equal hashes in both record.json.
     """
     inner = options.folder / _RESULTS
-    for difference in differing_files(inner if (inner / RECORD).is_file() else options.folder):
+    folder = inner if (inner / RECORD).is_file() else options.folder
+    for difference in differing_files(folder):
         raise WorkError(difference)
+    record = read_record(folder)
+    plan = Path(os.path.normpath(folder / str(record["plan_file"])))
+    if plan.is_file() and plan_record(load_plan(plan)) != record["plan"]:
+        raise WorkError(f"{plan}: it is not the plan of the record")
     say("verified: all files are those of the record", quiet=options.quiet)
 
 

@@ -20,6 +20,7 @@ import click
 
 from touche_rad.cli.program import Command
 from touche_rad.errors import UserError
+from touche_rad.files import traces
 from touche_rad.runs.shard import Shard
 
 Options = TypeVar("Options")
@@ -138,8 +139,13 @@ def argument(metavar: str | None = None, *, required: bool = True, **more: Any) 
 def _argument(more: Mapping[str, Any], name: str, kind: Any) -> click.Parameter:
     settings = _settings(kind, (None, None))
     if settings.pop("multiple", False):
-        settings["nargs"] = -1
+        settings |= {"nargs": -1, "callback": _without_traces}
     return click.Argument([name], **{**settings, **more})
+
+
+def _without_traces(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Leave out the traces beside runs, which a pattern such as *.jsonl matches."""
+    return tuple(one for one in value if not str(one).endswith(traces.TRACE)) or value
 
 
 def _settings(kind: Any, bounds: Bounds) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from touche_rad.cli.console import say, terminal_width
 from touche_rad.cli.options import Common
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
-from touche_rad.cli.steps import DONE, run_once
+from touche_rad.cli.steps import DONE, line_of, run_once
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.records import atomic_write
 from touche_rad.papers.comparison import Comparison, Records, compare, records_of
@@ -36,7 +36,7 @@ def run_table(
     data: Path | None,
     out: Path | None,
     models: Sequence[str],
-    restart: bool,
+    again: bool,
     as_json: bool,
 ) -> int:
     """Run the commands of a table, and print its values beside ours."""
@@ -55,7 +55,7 @@ def run_table(
     work.check()
     work.out.mkdir(parents=True, exist_ok=True)
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
-        _run_commands(work, options, restart=restart)
+        _run_commands(work, options, again=again)
     refused: list[str] = []
     comparison = _score(name, work, refused)
     as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
@@ -65,6 +65,8 @@ def run_table(
             stream.write(f"{text}\n")
         say(f"written: {path}", quiet=options.quiet)
     click.echo(as_text if as_json else "\n".join(comparison.lines(terminal_width())))
+    if all(cell.ours is None for cell in comparison.cells):
+        refused.append(f"no row has a value: touche-rad score on the runs in {work.out} says why")
     for error in refused:
         say(f"error: {error}")
     return 1 if refused else 0
@@ -91,19 +93,23 @@ def _pair(text: str) -> tuple[str, str]:
     return name, model
 
 
-def _run_commands(work: Reproduction, options: Common, *, restart: bool) -> None:
-    """Run the commands that are not finished; with other data, all of them."""
+def _run_commands(work: Reproduction, options: Common, *, again: bool) -> None:
+    """Run the commands that are not finished, or all of them again."""
     record, more = work.out / RECORD, _for_runs(options)
     state: dict[str, Any] = {"version": __version__, "data": work.digests(), DONE: []}
-    if record.is_file() and not restart:
+    commands = [[*words, *(more if words[0] in _RUNS else ())] for words in work.commands()]
+    if record.is_file() and not again:
         known = json.loads(record.read_text("utf-8"))
-        if {**known, DONE: []} == state:
-            state = known
+        if {**known, DONE: []} != state or not set(known[DONE]) <= set(map(line_of, commands)):
+            raise UserError(
+                f"{work.out} has runs with other data, models or options: --replace makes them "
+                "again; or name another folder with -o"
+            )
+        state = known
 
     def call(words: Sequence[str]) -> int:
         return run([*words, "--replace", "--quiet"], is_step=True)
 
-    commands = ([*words, *(more if words[0] in _RUNS else ())] for words in work.commands())
     run_once(commands, record, state, call, quiet=options.quiet)
 
 

@@ -37,6 +37,8 @@ class Comparison(Printed):
     title: str
     paper: str
     note: str
+    ours: str
+    """The models and data of the user's runs."""
     cells: tuple[Cell, ...]
 
     def records(self) -> Iterator[Mapping[str, Any]]:
@@ -59,7 +61,7 @@ class Comparison(Printed):
             for one in self.cells
         ]
         yield Table(["row", "", "paper", "ours", INTERVAL, "difference"], rows)
-        yield ("The paper's values are on its data with its models.",)
+        yield (f"The paper's values are on its data with its models; ours: {self.ours}.",)
 
 
 def _text(value: float | None, sign: str = "") -> str:
@@ -92,7 +94,12 @@ def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> Compari
         for value, place in zip(row.values, places, strict=True)
     ]
     return Comparison(
-        table=name, title=paper.title, paper=paper.paper, note=paper.note, cells=tuple(cells)
+        table=name,
+        title=paper.title,
+        paper=paper.paper,
+        note=paper.note,
+        ours=work.about(),
+        cells=tuple(cells),
     )
 
 

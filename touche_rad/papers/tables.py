@@ -142,6 +142,13 @@ class Reproduction:
         files = (self.data / name for name in self.table.data)
         return {path.name: sha256_of(path) for path in files if path.is_file()}
 
+    def about(self) -> str:
+        """Say which models and data are used."""
+        models = [self.model, *(f"{name} is {model}" for name, model in self.models.items())]
+        files = [self.data / name for name in self.table.data if (self.data / name).is_file()]
+        lines = [f"{path.name} of {len(path.read_bytes().splitlines())} lines" for path in files]
+        return ", ".join([*(filter(None, models)), *lines])
+
     @property
     def rows(self) -> list[Row]:
         """The rows that are run: those with a system, and with the model that they need."""
