@@ -120,7 +120,6 @@ def topics(arguments: Iterable[Argument], of: Task) -> list[Topic]:
 def _claims(
     arguments: Iterable[Argument], field: str, *, original: bool = False
 ) -> Mapping[str, list[str]]:
-    """Return the ids of the arguments with each claim."""
     return _grouped(
         (getattr(one, field), one.id)
         for one in arguments

@@ -111,7 +111,6 @@ class CollectionTrainer(Generic[R]):
             return {**done, "resumed": resumed}
 
     def _train(self, job: Job[R], identity: Mapping[str, Any]) -> dict[str, Any]:
-        """Train and save the model, and return its report."""
         trained = self.train(job)
         trained.model.save(str(job.folder.root), create_model_card=False)
         report = self.report(

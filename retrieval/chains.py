@@ -61,7 +61,6 @@ def links_of(
 
 
 def _nearest(links: Sequence[Link], near: float) -> list[Link]:
-    """Keep the best link to each argument, best first."""
     ordered = sorted(
         (link for link in links if link.near >= near),
         key=lambda link: (-link.near * link.weight, link.argument.id),

@@ -107,7 +107,6 @@ class Debatrix:
         return self._outcome(debate, results, text, verdict, speeches)
 
     def _columns(self, debate: PreparedDebate) -> list[Column]:
-        """Make a column for each dimension of the debate."""
         selected = parse_dimensions(self.options.dimensions, teams=debate.teams)
         if self.options.columns == "single":
             selected = (dimensions()[GENERAL],)
@@ -116,7 +115,6 @@ class Debatrix:
     async def _judge_columns(
         self, debate: PreparedDebate, columns: Sequence[Column]
     ) -> list[ColumnResult]:
-        """Run all columns at once; they are independent."""
         results: dict[str, ColumnResult] = {}
         decide = self.options.own_verdicts or len(columns) == 1 or self.options.combine == "none"
 

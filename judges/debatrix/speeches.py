@@ -57,7 +57,6 @@ def _sentences(text: str, words: int) -> Iterator[str]:
 
 
 def _lines(text: str) -> str:
-    """Return a speech with clean lines, without empty ones."""
     return "\n".join(filter(None, map(clean, text.splitlines())))
 
 

@@ -191,7 +191,6 @@ def _score_details(scores: _Scores) -> dict[str, Any]:
 
 
 def _last_winner(building: Building) -> Winner:
-    """Return the winner in the judge's last verdict."""
     return building.judge.steps[-1].winner if building.judge.steps else None
 
 

@@ -57,7 +57,6 @@ def uniform(key: str) -> float:
 
 
 def _words_of(debate: Debate) -> str:
-    """Return the messages and citations of all turns as ASCII text."""
     rows = []
     for turn in debate.turns:
         response = turn.response

@@ -311,7 +311,6 @@ def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    """Return the texts that are not empty, each once and in order."""
     once: dict[str, str] = {}
     for text in (clean(one)[:LONGEST] for one in texts):
         once.setdefault(text.casefold(), text)

@@ -161,7 +161,6 @@ class _Parser:
         return self._take().text
 
     def _list_of(self, read: Callable[[], T]) -> list[T]:
-        """Read one item or more, separated by commas."""
         items = [read()]
         while self._next.kind == ",":
             self._take()

@@ -254,13 +254,11 @@ class ElasticArguments:
         return name if name in self._properties else None
 
     def _body(self, *fields: str) -> dict[str, Any]:
-        """Return what a search for arguments, and further fields, says."""
         ours: Any = [*shape.SOURCE, *fields]
         source = {"excludes": ["*_embedding_*"]} if self.ours is None else ours
         return {"_source": source, "track_total_hits": False}
 
     def _searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-        """Return the hits of each search."""
         header = {"index": self._index, "allow_partial_search_results": False}
         if int(self._settings.get("number_of_shards") or 1) > 1:
             # Count words over all shards, so that the number of shards does not change scores.

@@ -67,7 +67,6 @@ def official_query(field: str, text: str) -> dict[str, Any] | None:
 
 
 def _cut(text: str) -> str:
-    """Truncate a text to the maximum number of words of a query."""
     end = 0
     for piece in islice(_PIECE.finditer(text), LONGEST_QUERY):
         end = piece.end()

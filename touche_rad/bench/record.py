@@ -82,7 +82,6 @@ def plan_record(plan_file: PlanFile) -> Any:
 
 
 def _models(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the identity of the models of each cell that uses one."""
     identities = {path: status.get("identity") or {} for path, status in sorted(statuses.items())}
     models = {
         path: {key: identity[key] for key in ("model", "user_model") if key in identity}
@@ -127,7 +126,6 @@ def _entry_record(entry: PluginEntry | UserEntry) -> dict[str, Any]:
 
 
 def _usage(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Sum the calls and tokens of all cells."""
     totals = [(status.get("usage") or {}).get("total") or {} for status in statuses]
     return {name: sum(int(one.get(name, 0)) for one in totals) for name in _COUNTS}
 

@@ -156,7 +156,6 @@ class Chat:
             raise UserError(f"there is no command {word}{nearest(word, names)}; /help lists them")
 
     def _answer(self, message: str) -> None:
-        """Answer a message, print the answer and judge it."""
         debate = self._debate.with_utterance(message)
         with self._view.working(self._debater.tag):
             answer = self._runner.run(self._answerer.answer(debate))
@@ -169,7 +168,6 @@ class Chat:
                 self._view.verdicts(self._runner.run(judging))
 
     def _explain(self) -> None:
-        """Print the candidates of the last answer."""
         if not self._answers:
             raise UserError("there is no answer to explain")
         answer = self._answers[-1]

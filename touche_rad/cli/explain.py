@@ -40,13 +40,11 @@ _LEAST: Final = 0.0005
 
 
 def _print_json(records: Iterable[dict[str, Any]]) -> None:
-    """Print one JSON object per line, without secrets."""
     for record in records:
         click.echo(json.dumps(redact_data(record), ensure_ascii=False))
 
 
 def _print_lines(lines: Iterable[Text], console: Console) -> None:
-    """Print lines that are cut at the right side."""
     for line in lines:
         console.print(line, no_wrap=True, overflow="crop")
 

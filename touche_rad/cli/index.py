@@ -100,7 +100,6 @@ def index_command(options: IndexOptions) -> None:
 
 
 def _make_annotator(options: IndexOptions) -> Annotator | None:
-    """Make the annotator of `--annotate`."""
     if options.annotate is None:
         if options.model:
             say("note: -m is not used: only --annotate uses a model", quiet=options.quiet)

@@ -103,7 +103,6 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print the plugins by kind, each with what it needs."""
     width = max(len(row["name"]) for row in rows)
     for kind in dict.fromkeys(row["kind"] for row in rows):
         click.secho(HEADINGS.get(kind, f"{kind}s".capitalize()), bold=True)
@@ -145,7 +144,6 @@ def _print_plugin(row: Mapping[str, Any]) -> None:
 
 
 def _print_papers(*, as_json: bool) -> None:
-    """Print the tables of papers that `bench run` can run."""
     from touche_rad.papers.tables import load, names
 
     rows = [{"table": f"paper:{name}", "title": load(name).title} for name in names()]

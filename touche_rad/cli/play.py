@@ -103,7 +103,6 @@ def _identity(
     services: Services,
     *plugins: Plugin,
 ) -> dict[str, Any]:
-    """Return what determines the answers of a debater."""
     from touche_rad.runs.runner import identity_of
 
     deadline, words = options.deadline, options.max_words

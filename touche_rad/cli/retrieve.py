@@ -159,7 +159,6 @@ def read_queries(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _record(query_id: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
-    """Return a query and its hits as JSON values."""
     rows = []
     for rank, hit in enumerate(hits, 1):
         of_hit = {"id": hit.argument.id, "text": hit.argument.text, "path": list(hit.path)}

@@ -125,7 +125,6 @@ def submit_command(options: SubmitOptions) -> int:
 def _client(
     entries: Submission, name: str, entry: Software, options: SubmitOptions, *, upload: bool
 ) -> str:
-    """Return the command line of TIRA's client for an entry."""
     path, dataset = str(options.file.parent), options.dataset
     words = entries.add(name, entry).words(name, path=path, dataset=dataset, upload=upload)
     return shlex.join(words)

@@ -145,7 +145,6 @@ def _run(
 
 
 def _open_panel(options: TournamentOptions, folder: Folder) -> tuple[Selected, Services]:
-    """Select the panel and open its model."""
     spec = options.judge
     if not prepare.is_panel(spec.name):
         prepare.select("judge", spec)

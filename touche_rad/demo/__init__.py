@@ -69,7 +69,6 @@ def is_demo(index: ArgumentIndex) -> bool:
 
 @cache
 def _fingerprint() -> str:
-    """Return the fingerprint of every index of the demo collection."""
     from touche_rad import files
 
     digest = hashlib.sha256()

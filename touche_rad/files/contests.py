@@ -39,7 +39,6 @@ def contest_line(contest: Contest) -> str:
 
 
 def _record_of(line: Line) -> dict[str, Any]:
-    """Return the record of a line without its format."""
     record = require_object(line.value, "")
     number = record.get("format")
     if isinstance(number, int) and number > FORMAT:

@@ -217,7 +217,6 @@ class Vllm(Backend):
         return command
 
     def _stop(self) -> None:
-        """Stop the server and all processes of its session."""
         server, self._server = self._server, None
         if server is None or sys.platform == "win32":
             return

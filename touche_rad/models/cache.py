@@ -74,7 +74,6 @@ class Cache:
 
     @property
     def _database(self) -> sqlite3.Connection:
-        """The connection of this thread."""
         if not hasattr(self._local, "database"):
             self._local.database = sqlite3.connect(self.folder / CACHE_FILE, timeout=WAIT)
             self._local.database.execute("PRAGMA synchronous=NORMAL")

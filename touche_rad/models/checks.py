@@ -145,7 +145,6 @@ async def checks(model: Model) -> AsyncIterator[Check]:
 
 
 def _place(reply: Mapping[str, Any] | None) -> str:
-    """Return where a reply has thoughts, or empty."""
     with suppress(ModelError):
         return place_of_thoughts(first_choice(reply or {}, "the model")["message"])
     return ""

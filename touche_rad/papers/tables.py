@@ -209,14 +209,12 @@ class Reproduction:
         return [word for of_one in words for word in of_one]
 
     def _debater(self, row: Row) -> str:
-        """Return the debater of a row with its model, as `-d` takes it."""
         name, options = parse_plugin(self.filled(row.system))
         if row.model in self.models:
             options = {**options, "model": self.models[row.model]}
         return f"{name}({','.join(f'{key}={text}' for key, text in options.items())})"
 
     def _tag(self, row: Row) -> str:
-        """Return the debater's name in contests."""
         name, options = parse_plugin(self.filled(row.system))
         plugin = find("debater", name)
         tag = plugin.identity(plugin.parse(options))

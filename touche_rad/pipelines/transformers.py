@@ -171,7 +171,6 @@ def _asked(row: Mapping[str, Any]) -> Debate:
 
 
 def _debate_of(row: Mapping[str, Any]) -> Debate:
-    """Return the debate up to the judged answer."""
     debate, answer = _asked(row), str(row["qanswer"])
     if debate.last.response is not None and debate.last.response.content == answer:
         return debate

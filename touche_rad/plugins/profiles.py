@@ -173,7 +173,6 @@ def adapter(field: FieldInfo) -> TypeAdapter[Any]:
 
 
 def _bundled(options: type[Options]) -> dict[str, Path]:
-    """Return the files of the bundled profiles by name."""
     folder = Path(inspect.getfile(sys.modules[options.__module__])).parent / "profiles"
     return dict(sorted((path.stem, path) for path in folder.glob("*.toml")))
 

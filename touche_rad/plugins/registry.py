@@ -57,7 +57,6 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _split(text: str, comma: re.Pattern[str]) -> list[str]:
-    """Split at commas outside brackets."""
     parts: list[str] = []
     start = 0
     for match in comma.finditer(text):

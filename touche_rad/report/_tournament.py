@@ -166,7 +166,6 @@ def _count(number: int, one: str, several: str = "") -> str:
 
 
 def _matrix(result: Tournament) -> BoardTable:
-    """Return the share of wins of the row against the column."""
     names = [one.name for one in result.standings]
     rows = [
         [name, *(Cell(format_share(share), share=share) for share in shares)]

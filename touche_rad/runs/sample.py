@@ -78,7 +78,6 @@ async def sample(
 
 
 def _size(unit: Any) -> int:
-    """Return the number of turns of a unit."""
     if isinstance(unit, tuple):
         return max(1, len(unit[1]))
     if isinstance(unit, Debate):

@@ -115,7 +115,6 @@ def f1(sample: JudgedTurns) -> Estimate:
 
 
 def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:
-    """Return a weighted mean of all turns."""
     total = weights.sum()
     value = float((weights * values).sum() / total)
     errors = weights * (values - value) / total

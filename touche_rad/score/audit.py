@@ -312,7 +312,6 @@ def pair_agreement(
 
 
 def _agreements(scores: Mapping[str, Sequence[Scores]]) -> Iterator[PairAgreement]:
-    """Yield the agreement of each pair of judges on each maxim."""
     for first, second in combinations(scores, 2):
         for maxim in Maxim:
             both = zip(scores[first], scores[second], strict=True)

@@ -239,7 +239,6 @@ class Matcher:
         return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
 
     def _by_place(self) -> dict[int, Row]:
-        """Return the line of each labelled debate, by its position."""
         rows, count = self.run.rows, len(self.labels)
         for position, row in enumerate(rows[count:], count + 1):
             self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position)

@@ -131,7 +131,6 @@ def _mend_simulation(row: Record, result: Repair) -> None:
 
 
 def _mend_verdicts(row: Record, result: Repair) -> None:
-    """Write a no for each missing score."""
     answered = sum(bool(turn.get("systemResponse")) for turn in _turns(row))
     turns = row.get("userTurnsEvaluations")
     verdicts: list[Any] = turns if isinstance(turns, list) else []

@@ -285,7 +285,6 @@ def _notes(report: Report) -> Iterator[str]:
 
 
 def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    """Yield each kind of problem once, with its first occurrences."""
     grouped: dict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
         grouped[problem.kind.value].append(problem)

@@ -223,7 +223,6 @@ def _unanswered() -> dict[str, Debate]:
 
 
 def _plain(value: Any) -> str:
-    """Return a result as text, to compare it."""
     if isinstance(value, Mapping):
         value = {str(key): _plain(one) for key, one in value.items()}
     elif isinstance(value, Sequence) and not isinstance(value, str):

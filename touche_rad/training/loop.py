@@ -114,7 +114,6 @@ def _rate_at(step: int, steps: int) -> float:
 
 
 def _save(folder: Folder, step: int, state: Sequence[Any]) -> None:
-    """Write a checkpoint in place of the last one."""
     import torch
 
     folder.checkpoints.mkdir(parents=True, exist_ok=True)

@@ -297,7 +297,6 @@ def _answer(evidence: tuple[Maxim, ...]) -> type[BaseModel]:
 
 
 def _answers(evidence: tuple[Maxim, ...], count: int) -> type[Any]:
-    """Return the schema of the verdicts on so many responses."""
     one: Any = _answer(evidence)
     return create_model("Answers", answers=(list[one], Field(min_length=count, max_length=count)))
 

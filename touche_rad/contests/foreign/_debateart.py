@@ -63,7 +63,6 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
 
 
 def _speakers(record: dict[str, Any]) -> dict[Side, str]:
-    """Return the speaker of each side."""
     pro, con = (optional_text(record, side) or side for side in ("pro", "con"))
     if pro == con:
         raise FieldError("con", f"expected another name than that of pro, {short_repr(con)}")
@@ -90,7 +89,6 @@ def _side(speech: Mapping[str, Any], place: str) -> Side:
 
 
 def _vote(vote: Mapping[str, Any], place: str) -> Vote:
-    """Return a voter's side by criterion."""
     sides: dict[str, str | None] = {}
     for criterion in (*_POINTS, "winner"):
         text = str(vote.get(criterion) or "").strip().lower()

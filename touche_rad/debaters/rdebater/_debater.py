@@ -165,7 +165,6 @@ class Rdebater:
         return await revise(first, self.model, brief, allowance, partial(self._violations, brief))
 
     def _violations(self, brief: Brief, candidate: Candidate) -> list[str]:
-        """Return the violations of the task's rules."""
         if not self.options.task_rules:
             return []
         count, most = count_words(candidate.text), self.options.max_words

@@ -288,7 +288,6 @@ class Training:
 
 
 def _tokens(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> int:
-    """Return the number of tokens of a chat."""
     try:
         return len(tokenizer.apply_chat_template(messages, return_dict=True)["input_ids"])
     except Exception as error:  # the model's own template may raise anything
