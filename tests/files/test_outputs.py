@@ -57,7 +57,6 @@ def refused(ended: Ended) -> bool:
         ("retrieve", "d", "-i", "demo", "-o", "link"),
         ("contests", "d", "-o", "d"),
         ("check", "d", "--fix", "-o", "link"),
-        ("export", "simulations", "d", "-o", "d"),
         ("label", "d", "e", "-o", "e", "--summary"),
     ],
     ids=" ".join,
