@@ -40,7 +40,6 @@ BAD = {
     '{"simulation": {}, "userTurns": []}': "simulation.userTurns: missing",
     '{"simulation": {"userTurns": "x"}}': "simulation.userTurns: expected a list, got 'x'",
     "{}": "an empty record: the official client writes one where a debate failed",
-    "[" * 100_000: "nested too deeply",
     '{"simulation": ' + "9" * 5000 + "}": "expected JSON: ",
     _sim(utterance=None): "simulation.userTurns[1].utterance: expected text, got None",
     _system(
@@ -131,14 +130,12 @@ def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path) -> None:
     ("content", "error"),
     [
         (b"", "is empty"),
-        (b"\n\n", "is empty"),
         (bytes(range(256)) * 20, "expected UTF-8 text"),
         (json.dumps(GOOD).encode("utf-16"), "f:1: expected UTF-8 text, got the byte"),
         (b'{"simulation": {"topic": {}, "maxTurns": 3}}\n', "no known kind"),
         (b"\n{}\n{}\n", "f:2: an empty record"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00", "f:1: the gzip file is broken"),
         (b'{\n  "simulation": {}\n}\n', "f:1: expected JSON: .* one complete record per line"),
-        (b"TOPIC_DESCRIPTION\nx\n", "f:1: USER: expected the columns"),
         (b"TOPIC_DESCRIPTION\tUSER\n\n", "expected at least one claim below the header"),
         (b"TOPIC_DESCRIPTION\tUSER\n \tbase\n", "f:2: TOPIC_DESCRIPTION: expected a claim"),
         (b"TOPIC_DESCRIPTION\tUSER\n\xc2\xa0\n", "f:2: expected 2 columns"),
