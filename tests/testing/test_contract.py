@@ -33,8 +33,8 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "panel": check_panel,
     "retriever": check_retriever,
 }
-WITH_EXTRA = {"dense", "rerank"}
-SLOW = {"best-of-n", "composed", "grounded", "chain", "chained", "hybrid", "opposing", "stance"}
+WITH_A_MODEL = {"dense", "rerank", "stance"}
+SLOW = {"best-of-n", "composed", "grounded", "chain", "chained", "hybrid", "opposing"}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ SLOW = {"best-of-n", "composed", "grounded", "chain", "chained", "hybrid", "oppo
         pytest.param(kind, name, marks=[pytest.mark.long] if name in SLOW else [])
         for kind in CHECKS
         for name, plugin in registered(kind).items()  # type: ignore[arg-type]
-        if name not in WITH_EXTRA and plugin.source == "touche-rad"  # not those of other tests
+        if name not in WITH_A_MODEL and plugin.source == "touche-rad"  # not those of other tests
     ],
 )
 def test_a_bundled_plugin_holds_its_contract(kind: str, name: str) -> None:
