@@ -88,6 +88,8 @@ def read_tournament(path: Path) -> Tournament:
         raise InputError(path, f"not a tournament's result: {first['msg']}", field=place) from None
     except (OSError, ValueError) as error:
         raise InputError(path, f"not a tournament's result: {error}") from None
+    if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
+        raise InputError(path, "expected as many rows and columns as debaters", field="shares")
     return result
 
 
