@@ -233,9 +233,10 @@ def test_bootstrap_samples_without_a_judged_debate_are_skipped(tmp_path: Path) -
 
 
 def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
-    contests = [pair(n, {"general": "Pia"}) for n in range(4)]
-    first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
-    second = judged(contests[:3], [outcome(won) for won in ("Pia", "Con", "Con")])
+    contests = [pair(n, {"general": "Pia"}) for n in range(5)]
+    first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con", None)])
+    also = [*contests[:3], contests[4]]
+    second = judged(also, [outcome(won) for won in ("Pia", "Con", "Con", "Pia")])
     report = scored(tmp_path, contests, first, second)
     (same,) = report.same
     assert (same.debates, same.same) == (3, pytest.approx(2 / 3))

@@ -128,7 +128,7 @@ def _wins(
 
 
 def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator[SameRow]:
-    """Compare each pair of runs on the debates that both judged, with Cohen's kappa."""
+    """Compare each pair of runs on the debates of which both name a winner, with Cohen's kappa."""
     for (first, of_first), (second, of_second) in combinations(runs.items(), 2):
         shared = [key for key in contests if key in of_first and key in of_second]
         pairs = [(of_first[key].outcome.winner, of_second[key].outcome.winner) for key in shared]
@@ -142,7 +142,7 @@ def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator
         yield SameRow(
             first=first,
             second=second,
-            debates=len(shared),
+            debates=count,
             same=same,
             kappa=None if chance == 1 else (same - chance) / (1 - chance),
         )
