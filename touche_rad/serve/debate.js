@@ -73,9 +73,9 @@
     stop();
     let unreadable = "";
     try { state = await decode(debate); show(); written = debate; }
-    catch (error) {
+    catch {
       state = { turns: [], at: -1 };
-      unreadable = `The debate in this address cannot be read (${error.message}). Copy the whole address, or start a new debate.`;
+      unreadable = "The debate in this address cannot be read. Copy the whole address, or start a new debate.";
       show();
     }
     problem(unreadable);
