@@ -93,7 +93,7 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     assert (refused.code, "--replace" in refused.err) == (2, True)
     again = touche_rad(*words, "--replace")
     assert "$ touche-rad judge" in again.err
-    assert "#tiny, debateart.jsonl of 1 lines" in " ".join(again.out.split())
+    assert "#tiny, debateart.jsonl (1 lines)" in " ".join(again.out.split())
     assert len(Path("out/inspirescore.jsonl").read_text("utf-8").splitlines()) == 1
 
 

@@ -210,5 +210,5 @@ def test_the_command_prints_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out.jsonl").exists()
     skipped = touche_rad("judge", path, "-o", tmp_path / "out.jsonl", "--skip-bad")
     assert skipped.code == 0, skipped.err
-    assert f"1 lines cannot be read; the first: {path}:2: {field}" in skipped.err
+    assert f"lines that cannot be read: 1; the first: {path}:2: {field}" in skipped.err
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2

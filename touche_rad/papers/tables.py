@@ -146,7 +146,7 @@ class Reproduction:
         """Say which models and data are used."""
         models = [self.model, *(f"{name} is {model}" for name, model in self.models.items())]
         files = [self.data / name for name in self.table.data if (self.data / name).is_file()]
-        lines = [f"{path.name} of {len(path.read_bytes().splitlines())} lines" for path in files]
+        lines = [f"{path.name} ({len(path.read_bytes().splitlines())} lines)" for path in files]
         return ", ".join([*(filter(None, models)), *lines])
 
     @property

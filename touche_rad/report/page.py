@@ -266,7 +266,7 @@ class _Content:
             stream.write(self._page(title, ()))
         data = out / DATA
         data.mkdir(exist_ok=True)
-        for path in data.glob("[dqw]*.js"):  # of an earlier report
+        for path in data.glob("[dqw][0-9]*.js"):  # of an earlier report
             path.unlink()
         for name, part in self.parts:
             with files.atomic_write(data / f"{name}.js") as stream:

@@ -316,7 +316,7 @@ class Output:
         model, bad = self.options.model, self.options.bad
         lines = list(self.options.warnings)
         if bad.count:
-            lines.append(f"{bad.count} lines cannot be read; the first: {bad.first}")
+            lines.append(f"lines that cannot be read: {bad.count}; the first: {bad.first}")
         return (*lines, *(printable(line) for line in (model.warnings if model else ())))
 
     def how_to_continue(self) -> str:
