@@ -84,6 +84,12 @@ class Outcome(Record):
     details: Mapping[str, Any] = Field(default_factory=dict)
     """Intermediate results of the judge (a graph, a timeline of comments), as JSON."""
 
+    @property
+    def decision(self) -> str | None:
+        """The winner, or only the winning side (`details.side`), as DebGraph names for teams."""
+        side = self.details.get("side")
+        return self.winner or (side if side in ("pro", "con") else None)
+
 
 Name = TypeVar("Name", bound=str)
 _EQUAL: Final = 1e-9

@@ -86,8 +86,13 @@ class DebGraph:
             "decision": options.decision,
             "side": result.winner,
             "sides": sides,
-            "by_score": {"general": winners["sc"]},
-            **({} if options.judge == "none" else {"by_verdict": {"general": winners["dp"]}}),
+            # The side of a team, whose speakers are not ranked.
+            "by_score": {"general": winners["sc"] or by_score},
+            **(
+                {}
+                if options.judge == "none"
+                else {"by_verdict": {"general": winners["dp"] or by_judge}}
+            ),
             **_score_details(scores),
             "feedback": {
                 "detailed": {side: [one.record() for one in findings[side]] for side in SIDES},

@@ -18,6 +18,7 @@ from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.contests.score_report import ContestReport, ContestRow
 from touche_rad.contests.scoring import score_contests
 from touche_rad.files.contests import Judgement
+from touche_rad.report.leaderboards import contest_board
 
 SIDES = {"Pia": "pro", "Con": "con"}
 
@@ -131,10 +132,12 @@ def test_a_verdict_that_names_only_a_side_is_right_if_a_winner_is_on_it(tmp_path
         Contest(id=str(n), motion="m", sides=teams, gold={"general": list(won)})
         for n, won in enumerate(BP_WINNERS)
     ]
-    run = [Outcome(winner=None, details={"side": "pro", "by_verdict": {"general": None}})] * 21
-    report = scored(tmp_path, contests, judged(contests, [*run, Outcome(winner=None)]))
+    run = [Outcome(winner=None, details={"side": "pro", "by_verdict": {"general": "pro"}})] * 21
+    verdicts = judged(contests, [*run, Outcome(winner=None)])
+    report = scored(tmp_path, contests, verdicts, verdicts)
     ours = row(report, "run1")
-    assert (ours.basis, ours.completed) == ("side", pytest.approx(21 / 22))
+    assert ours.completed == pytest.approx(21 / 22)
+    assert [one.debates for one in report.same] == [21]
     right = sum("OG" in won or "CG" in won for won in BP_WINNERS[:21])
     assert ours.accuracy == pytest.approx(right / 22)
     assert row(report, "always side pro").accuracy == pytest.approx(16 / 22)
@@ -169,6 +172,10 @@ def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None
     assert named.accuracy_completed == 1.0
     assert named.completed == pytest.approx(2 / 3)
     assert (by_score.accuracy, by_score.rmse) == (0.0, 100.0)
+    assert named.label != by_score.label
+    board = contest_board(report)
+    assert board.scores["run1"] == f"{100 * (named.accuracy or 0):.1f} %"
+    assert len({one[0] for one in board.tables[0].rows}) == len(board.tables[0].rows)
 
 
 def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:

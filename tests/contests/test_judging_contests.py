@@ -15,7 +15,7 @@ SEEN: list[str] = []
 
 @panel("careless")
 class Careless:
-    """Names no winner of the first debate, and checks no facts of the second."""
+    """Names no winner of the first debate, checks no facts of the second, then names a side."""
 
     def __init__(self, options: Options, services: Services) -> None:
         pass
@@ -25,6 +25,8 @@ class Careless:
         SEEN.append(contest.id)
         if len(SEEN) == 1:
             return Outcome(winner=None, reason="the panel slept")
+        if len(SEEN) == 3:
+            return Outcome(winner=None, reason="speakers are not ranked", details={"side": "pro"})
         return Outcome(winner=TIE, reason="facts are not checked" if len(SEEN) == 2 else "")
 
 
@@ -34,6 +36,6 @@ def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> No
     ended = touche_rad("judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out, "-q")
     assert ended.code == 0, ended.err
     status = json.loads((tmp_path / "judged.jsonl.status.json").read_text("utf-8"))
-    assert status["notes"]["judged in part"] == 1
-    assert status["examples"]["judged in part"] == [f"facts are not checked ({SEEN[1]})"]
-    assert status["notes"]["unjudged"] == 1
+    assert status["notes"]["judged in part"] == 2
+    assert status["examples"]["judged in part"][0] == f"facts are not checked ({SEEN[1]})"
+    assert status["notes"]["unjudged"] == status["counts"]["without a winner"] == 1

@@ -256,7 +256,7 @@ def test_the_costs_of_each_debater_are_reported(tmp_path: Path, demo_index_path:
     result, calls = with_a_model(tmp_path, demo_index_path)
     assert calls == 4, "two speeches in each of two debates"
     asked = of(result, "grounded")
-    assert (asked["calls"], asked["prompt_tokens"], asked["completion_tokens"]) == (4, 40, 20)
+    assert (asked.calls, asked.prompt_tokens, asked.completion_tokens) == (4, 40, 20)
     assert of(result, "verbatim") is None
     assert result.model == "tiny"
     assert result.judge_model is None, "the judge asks none"
@@ -314,7 +314,7 @@ def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_p
     result, again = with_a_model(tmp_path, demo_index_path, *budget, "--restart")
     assert (first, again) == (2, 0)
     assert (tmp_path / "out" / "contests.jsonl").read_bytes() == played
-    assert of(result, "grounded")["from_cache"] == 2
+    assert of(result, "grounded").from_cache == 2
 
 
 # --- wrong calls, and the page
@@ -374,7 +374,7 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
             "standings": tuple(one.model_copy(update={"name": EVIL}) for one in result.standings)
         }
     )
-    alone = tmp_path / "ratings.json"
+    alone = tmp_path / "renamed.json"
     alone.write_text(result.model_dump_json(indent=2))
     assert terminal(["report", str(alone), "-o", str(page), "-q", "--replace"]) == 0
     assert EVIL not in page.read_text("utf-8")
@@ -382,11 +382,14 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
 
 
 def test_a_file_that_is_no_tournament_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
     assert "ratings.json" in capsys.readouterr().err
     broken = tmp_path / "ratings.json"
-    broken.write_text('{"format": "touche-rad tournament 1"}')
-    assert terminal(["report", str(broken), "-o", str(tmp_path / "r.html")]) == 2
-    assert "not a tournament's result" in capsys.readouterr().err
+    result = with_a_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
+    first = result["standings"][0] | {"asked": {"calls": 1}}
+    for change in ({"shares": 5}, {"judge": None}, {"standings": [first]}):
+        broken.write_text(json.dumps(result | change))
+        assert terminal(["report", str(broken), "-o", str(tmp_path / "r.html")]) == 2
+        assert "not a tournament's result" in capsys.readouterr().err

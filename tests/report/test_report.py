@@ -245,32 +245,16 @@ def test_a_folder_of_runs_begins_with_a_table_of_them(tmp_path: Path) -> None:
     folder, out = tmp_path / "runs", tmp_path / "r.html"
     folder.mkdir()
     for judge in ("length", "random"):
-        words = (
-            "judge",
-            demo_file("debates.jsonl"),
-            "-j",
-            judge,
-            "-o",
-            folder / f"of-{judge}.jsonl",
-        )
-        assert touche_rad(*words).code == 0
+        words = ("judge", demo_file("debates.jsonl"), "-j", judge)
+        assert touche_rad(*words, "-o", folder / f"of-{judge}.jsonl").code == 0
     (folder / "labels.jsonl").write_bytes(demo_file("labels.jsonl").read_bytes())
     (folder / "broken.jsonl").write_text("{", "utf-8")
-    cup = (
-        "tournament",
-        demo_file("claims.tsv"),
-        "-i",
-        "demo",
-        "--rounds",
-        "1",
-        "-o",
-        folder / "cup",
-    )
-    assert touche_rad(*cup, "-d", "grounded", "-d", "verbatim").code == 0
+    cup = ("tournament", demo_file("claims.tsv"), "-i", "demo", "-d", "grounded", "-d", "verbatim")
+    assert touche_rad(*cup, "--rounds", "1", "-o", folder / "cup").code == 0
     ended = touche_rad("report", folder, "--labels", folder / "labels.jsonl", "-o", out)
     assert (ended.code, "broken.jsonl:1: " in ended.err) == (1, True)
     words = " ".join(" ".join(_page(out).text).split())
-    table = words[words.index("Runs Runs CSV") : words.index("When a run was finished")]
+    table = words[words.index("Runs Runs CSV") : words.index("Dates, plugins and fallbacks")]
     assert re.search(r"length \d{4}-\d\d-\d\d \d\d:\d\d evaluations – length 20 0 0\.852", table)
     assert "broken – cannot be read" in table
     assert "labels" not in table
@@ -337,7 +321,7 @@ def test_damaged_runs_are_ranked_as_by_score(
     assert count + ", ".join(refused) in head
     assert f"{8 - len(refused)} runs · 20 debates, 60 turns" in head
     assert head.count("half: missing verdict") == 1
-    assert "half: missing verdict: 60 verdicts counted as no" in head
+    assert "half: missing verdict: 60 times, 60 verdicts counted as no" in head
     assert "lost: lost debate: line 6, debate 6: 12 verdicts counted as no" in head
     index = islands(out.read_text("utf-8"))["data-debates"]
     names = [run["name"] for run in index["runs"]]

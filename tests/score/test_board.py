@@ -146,9 +146,8 @@ def test_a_lost_line_is_no_missing_debate_as_well(folder: Path) -> None:
     whole = lines()
     run_file(folder / "less.jsonl", [*whole[:2], *whole[3:9], {}, *whole[10:19], {}, *whole[20:]])
     shown = score(folder, "less.jsonl", "good.jsonl", "labels.jsonl").out
-    assert "lost debate: 2, 16 labelled verdicts counted as no" in shown
-    assert "less: line 9, debate 10: " in shown
-    assert "missing debate: 1, 8 labelled verdicts counted as no" in shown
+    assert "less: lost debate: 2 times, 16 verdicts counted as no; the" in shown
+    assert "less: missing debate: debate 3: 8 verdicts counted as no" in shown
 
 
 def test_a_wrong_key_of_a_maxim_is_named_once(folder: Path) -> None:

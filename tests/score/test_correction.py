@@ -69,7 +69,7 @@ def study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
 def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) -> None:
     run, labels = study(tmp_path, labelled=12)
     shown = touche_rad("score", run, labels, "--correct")
-    assert shown.out.splitlines()[0] == "judge: 200 turns, 60 of them labelled in 12 debates"
+    assert shown.out.startswith("judge: 200 turns; labelled: 60 ")
     assert max(map(len, shown.out.splitlines())) <= 80
     rows = json.loads(touche_rad("score", run, labels, "--correct", "--json").out)["rows"]
     assert [row["maxim"] for row in rows] == ["quantity", "quality", "relation", "manner"]

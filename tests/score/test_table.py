@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.score import score_judgements
 from touche_rad.score.tables import Table
@@ -31,19 +29,11 @@ def test_a_wide_table_is_split_with_each_interval_beside_its_value() -> None:
     ]
 
 
-@pytest.fixture
-def truth(tmp_path: Path) -> Path:
-    return labels_file(tmp_path / "labels.jsonl", [[YES, NO], [YES, YES]])
-
-
-def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
-    truth: Path, tmp_path: Path
-) -> None:
+def test_problems_are_counted_with_the_first_place(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO], [YES, YES]])
     nothing = [(None,) * 4] * 2
     run = run_file(tmp_path / "judge.jsonl", [evaluation(nothing), {}])
     shown = "\n".join(score_judgements([run], truth, samples=100).lines(200))
-    assert "the official scorer would give at least one run no score" in shown
-    assert "null score: 8, 8 labelled verdicts counted as no" in shown
-    assert "  judge: line 1, debate 1, turn 1, quantity: 1 verdict counted as no" in shown
-    assert "  and 5 more (--json lists all)" in shown
-    assert "lost debate: 1, 8 labelled verdicts counted as no" in shown
+    assert "the official scorer would refuse" in shown
+    assert "judge: null score: 8 times, 8 verdicts counted as no; the first: line 1, " in shown
+    assert "judge: lost debate: line 2, debate 2: 8 verdicts counted as no" in shown

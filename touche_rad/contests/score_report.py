@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from touche_rad.score.tables import Columns, Item, Part, Printed, table
+from touche_rad.score.tables import INTERVAL, TRUTH, Columns, Item, Part, Printed, table
 
 Against = Literal["winner", "votes"]
-Basis = Literal["winner", "side", "score", "constant"]
-
+Basis = Literal["winner", "score", "constant"]
 
 _AVERAGED: Final = (
     "completed",
@@ -30,7 +29,7 @@ class ContestRow(Item):
     run: str
     dimension: str
     basis: Basis
-    """The named winner, the side of a team that won, the winner by scores, or a constant."""
+    """The named winner, the winner by scores, or a constant."""
     debates: int
     completed: float
     accuracy: float | None = None
@@ -47,9 +46,9 @@ class ContestRow(Item):
     kendall: float | None = None
 
     @property
-    def basis_text(self) -> str:
-        """The basis in words."""
-        return _BASES[self.basis]
+    def label(self) -> str:
+        """The run, and whether its scores decide."""
+        return f"scores of {self.run}" if self.basis == "score" else self.run
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
@@ -171,9 +170,11 @@ class ContestReport(Printed):
         )
         for name in dict.fromkeys(row.dimension for row in self.rows):
             rows = [row for row in self.rows if row.dimension == name]
-            yield table(((name, "{run}"), *SCORE_COLUMNS), rows)
+            if any(row.basis != "constant" for row in rows):
+                yield table(((name, "{label}"), *SCORE_COLUMNS), rows)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
+        yield [SAME_SIDE] if any(row.swapped for row in self.biases) else []
         yield table(SAME_COLUMNS, self.same)
         yield self.missing_lines()
 
@@ -185,44 +186,37 @@ class ContestReport(Printed):
 
 
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")
-_BASES = {
-    "winner": "named winner",
-    "side": "side of a winner",
-    "score": "winner by scores",
-    "constant": "constant",
-}
 _CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
 SIDE_COLUMNS: Columns = (
-    ("scores of sides", "{run}"),
-    ("dimension", "{dimension}"),
+    ("scores of sides", "{run}: {dimension}"),
     ("people's score", "{people}"),
     ("sides", "{sides}"),
     *_CORRELATION_COLUMNS,
 )
 SCORE_COLUMNS: Columns = (
-    ("", "{basis_text}"),
     ("debates", "{debates}"),
     ("done", "{completed:percent}"),
     ("accuracy", "{accuracy:percent}"),
-    ("95 %", "{accuracy_low:share} to {accuracy_high:share}"),
+    (INTERVAL, "{accuracy_low:share} to {accuracy_high:share}"),
     ("of done", "{accuracy_completed:percent}"),
     ("RMSE", "{rmse:.2f}"),
-    ("95 %", "{rmse_low:.1f} to {rmse_high:.1f}"),
+    (INTERVAL, "{rmse_low:.1f} to {rmse_high:.1f}"),
     ("MAE", "{mae:.2f}"),
     *_CORRELATION_COLUMNS,
 )
 BIAS_COLUMNS: Columns = (
     ("biases", "{run}"),
     ("con wins", "{con:percent}"),
-    ("(truth)", "{con_gold:percent}"),
+    (TRUTH, "{con_gold:percent}"),
     ("last speaker", "{last:percent}"),
-    ("(truth)", "{last_gold:percent}"),
+    (TRUTH, "{last_gold:percent}"),
     ("longest speaker", "{longest:percent}"),
-    ("(truth)", "{longest_gold:percent}"),
+    (TRUTH, "{longest_gold:percent}"),
     ("swapped", "{swapped}"),
-    ("winner flips", "{flipped:percent}"),
-    ("side wins", "{stays_with_side:percent}"),
+    ("winner changes", "{flipped:percent}"),
+    ("same side wins", "{stays_with_side:percent}"),
 )
+SAME_SIDE: Final = "same side wins: a side won before and after the swap, whoever spoke for it."
 SAME_COLUMNS: Columns = (
     ("agreement", "{first} and {second}"),
     ("debates", "{debates}"),

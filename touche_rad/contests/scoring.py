@@ -41,6 +41,7 @@ Judgements = Mapping[str, Judgement]
 
 NO_DIMENSIONS: Final = ("votes", SCORES)
 """Keys of `gold` that name no winner."""
+SIDES: Final = ("pro", "con")
 
 
 def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
@@ -63,15 +64,7 @@ def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
     by_verdict = outcome.details.get("by_verdict")
     if isinstance(by_verdict, Mapping) and dimension in by_verdict:
         return alternative_winner(outcome, "by_verdict", dimension)
-    return outcome.winner if dimension == "general" else outcome.winners.get(dimension)
-
-
-def named_side(outcome: Outcome | None, dimension: str) -> str | None:
-    """Return the side that won if a panel names only a side, as DebGraph does for teams."""
-    if outcome is None or outcome.winner is not None or dimension != "general":
-        return None
-    side = outcome.details.get("side")
-    return side if side in ("pro", "con") else None
+    return outcome.decision if dimension == "general" else outcome.winners.get(dimension)
 
 
 def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str | None:
@@ -131,7 +124,9 @@ def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator
     """Compare each pair of runs on the debates of which both name a winner, with Cohen's kappa."""
     for (first, of_first), (second, of_second) in combinations(runs.items(), 2):
         shared = [key for key in contests if key in of_first and key in of_second]
-        pairs = [(of_first[key].outcome.winner, of_second[key].outcome.winner) for key in shared]
+        pairs = [
+            (of_first[key].outcome.decision, of_second[key].outcome.decision) for key in shared
+        ]
         decided = [(a, b) for a, b in pairs if a is not None and b is not None]
         if not decided:
             continue
@@ -257,7 +252,7 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
             raise InputError(path, problem, line=number, field="id")
         contest = contests[one.id]
         for outcome in filter(None, (one.outcome, one.swapped)):
-            strangers = named_winners(outcome, contest) - {*contest.sides, TIE}
+            strangers = named_winners(outcome, contest) - {*contest.sides, *SIDES, TIE}
             if strangers:
                 message = f"the winner {min(strangers)!r} is not a speaker of the debate"
                 raise InputError(path, message, line=number, field="outcome")
@@ -286,8 +281,9 @@ class _Scale:
         yield from means(rows, {name: min(of) for name, of in judges.items() if len(of) == 1})
         for name, predict in v.constant_predictors(self.contests, self.dimension).items():
             yield self._row(name, "constant", [predict(one) for one in self.contests])
-        if any(row.basis == "side" for row in rows):
-            for side in ("pro", "con"):
+        outcomes = (one.outcome for of_run in runs.values() for one in of_run.values())
+        if self.dimension == "general" and any(one.decision != one.winner for one in outcomes):
+            for side in SIDES:
                 yield self._row(f"always side {side}", "constant", [side] * len(self.contests))
         yield self._random()
 
@@ -299,12 +295,8 @@ class _Scale:
             v.score_difference(contest, outcome, self.dimension) if outcome else None
             for contest, outcome in zip(self.contests, outcomes, strict=True)
         ]
-        sides = [named_side(one, self.dimension) for one in outcomes]
-        named = [
-            side or named_winner(one, self.dimension)
-            for side, one in zip(sides, outcomes, strict=True)
-        ]
-        yield self._row(name, "side" if any(sides) else "winner", named, leans)
+        named = [named_winner(one, self.dimension) for one in outcomes]
+        yield self._row(name, "winner", named, leans)
         by_score = [alternative_winner(one, "by_score", self.dimension) for one in outcomes]
         if any(by_score):
             yield self._row(name, "score", by_score, leans)

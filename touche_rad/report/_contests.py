@@ -114,11 +114,11 @@ class ContestSection:
         """What the page needs to list and filter the debate."""
         sides: Mapping[str, str] = self.contest.sides if self.contest else {}
         speeches = self.contest.speeches if self.contest else ()
-        gold = dict(self.gold).get("general", "")
+        gold = [one for one in dict(self.gold).get("general", "").split(" and ") if one]
         verdicts = []
         for one in self.verdicts:
-            winner = one.outcome.winner or ""
-            wrong = bool(gold) and winner not in gold.split(" and ")
+            winner = one.outcome.decision or ""
+            wrong = bool(gold) and winner not in (*gold, *map(sides.get, gold))
             verdicts.append(
                 [one.run, winner, sides.get(winner, winner or "none"), one.flipped, wrong]
             )

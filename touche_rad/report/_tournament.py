@@ -46,7 +46,7 @@ def split_runs_and_ratings(
         if path.is_dir():
             ratings.append(path / RATINGS)
             runs += [one for one in (path / OUTCOMES, path / CONTESTS) if one.is_file()]
-        elif path.name == RATINGS:
+        elif _is_ratings(path):
             ratings.append(path)
         else:
             runs.append(path)
@@ -58,10 +58,18 @@ def _inside(path: Path, labels: Path | None) -> list[Path]:
     if not is_folder_of_runs(path):
         return [path]
     own = [one for one in sorted(path.iterdir()) if not labels or one.resolve() != labels.resolve()]
-    found = [one for one in own if (one / RATINGS).is_file() or _is_run(one)]
+    found = [one for one in own if (one / RATINGS).is_file() or _is_ratings(one) or _is_run(one)]
     if not found:
         raise UserError(f"{path}: expected a folder with runs, or of a tournament with {RATINGS}")
     return found
+
+
+def _is_ratings(path: Path) -> bool:
+    """Whether a file is a tournament's result, by its name or its content."""
+    if path.name == RATINGS or path.suffix != ".json" or not path.is_file():
+        return path.name == RATINGS
+    with path.open("rb") as stream:
+        return b'"touche-rad tournament ' in stream.read(100)
 
 
 def _is_run(path: Path) -> bool:
@@ -155,7 +163,7 @@ def _note(result: Tournament) -> str:
         if result.pro_share is not None
         else "",
         f"{result.undecided} debates have no verdict and do not count." if result.undecided else "",
-        f"Each debater had {' and '.join(limits)} of {result.model or 'a model'} in each debate."
+        f"Budget per debater and debate: {' and '.join(limits)} of {result.model or 'a model'}."
         if limits
         else "",
         "Intervals are a bootstrap of claims; with few claims they are too narrow.",

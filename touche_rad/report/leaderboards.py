@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 from urllib.parse import quote, urlencode
 
 from touche_rad.contests.score_report import (
     BIAS_COLUMNS,
+    SAME_SIDE,
     SCORE_COLUMNS,
     SIDE_COLUMNS,
     ContestReport,
@@ -20,10 +20,10 @@ from touche_rad.report.boards import (
     BoardTable,
     Cell,
     agreement,
-    are,
     board_table,
     by_pair,
     matrix,
+    names_of,
     number,
     ranking_in_words,
 )
@@ -103,7 +103,7 @@ def _ranked_board(
             )
             for caption, of_measure in dots.items()
         ],
-        warnings=list(report.warnings()),
+        warnings=[*refused_lines(report.refused), *report.warnings()],
         scores={name: number(value) for name, value in ranked.items()},
     )
 
@@ -136,9 +136,9 @@ def contest_board(report: ContestReport) -> Board:
     board = Board(
         "Leaderboard of panels",
         [],
-        f"Share of {report.debates} debates with the right winner. Intervals: {report.samples} "
-        f"bootstrap samples of debates, seed {report.seed}. A constant predictor always gives the "
-        "same winner.",
+        f"Accuracy: share of {report.debates} debates with the right winner. Intervals: "
+        f"{report.samples} bootstrap samples of debates, seed {report.seed}. A constant predictor "
+        "always gives the same winner.",
     )
     for dimension in dict.fromkeys(row.dimension for row in report.rows):
         rows = [row for row in report.rows if row.dimension == dimension]
@@ -146,12 +146,12 @@ def contest_board(report: ContestReport) -> Board:
             (row for row in rows if row.basis != "constant"), key=lambda row: -(row.accuracy or 0)
         )
         constants = [row for row in rows if row.basis == "constant"]
-        board.scores = {row.run: cell("{accuracy:percent}", row) for row in runs} | board.scores
+        board.scores = {row.label: cell("{accuracy:percent}", row) for row in runs} | board.scores
         if not runs:
             continue
         best = max(constants, key=lambda row: row.accuracy or 0, default=None)
         board.sentences += _panels_in_words(dimension, runs, best)
-        scores = table(_PANEL_COLUMNS, [*runs, *constants])
+        scores = table((("run", "{label}"), *SCORE_COLUMNS), [*runs, *constants])
         board.tables.append(
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )
@@ -161,7 +161,7 @@ def contest_board(report: ContestReport) -> Board:
             values = (row.accuracy, row.accuracy_low, row.accuracy_high)
             value, low, high = (None if one is None else 100 * one for one in values)
             if value is not None:
-                dots.append(Dot(_panel_name(row), value, low, high))
+                dots.append(Dot(row.label, value, low, high))
         caption = f"Accuracy in percent, {dimension}"
         board.plots.append(dot_plot(caption, dots, marked, digits=1, axis=(0.0, 100.0)))
     if report.same:
@@ -178,40 +178,30 @@ def contest_board(report: ContestReport) -> Board:
         for caption, columns, rows in further
         if rows
     ]
+    if any(row.swapped for row in report.biases):
+        board.note += f" {SAME_SIDE.capitalize()}"
     board.warnings = [*report.missing_lines(), *refused_lines(report.refused)]
     return board
-
-
-# The terminal needs no head for the basis; a column that can be sorted needs one.
-_PANEL_COLUMNS: Final = (("run", "{run}"), ("basis", "{basis_text}"), *SCORE_COLUMNS[1:])
 
 
 def _panels_in_words(
     dimension: str, runs: Sequence[ContestRow], best: ContestRow | None
 ) -> Iterator[str]:
-    if runs and runs[0].accuracy is not None:
-        first = runs[0]
-        within = cell("{accuracy_low:share} to {accuracy_high:share}", first)
-        yield (
-            f"{dimension}: {_panel_name(first)} names the right winner in "
-            f"{cell('{accuracy:percent}', first)} of the debates (95 % interval {within})."
-        )
+    first = runs[0]
+    within = cell("{accuracy_low:share} to {accuracy_high:share}", first)
+    yield (
+        f"{dimension}: the most accurate is {first.label}, with the right winner in "
+        f"{cell('{accuracy:percent}', first)} of the debates (95 % interval {within})."
+    )
     if best is None or best.accuracy is None:
         return
-    above = [row for row in runs if row.accuracy_low is not None and row.accuracy is not None]
-    better = [_panel_name(row) for row in above if (row.accuracy_low or 0) > best.accuracy]
-    rest = [_panel_name(row) for row in runs if _panel_name(row) not in better]
-    if better:
+    # Means of repeats have no interval.
+    groups: dict[bool, list[str]] = {}
+    for row in runs:
+        if row.accuracy_low is not None:
+            groups.setdefault(row.accuracy_low > best.accuracy, []).append(row.label)
+    for is_better, names in groups.items():
         yield (
-            f"{dimension}: {are(better)} significantly better than “{best.run}” "
-            f"({cell('{accuracy:percent}', best)})."
+            f"{dimension}: {'' if is_better else 'not '}significantly better than “{best.run}”, "
+            f"which is right in {cell('{accuracy:percent}', best)}: {names_of(names)}."
         )
-    if rest:
-        yield (
-            f"{dimension}: {are(rest)} not significantly better than “{best.run}” "
-            f"({cell('{accuracy:percent}', best)})."
-        )
-
-
-def _panel_name(row: ContestRow) -> str:
-    return row.run if row.basis == "winner" else f"{row.run}, {row.basis_text}"

@@ -299,8 +299,8 @@ class _Content:
 
 
 _DEBATES: Final = (
-    "The number behind a sentence is that of the cited argument that supports it; a wavy line: no "
-    "cited argument does. Annotators saw the first two arguments."
+    "A number after a sentence names the cited argument that supports it; a wavy line marks a "
+    "sentence that no cited argument supports. The annotators saw the first two arguments."
 )
 _WHOLES: Final = (
     "The verdicts of panels on whole debates, with their scores by dimension and by speech. Open "
@@ -308,8 +308,8 @@ _WHOLES: Final = (
 )
 _QUERIES: Final = "The ten best arguments of each run."
 _RUNS: Final = (
-    "When a run was finished, who answered and who judged: as the status file beside it says. "
-    "Score: that of the leaderboard (mean F1, share of yes, accuracy or nDCG@10)."
+    "Dates, plugins and fallbacks are from the status file beside each run. The score is that of "
+    "the leaderboard: mean F1, share of yes, accuracy or nDCG@10."
 )
 _TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 

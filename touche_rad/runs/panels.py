@@ -86,7 +86,7 @@ async def _judge_contest(
         log.debug("the panel failed", exc_info=error)
         reason = f"{type(error).__name__}: {error}"[:300]
         outcome, failure = Outcome(winner=None, reason=reason), error
-    return outcome, fallbacks_of("panel", panel, failure, use, by="nobody")
+    return outcome, fallbacks_of("panel", panel, failure, use, by="")
 
 
 def _check(outcome: object, contest: Contest) -> Outcome:
@@ -144,10 +144,10 @@ def _done(
     line = files.judgement_line(Judgement(contest.id, judge, *outcomes))
     counts = {
         VERDICTS: len(outcomes),
-        "without a winner": sum(one.winner is None for one in outcomes),
+        "without a winner": sum(one.decision is None for one in outcomes),
     }
     notes = [
-        f"{'unjudged' if one.winner is None else 'judged in part'}: {one.reason} ({contest.id})"
+        f"{'unjudged' if one.decision is None else 'judged in part'}: {one.reason} ({contest.id})"
         for one in outcomes
         if one.reason
     ]

@@ -54,23 +54,21 @@ class CorrectionReport(Printed):
         for run in dict.fromkeys(row.run for row in self.rows):
             rows = [row for row in self.rows if row.run == run]
             first = rows[0]
-            chosen = f", and {first.chosen} chosen turns" if first.chosen else ""
-            yield [
-                f"{run}: {first.turns} turns, {first.labelled - first.chosen} of them labelled in "
-                f"{first.debates} debates{chosen}"
-            ]
+            chosen = f", and {first.chosen} chosen ones" if first.chosen else ""
+            random = f"{first.labelled - first.chosen} random turns of {first.debates} debates"
+            yield [f"{run}: {first.turns} turns; labelled: {random}{chosen}"]
             yield table(_COLUMNS, rows)
             yield [
-                f"{row.maxim.value}: no intervals with labels in {row.debates} debates; label "
-                f"turns of at least {correction.FEWEST_DEBATES}"
+                f"{row.maxim.value}: no intervals, because only {row.debates} debates have random "
+                f"labels: label turns of at least {correction.FEWEST_DEBATES} debates"
                 for row in rows
                 if row.debates < correction.FEWEST_DEBATES
             ]
         yield [
-            "judge: its share of yes; people: the share that people would give to all turns, "
-            "prediction-powered; right for a random sample of labels (chosen turns stand only for "
-            "themselves)",
-            "F1: of the judge on all turns; intervals by debate",
+            "judge: its share of yes on all turns.",
+            "people: the share of yes that people would give to all turns, estimated from the "
+            "judge and the labels of random turns.",
+            "F1: estimated for the judge on all turns. The intervals are by debate.",
         ]
 
 

@@ -21,7 +21,7 @@ from touche_rad.files.records import FieldError, JsonObject, numbered_lines, par
 from touche_rad.files.simulations import lenient_text, parse_simulation
 from touche_rad.score.result import ProblemKind
 
-NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
+NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
 
 KEYS = {maxim.key for maxim in Maxim}
 _number = TypeAdapter(float)

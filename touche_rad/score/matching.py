@@ -149,8 +149,8 @@ def find_reference(
             if reference.find(row, place, ()) not in (None, place):
                 raise InputError(
                     run.path,
-                    f"expected debate {place + 1} of {first.path}, got another one of its debates:"
-                    f" labels have no words{run.advice}",
+                    f"expected debate {place + 1} of {first.path}, got another of its debates; "
+                    f"labels have no texts to match by{run.advice}",
                     line=row.line,
                 )
     return reference
@@ -283,7 +283,7 @@ class Matcher:
             debate, message = None, "left out"
             if position < len(self.labels) and position not in places and not row.conversation:
                 places[position] = row
-                debate, message = position + 1, "holds no words to match by, kept in its place"
+                debate, message = position + 1, "has no texts to match by; kept in its place"
             self._note(ProblemKind.UNMATCHED, message, line=row.line, debate=debate)
         for position, trouble, row in lost:  # each is the nearest debate that is missing
             missing = [place for place in range(len(self.labels)) if place not in places]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -32,7 +32,7 @@ from touche_rad.score.tables import (
     table,
 )
 
-_SHOWN_PROBLEMS: Final = 3
+_SHOWN_PROBLEMS: Final = 10
 _MAXIM_COLUMNS: Columns = (
     ("", "  {run}"),
     ("labelled", "{labelled}"),
@@ -105,19 +105,23 @@ class Report(Printed):
         raise NotImplementedError
 
     def warnings(self) -> Iterator[str]:
-        """Yield the refused runs, and the problems by run and kind: their count or the first."""
-        yield from refused_lines(self.refused)
+        """Yield a line for each run and kind of problem, with the first place."""
         groups: dict[str, list[Problem]] = defaultdict(list)
         for one in self.problems:
             groups[f"{one.run}: {one.kind.value}"].append(one)
         for head, problems in groups.items():
-            first, count = problems[0], sum(one.counted_as_no for one in problems)
-            text = f"{_place(first)}{first.message}"
-            if count > first.counted_as_no:
-                text = f"{count} verdicts counted as no"
-            elif len(problems) > 1:
-                text = f"{len(problems)} times, first: {text}"
+            text = f"{_place(problems[0])}{problems[0].message}"
+            if len(problems) > 1:
+                as_no = sum(one.counted_as_no for one in problems)
+                lost = f", {as_no} verdicts counted as no" if as_no else ""
+                text = f"{len(problems)} times{lost}; the first: {text}"
             yield f"{head}: {text}"
+
+    def _shown_warnings(self) -> Iterator[str]:
+        lines = list(self.warnings())
+        yield from lines[:_SHOWN_PROBLEMS]
+        if (more := len(lines) - _SHOWN_PROBLEMS) > 0:
+            yield f"{more} more problems (--json lists all)"
 
     def _drawn(self, what: str) -> str:
         samples = f"{self.samples} bootstrap samples of {what}, seed {self.seed}"
@@ -155,7 +159,7 @@ class JudgementReport(Report):
         else:
             yield from self.details()
         yield table(_COMPARISON_COLUMNS, self.comparisons)
-        yield _problem_lines(self.problems)
+        yield self._shown_warnings()
 
     def details(self) -> Iterator[Part]:
         """Yield the numbers of labels, and all measures of each run by maxim."""
@@ -190,7 +194,7 @@ class JudgementReport(Report):
         else:
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
-            refuses = "; the official scorer would give at least one run no score"
+            refuses = "; the official scorer would refuse at least one run"
             yield f"missing verdicts count as no{'' if self.official else refuses}"
         yield self._drawn("debates")
 
@@ -233,7 +237,7 @@ class RetrievalReport(Report):
         yield self.board()
         yield _notes(self)
         yield table(_COMPARISON_COLUMNS, self.comparisons)
-        yield _problem_lines(self.problems)
+        yield self._shown_warnings()
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
@@ -282,20 +286,6 @@ def _notes(report: Report) -> Iterator[str]:
         yield "* baseline, without a rank."
     if isinstance(report, JudgementReport) and any(report.lost.values()):
         yield "lost: labelled debates for which the run has no verdict."
-
-
-def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    grouped: dict[str, list[Problem]] = defaultdict(list)
-    for problem in problems:
-        grouped[problem.kind.value].append(problem)
-    for kind, of_kind in grouped.items():
-        as_no = sum(one.counted_as_no for one in of_kind)
-        more = f", {as_no} labelled verdicts counted as no" if as_no else ""
-        yield f"{kind}: {len(of_kind)}{more}"
-        for one in of_kind[:_SHOWN_PROBLEMS]:
-            yield f"  {one.run}: {_place(one)}{one.message}"
-        if len(of_kind) > _SHOWN_PROBLEMS:
-            yield f"  and {len(of_kind) - _SHOWN_PROBLEMS} more (--json lists all)"
 
 
 def _place(problem: Problem) -> str:

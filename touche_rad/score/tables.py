@@ -19,6 +19,8 @@ NONE: Final = "–"
 """The cell of a missing value."""
 INTERVAL: Final = "95 %"
 """The head of a column of confidence intervals."""
+TRUTH: Final = "(truth)"
+"""The head of a column with the true values of the column before it."""
 WIDTH: Final = 80
 _GAP: Final = "  "
 _SHORTEST: Final = 16
@@ -32,6 +34,8 @@ Columns = Sequence[tuple[str, str]]
 
 The formats `percent` and `share` multiply by 100; `share` has no sign.
 """
+Column = list[str]
+"""A head and the cells under it."""
 
 
 @dataclass(frozen=True)
@@ -52,67 +56,46 @@ class Table:
         """
         if not self.rows:
             return []
-        count = next(
-            (
-                count
-                for count in range(len(self.heads), len(self.heads) - self.optional, -1)
-                if self._width(range(count)) <= width
-            ),
-            len(self.heads) - self.optional,
-        )
-        table = Table(self.heads[:count], [row[:count] for row in self.rows], self.name)
-        over = table._width(range(count)) - width
-        if over <= 0:
-            return table._aligned(range(count))
-        names = table._widths()[self.name]
-        if names - over >= _SHORTEST:
-            return table._with_names(names - over)._aligned(range(count))
-        return table._with_names(max(_SHORTEST, width // 4))._split(width)
-
-    def _widths(self) -> list[int]:
-        columns = zip(self.heads, *self.rows, strict=True)
-        return [max(len(text) for text in column) for column in columns]
-
-    def _width(self, columns: Sequence[int]) -> int:
-        widths = self._widths()
-        return sum(widths[at] for at in columns) + len(_GAP) * (len(columns) - 1)
-
-    def _with_names(self, room: int) -> Table:
-        names = shorten([row[self.name] for row in self.rows], room)
-        rows = [
-            [*row[: self.name], name, *row[self.name + 1 :]]
-            for row, name in zip(self.rows, names, strict=True)
-        ]
-        return Table(self.heads, rows, self.name)
-
-    def _split(self, width: int) -> list[str]:
-        first = list(range(self.name + 1))
+        columns = [list(column) for column in zip(self.heads, *self.rows, strict=True)]
+        fewest = len(columns) - self.optional
+        while _width(columns) > width and len(columns) > fewest:
+            columns.pop()
+        over, names = _width(columns) - width, columns[self.name]
+        if over > 0:
+            room = max(map(len, names)) - over
+            names[1:] = shorten(
+                names[1:], room if room >= _SHORTEST else max(_SHORTEST, width // 4)
+            )
+        first = columns[: self.name + 1]
         blocks = [first]
-        for group in self._groups():
-            if len(blocks[-1]) > len(first) and self._width([*blocks[-1], *group]) > width:
+        for group in _groups(columns[self.name + 1 :]):
+            if blocks[-1] is not first and _width([*blocks[-1], *group]) > width:
                 blocks.append(first)
             blocks[-1] = [*blocks[-1], *group]
         return _joined(self._aligned(block) for block in blocks)
 
-    def _groups(self) -> list[list[int]]:
-        """Return the columns that stay together: an interval stands beside its value."""
-        groups: list[list[int]] = []
-        for column in range(self.name + 1, len(self.heads)):
-            if groups and self.heads[column] == INTERVAL:
-                groups[-1].append(column)
-            else:
-                groups.append([column])
-        return groups
-
-    def _aligned(self, columns: Sequence[int]) -> list[str]:
-        widths = self._widths()
-        return [
-            _GAP.join(
-                row[at].ljust(widths[at]) if at == self.name else row[at].rjust(widths[at])
-                for at in columns
-            ).rstrip()
-            for row in (self.heads, *self.rows)
+    def _aligned(self, columns: Sequence[Column]) -> list[str]:
+        padded = [
+            [text.ljust(size) if at == self.name else text.rjust(size) for text in column]
+            for at, column in enumerate(columns)
+            for size in [max(map(len, column))]
         ]
+        return [_GAP.join(row).rstrip() for row in zip(*padded, strict=True)]
+
+
+def _width(columns: Sequence[Column]) -> int:
+    return sum(max(map(len, column)) for column in columns) + len(_GAP) * (len(columns) - 1)
+
+
+def _groups(columns: Iterable[Column]) -> list[list[Column]]:
+    """Return the columns that stay together: an interval or a true value is beside its value."""
+    groups: list[list[Column]] = []
+    for column in columns:
+        if groups and column[0] in (INTERVAL, TRUTH):
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    return groups
 
 
 def shorten(names: Sequence[str], room: int) -> list[str]:
@@ -213,8 +196,8 @@ _CELLS: Final = _Cells()
 
 
 def cell(form: str, record: Item) -> str:
-    """Format fields of a record, such as `{f1:.4f}` or `{costs[calls]}`; a dash for None."""
-    names = [name.partition("[")[0] for _, name, _, _ in _CELLS.parse(form) if name]
+    """Format fields of a record, such as `{f1:.4f}` or `{costs.calls}`; a dash for None."""
+    names = [name.partition(".")[0] for _, name, _, _ in _CELLS.parse(form) if name]
     values = {name: getattr(record, name) for name in names}
     return NONE if None in values.values() else _CELLS.vformat(form, (), values)
 

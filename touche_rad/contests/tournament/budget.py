@@ -14,9 +14,17 @@ from touche_rad.contests.two_sides import Game
 from touche_rad.models import Model
 from touche_rad.models.errors import ModelError, OverBudget
 from touche_rad.models.sending import Cost, Usage
+from touche_rad.score.tables import Item
 
-COST_FIELDS = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
-"""The fields of a debater's costs."""
+
+class Costs(Item):
+    """The model calls and tokens of a debater."""
+
+    calls: int
+    from_cache: int
+    prompt_tokens: int
+    completion_tokens: int
+    failures: int
 
 
 @dataclass
@@ -77,14 +85,15 @@ class Budgets:
         for name in (game.pro, game.con):
             usage = self._of[name].debates.get(game.id) if name in self._of else None
             if usage is not None and usage.steps:  # it made a call
-                counts |= {f"{what} of {name}": getattr(usage.total, what) for what in COST_FIELDS}
+                for what in Costs.model_fields:
+                    counts[f"{what} of {name}"] = getattr(usage.total, what)
         return counts
 
 
-def costs_in(counts: Mapping[str, int], names: Sequence[str]) -> dict[str, dict[str, int]]:
+def costs_in(counts: Mapping[str, int], names: Sequence[str]) -> dict[str, Costs]:
     """Return the costs of each debater with model calls from the counts of a run."""
     return {
-        name: {what: counts.get(f"{what} of {name}", 0) for what in COST_FIELDS}
+        name: Costs(**{what: counts.get(f"{what} of {name}", 0) for what in Costs.model_fields})
         for name in names
-        if any(f"{what} of {name}" in counts for what in COST_FIELDS)
+        if f"calls of {name}" in counts
     }

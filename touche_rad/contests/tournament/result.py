@@ -10,11 +10,11 @@ import numpy as np
 
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament._ratings import Rating, rate
+from touche_rad.contests.tournament.budget import Costs
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
 from touche_rad.score.tables import NONE, Columns, Item, Part, Printed, Table, table
 
 VERSION: Final = 1
-FORMAT_NAME: Final = "touche-rad tournament "
 FORMAT: Final = "touche-rad tournament 1"
 
 
@@ -38,7 +38,7 @@ class Standing(Item):
     """Speeches that a fallback debater gave."""
     words: float | None
     """Mean number of words per speech."""
-    asked: Mapping[str, int] | None
+    asked: Costs | None
     """Its model calls and tokens; None if it made no call."""
 
     @property
@@ -91,7 +91,7 @@ COLUMNS: Columns = (
     ("words a speech", "{words:.1f}"),
 )
 COST_COLUMNS: Columns = tuple(
-    (name, f"{{asked[{key}]}}")
+    (name, f"{{asked.{key}}}")
     for name, key in (
         ("calls", "calls"),
         ("from cache", "from_cache"),
@@ -120,7 +120,7 @@ def debaters_of(contest: Contest) -> Mapping[str, str]:
 def result_of(
     debates: Iterable[tuple[Contest, Outcome]],
     names: Sequence[str],
-    costs: Mapping[str, Mapping[str, int]],
+    costs: Mapping[str, Costs],
     settings: Mapping[str, Any],
     *,
     prior: float,
@@ -181,7 +181,7 @@ def _standing(
     rating: Rating,
     games: JudgedDebates,
     points: float,
-    costs: Mapping[str, int] | None,
+    costs: Costs | None,
 ) -> Standing:
     """Count wins, speeches and words of a debater; `points` are its wins, ties as halves."""
     kinds = {1.0: "wins", 0.5: "ties", 0.0: "losses", None: "undecided"}
