@@ -184,9 +184,8 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     assert status["notes"] == {"unscored manner": 4}
     assert status["replaced"] == 4
     assert status["examples"]["unscored manner"][0].endswith("turn 1: cut off")
-    assert status["warnings"] == [
-        "4 of 16 verdicts are from the fixed score 1: judge Giving gave no valid result: cut off"
-    ]
+    (warning,) = status["warnings"]
+    assert ("4 of 16 verdicts" in warning, "cut off" in warning) == (True, True)
     line = rows(tmp_path / "evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
     assert manner == {"score": 1.0, "explanation": "no verdict (cut off); fallback score 1.0"}

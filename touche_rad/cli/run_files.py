@@ -236,5 +236,8 @@ def end_of_run(status: Status, out: Path) -> int:
     kinds = all_replaced(status.fallbacks, status.counts) if status.fallbacks else []
     if not kinds or is_tira(out):
         return 0
-    say(f"error: all {kinds[0]} in {out} are fallbacks: see the warnings above")
+    say(
+        f"error: all {kinds[0]} in {out} are fallbacks or missing: correct the cause that a "
+        "warning above names (touche-rad doctor finds most), then run the same command again"
+    )
     return 1

@@ -44,7 +44,7 @@ class Fallback:
     plugin: str
     """What failed, such as `debater sinai`."""
     by: str
-    """The fallback."""
+    """The fallback; empty if there is none, so that the results are missing."""
     what: str
     """The kind of result, such as `answers`; also the name of its count in the status."""
     kind: str

@@ -133,7 +133,7 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         judge,
         failure,
         use,
-        by=f"the fixed score {PRIOR:g}",
+        by="the fallback that always says yes",
         count=len(unscored or Maxim),
         turn=len(view.turns),
     )

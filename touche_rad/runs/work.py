@@ -225,8 +225,12 @@ def _warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Itera
         mine = [one for one in groups if one.what == what]
         begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"
         if len(mine) == 1:
-            yield f"{begin} are from {mine[0].by}: {printable(mine[0].cause)}"
+            yield f"{begin} are {_origin(mine[0])}"
             continue
         yield f"{begin} are not from the selected plugin"
         for one in mine:
-            yield f"{one.count} {what} are from {one.by}: {printable(one.cause)}"
+            yield f"{one.count} {what} are {_origin(one)}"
+
+
+def _origin(one: Fallback) -> str:
+    return f"{f'from {one.by}' if one.by else 'missing'}: {printable(one.cause)}"
