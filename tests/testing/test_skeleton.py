@@ -16,7 +16,7 @@ from touche_rad.demo import demo_file
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["debater", "judge", "retriever"])
+@pytest.mark.parametrize("kind", ["debater", "judge", "panel", "retriever"])
 def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path: Path) -> None:
     folder, site = tmp_path / "package", tmp_path / "site"
     made = touche_rad("new", kind, "my-plugin", "-o", folder)
@@ -33,11 +33,12 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     command = {
         "debater": ("respond", debates, "-d"),
         "judge": ("judge", debates, "-j"),
+        "panel": ("judge", debates, "-j"),
         "retriever": ("retrieve", claims, "-r"),
     }[kind]
     _cli(*command, "my-plugin", "-i", "demo", "-o", out, "--quiet", cwd=tmp_path, env=env)
     assert out.read_text("utf-8").count("\n") >= 20
-    if kind == "retriever":
+    if kind in ("panel", "retriever"):
         return
     shutil.copy(demo_file("arguments.jsonl"), folder / "arguments.jsonl")
     flag = {"debater": "-d", "judge": "-j"}[kind]

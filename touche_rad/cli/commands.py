@@ -29,7 +29,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "merge": ("convert", "Merge the shards of a run into its output."),
     },
     "Make and look up": {
-        "new": ("tools", "Write the package of a new debater, judge or retriever."),
+        "new": ("tools", "Write the package of a new debater, judge, panel or retriever."),
         "train": ("train", "Train a debater, a judge, a stance model or an encoder."),
         "prompts": ("prompts", "Print the prompts of a plugin, or copy them to change them."),
         "list": ("listing", "List plugins, or the options and profiles of one plugin."),

@@ -14,7 +14,7 @@ from touche_rad.cli.console import next_step, say
 class NewOptions:
     """The options of `new`."""
 
-    kind: Literal["debater", "judge", "retriever"] = opt.argument()
+    kind: Literal["debater", "judge", "panel", "retriever"] = opt.argument()
     name: str = opt.argument()
     output: Path | None = opt.output("New folder of the package. [default: ./NAME]", "DIR")
 

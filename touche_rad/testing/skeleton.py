@@ -12,7 +12,7 @@ import jinja2
 
 from touche_rad.errors import UserError
 
-NewKind = Literal["debater", "judge", "retriever"]
+NewKind = Literal["debater", "judge", "panel", "retriever"]
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -36,7 +36,7 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
         f"{kind}.py": f"{package}/__init__.py",
         "test_contract.py": "tests/test_contract.py",
     }
-    if kind != "retriever":  # what can be submitted
+    if kind in ("debater", "judge"):  # what can be submitted
         templates |= {
             "Dockerfile": "Dockerfile",
             "tira.yml": "tira.yml",
