@@ -125,13 +125,13 @@ def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_pa
     simulations = out / "simulations.jsonl"
     rows = [json.loads(line) for line in simulations.read_text().splitlines()]
     assert [len(row["simulation"]["userTurns"]) for row in rows] == [3] * len(claims[1:])
-    kinds = check_kinds("--no-status", simulations, "--input", given / "claims.tsv")
+    kinds = check_kinds(simulations, "--input", given / "claims.tsv")
     assert kinds <= {"nothing is cited"}
     (given / "claims.tsv").unlink()
     simulations.rename(given / "simulations.jsonl")
     judged = official.run("sh", "-c", _worded("official-judge"), mounts=mounts, env=TIRA)
     assert judged.code == 0, judged.err
-    assert check_kinds("--no-status", out / "evaluations.jsonl") <= {"nothing is cited"}
+    assert check_kinds(out / "evaluations.jsonl") <= {"nothing is cited"}
 
 
 def test_serve_sh_starts_it_too(official: Declared) -> None:
@@ -161,7 +161,7 @@ def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> Non
     assert ran.code == 0, ran.err
     assert "vLLM: ready" in ran.err
     # A model may find that no argument can be used.
-    assert check_kinds("--no-status", out / "simulations.jsonl") <= {"nothing is cited"}
+    assert check_kinds(out / "simulations.jsonl") <= {"nothing is cited"}
     status = json.loads((out / "status.json").read_text())
     assert status["usage"]["total"]["calls"] > 0
 

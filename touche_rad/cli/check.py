@@ -31,11 +31,7 @@ class CheckOptions:
     index: str | None = opt.option(
         "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
-    no_status: bool = opt.flag("Check the file only; do not read the status beside it.")
-    everything: bool = opt.flag(
-        "Print every finding instead of three examples of each kind.", "--all"
-    )
-    fix: bool = opt.flag("Write a repaired copy of the run to -o.")
+    fix: bool = opt.flag("Write a repaired copy of the run to -o; takes one run file.")
     output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
     replace: bool = opt.REPLACE
     max_words: int = opt.option(
@@ -75,14 +71,7 @@ def check_command(options: CheckOptions) -> int:
         repaired = _fix(runs, output)
         runs = (output,)
     results = [
-        check(
-            run,
-            source=options.source,
-            index=index,
-            words=options.max_words,
-            status=not options.no_status,
-        )
-        for run in runs
+        check(run, source=options.source, index=index, words=options.max_words) for run in runs
     ]
     if options.as_json:
         rows = [one.record() for one in results]
@@ -102,7 +91,7 @@ def check_command(options: CheckOptions) -> int:
         for one in reports:
             if len(reports) > 1 and one.findings:
                 click.echo(f"\n{plain(one.path)}")
-            _print_findings(one, everything=options.everything, fixed=options.fix)
+            _print_findings(one, fixed=options.fix)
     return 0 if all(one.good for one in results) else 1
 
 
@@ -143,12 +132,8 @@ def _print_summary(result: Validation) -> None:
     click.echo(f"{plain(result.path)}: {kind}, {lines}: {verdict}")
 
 
-def _print_findings(result: Validation, *, everything: bool, fixed: bool) -> None:
+def _print_findings(result: Validation, *, fixed: bool) -> None:
     """Print the findings by kind, with examples."""
-    if everything:
-        for finding in result.findings:
-            click.echo(f"{finding.place}: {finding.level}: {plain(finding.message)}")
-        return
     for group in result.groups:
         level = group[0].level
         click.secho(f"{level:7}", fg="red" if level == "fault" else "yellow", nl=False)
@@ -160,7 +145,7 @@ def _print_findings(result: Validation, *, everything: bool, fixed: bool) -> Non
         path = plain(result.path)
         click.echo(f"Repair ids, nulls and missing scores: touche-rad check {path} --fix -o NEW")
     if any(len(group) > EXAMPLES for group in result.groups):
-        click.echo("Print every finding: --all")
+        click.echo("Print every finding: --json")
 
 
 def _can_repair(path: str) -> bool:

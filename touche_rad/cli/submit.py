@@ -300,7 +300,7 @@ class _Trial:
             if group[0].kind != "not fit to upload: demo index":
                 examples = (read_status(run).get("examples") or {}).items()
                 first = [f"; {kind}: {few[0]}" for kind, few in examples if few][:1]
-                see = f"; all: touche-rad check {run} -i {self.index} --all"
+                see = f"; more: touche-rad check {run} -i {self.index}"
                 raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first, see]))
         warnings = "; ".join(
             group[0].message if len(group) == 1 else f"{group[0].kind}: {len(group)}"

@@ -131,7 +131,6 @@ def check(
     source: Path | None = None,
     index: ArgumentIndex | None = None,
     words: int = WORDS,
-    status: bool = True,
 ) -> Validation:
     """Check every line of a run.
 
@@ -140,7 +139,6 @@ def check(
         source: The input of the run, to report missing and additional debates.
         index: The index that must contain each cited argument.
         words: Maximum words of a response; 0 = no limit.
-        status: Read the status beside the run, which says how it was made.
     """
     if run.is_dir():
         runs = [one for one in sorted(run.iterdir()) if one.name.endswith(_ENDINGS)]
@@ -179,8 +177,7 @@ def check(
     if source is not None and kind is not Kind.RESPONSES:
         unread = [error.line for error in bad.errors if error.line is not None]
         _compare_with_input(result, lines, unread, source)
-    if status:
-        _read_status(result, run)
+    _read_status(result, run)
     result.findings.sort(key=lambda one: one.line or 0)
     return result
 
