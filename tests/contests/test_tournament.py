@@ -21,7 +21,7 @@ from touche_rad.cli import run as terminal
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament._ratings import AVERAGE, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, Maxim
 from touche_rad.demo import demo_file
 from touche_rad.files.outputs import locked
 from touche_rad.plugins import Options, Services, find, judge
@@ -304,6 +304,16 @@ def test_the_judge_may_ask_another_model_than_the_debaters(
     assert result.judge == "grice(judge=zsl)"
     assert result.undecided == result.debates == 2, "it says nothing that is a verdict"
     assert all(one.share is None and one.rating == AVERAGE for one in result.standings)
+
+
+def test_the_same_command_repeats_failed_verdicts(tmp_path: Path, demo_index_path: Path) -> None:
+    with scripted.serving() as other:
+        judge = ("-j", "zsl", "--judge-model", f"{other.url}#wise")
+        assert with_a_model(tmp_path, demo_index_path, *judge, code=1)[0].undecided == 2
+        maxims = [maxim.value for maxim in Maxim]
+        other.always = scripted.content(json.dumps(dict.fromkeys(maxims, "yes")))
+        result, calls = with_a_model(tmp_path, demo_index_path, *judge)
+        assert (result.undecided, calls) == (0, 0), "no debate is played again"
 
 
 def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_path: Path) -> None:

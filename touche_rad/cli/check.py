@@ -31,7 +31,7 @@ class CheckOptions:
     index: str | None = opt.option(
         "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
-    fix: bool = opt.flag("Write a repaired copy of the run to -o; takes one run file.")
+    fix: bool = opt.flag("Write a repaired copy of one run file to -o.")
     output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
     replace: bool = opt.REPLACE
     max_words: int = opt.option(

@@ -40,11 +40,13 @@ class Recorded:
     async def __call__(
         self, key: Mapping[str, Any], work: Callable[[T], Awaitable[Done]], item: T
     ) -> Done:
-        """Return the recorded result of a unit, or do its work and record it."""
+        """Return the recorded result of a unit, or do its work and record it, unless it failed."""
         text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if digest not in self._units:
             done = await work(item)
+            if any(one.what == VERDICTS for one in done.fallbacks):
+                return done  # the same command judges this debate again
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # The line break comes first, so that an incomplete line spoils no other one.
             with self.path.open("ab") as stream:

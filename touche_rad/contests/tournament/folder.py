@@ -12,6 +12,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.outputs import alone_in, is_output_of, read_status
+from touche_rad.runs.judging import VERDICTS
 from touche_rad.runs.panels import Recorded
 from touche_rad.runs.parts import SUFFIX, short_json
 from touche_rad.runs.runner import whole_identity
@@ -55,7 +56,8 @@ class Folder:
         """Whether a run of these settings has written an output completely.
 
         With other debaters or claims it has not, but the output is continued. A model may be added
-        or left out: the debates of debaters that do not use it are kept.
+        or left out: the debates of debaters that do not use it are kept. Failed verdicts and the
+        journal of a killed run are to be finished.
 
         Raises:
             UserError: The output is of a run with other settings.
@@ -64,7 +66,8 @@ class Folder:
         if not before:
             return False
         now = whole_identity(work.verb, work.identity, work.source)
-        if is_output_of(out, now):
+        failed = [one for one in read_status(out).get("fallbacks", ()) if one["what"] == VERDICTS]
+        if is_output_of(out, now) and not failed and not self._journal(out).exists():
             return True
         for key in (*now, *before):
             values = before.get(key), now.get(key)
@@ -83,7 +86,10 @@ class Folder:
 
     def may_replace(self, out: Path) -> bool:
         """Whether an output is of a run in this folder, also of one killed before its status."""
-        return bool(self.settings_of(out)) or out.with_name(f"{out.name}{SUFFIX}").exists()
+        return bool(self.settings_of(out)) or self._journal(out).exists()
+
+    def _journal(self, out: Path) -> Path:
+        return out.with_name(f"{out.name}{SUFFIX}")
 
     def results(self, names: Sequence[str]) -> Iterator[tuple[Contest, Outcome]]:
         """Yield each debate of these debaters with its verdict."""
