@@ -1,10 +1,10 @@
 """Measure the quality of retrieval, of stance models, and of the grounded judge.
 
     python benchmarks/quality.py retrieval --split test --encoder DIR --beside ENCODER
-    python benchmarks/quality.py stance --split test --stance nli:MODEL --stance trained:DIR
+    python benchmarks/quality.py stance --stance nli:MODEL
 
 `--data` (default: the environment variable TOUCHE_RAD_DATA) is the folder with
-claimrev-4441.jsonl.gz. Trained models are measured on held-out topics: `--split test`.
+claimrev-4441.jsonl.gz. A trained encoder is measured on held-out topics: `--split test`.
 `--write FILE` replaces the tables of the same names between FILE's marks and keeps the others.
 """
 
@@ -67,7 +67,7 @@ def main() -> None:
         action="append",
         default=[],
         metavar="BACKEND",
-        help="nli:MODEL, trained:DIR or model:URL#NAME",
+        help="nli:MODEL or model:URL#NAME",
     )
     data.add_argument("--write", type=Path, metavar="FILE", help="Markdown file with marks")
     search = commands.add_parser("retrieval", parents=[data], help="pipelines on the tasks")
@@ -95,11 +95,11 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         parser.error("name the data folder: --data DIR or TOUCHE_RAD_DATA")
     if len({short_name(name) for name in options.stance}) < len(options.stance):
         parser.error("two stance backends have the same name: rename a folder")
-    encoder = options.command == "retrieval" and options.encoder
-    trained = encoder or any(name.startswith("trained:") for name in options.stance)
-    if trained and options.split != "test":
-        parser.error("trained models are measured with --split test")
-    if options.command == "retrieval" and options.beside != UNTUNED and not options.encoder:
+    if options.command == "stance":
+        return
+    if options.encoder and options.split != "test":
+        parser.error("a trained encoder is measured with --split test")
+    if options.beside != UNTUNED and not options.encoder:
         parser.error("--beside needs --encoder")
 
 

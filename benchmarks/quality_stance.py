@@ -12,10 +12,11 @@ from retrieval._tasks import split_of
 from retrieval.stance import StanceBackend
 from retrieval.stance._language_model import ModelStance
 from retrieval.stance.backend import backend
-from retrieval.stance.training import ORIGINS, usable
 from touche_rad.debate import Argument
 
 DRAWS = 1000
+ORIGINS = ("attacks", "supports")
+"""The claims that people may have written; the other one is its generated negation."""
 HEAD = (
     "| backend | arguments | accuracy | people wrote the attacked claim | the supported one |\n"
     "| --- | --- | --- | --- | --- |"
@@ -26,7 +27,12 @@ def stance_table(
     title: str, arguments: Sequence[Argument], split: str | None, names: Sequence[str]
 ) -> str:
     """Return the accuracy of each backend as a Markdown table."""
-    asked = [one for one in usable(arguments) if not split or split_of(one.topic) == split]
+    asked = [
+        one
+        for one in arguments
+        if one.text.strip() and one.attacks.strip() and one.supports.strip()
+        if not split or split_of(one.topic) == split
+    ]
     lines = [f"\n**{title}**, {len(asked)} arguments, chance .500\n", HEAD]
     for name in dict.fromkeys(names):
         decisions = zip(asked, _correct(backend(name), asked), strict=True)

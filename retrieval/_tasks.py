@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, Final, Self
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Final
 
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
-from touche_rad.training.folder import FORMAT
+from touche_rad.errors import OptionError, UserError, nearest
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)
@@ -62,29 +57,6 @@ def every() -> Iterator[Task]:
         for original in (False, True) if kind in HIDDEN else (False,):
             for split in ("", *SPLITS):
                 yield Task(kind, original, split)
-
-
-class TrainingReport(BaseModel):
-    """The report of a training on a collection, measured on topics that were held out."""
-
-    model_config = ConfigDict(frozen=True)
-
-    base: str
-    collection: str
-    trained_on: int
-    tested_on: int
-    steps: int = 0
-    recipe: dict[str, Any] = {}
-
-    @classmethod
-    def read(cls, folder: Path, trainer: str) -> Self:
-        """Read the report of a model that a trainer made."""
-        try:
-            record = json.loads((folder / "report.json").read_text("utf-8"))
-            refuse_newer(folder, record, FORMAT)
-            return cls.model_validate(record)
-        except (OSError, ValueError, ValidationError):
-            raise UserError(f"{folder} was not made by: touche-rad train {trainer}") from None
 
 
 def split_of(topic: str) -> str:

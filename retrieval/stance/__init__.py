@@ -31,4 +31,4 @@ class StanceBackend(Protocol):
         ...
 
 
-__all__ = ["Stance", "StanceBackend", "backend", "nli", "retriever", "trained", "training"]
+__all__ = ["Stance", "StanceBackend", "backend", "nli", "retriever"]

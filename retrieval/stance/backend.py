@@ -8,7 +8,7 @@ from retrieval.stance import StanceBackend
 from touche_rad.errors import OptionError, nearest
 from touche_rad.models import Model
 
-NAMES: Final = ("nli:MODEL", "nli:URL#MODEL", "trained:DIR", "model", "model:URL#NAME")
+NAMES: Final = ("nli:MODEL", "nli:URL#MODEL", "model", "model:URL#NAME")
 
 
 def backend(name: str, model: Model | None = None) -> StanceBackend:
@@ -18,10 +18,6 @@ def backend(name: str, model: Model | None = None) -> StanceBackend:
         from retrieval.stance.nli import NliStance
 
         return NliStance(place)
-    if kind == "trained" and place:
-        from retrieval.stance.trained import TrainedStance
-
-        return TrainedStance(place)
     if kind == "model":
         from retrieval.stance._language_model import ModelStance
 

@@ -41,13 +41,6 @@ class Rows:
     contradiction: int | None
     neither: int | None
 
-    @property
-    def opposite(self) -> int:
-        """The row that speaks most against the hypothesis."""
-        row = self.neither if self.contradiction is None else self.contradiction
-        assert row is not None
-        return row
-
 
 def rows_of(labels: Mapping[int, str]) -> Rows | None:
     """Read the labels of a model's outputs; None if they are not NLI labels."""
@@ -180,7 +173,8 @@ class NliStance:
 
     def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         """Return the stance of each argument to the text."""
-        read = self._nli.read(with_claims(text, arguments))
+        claims = [claim for one in arguments for claim in (one.attacks, one.supports)]
+        read = self._nli.read([(text, claim) for claim in claims])
         attacked, supported = read[0::2], read[1::2]
         # Columns: entailed, contradicted, neither.
         opposite = (attacked[:, 0] + supported[:, 1]) / 2
@@ -225,8 +219,3 @@ def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
     )
     by_pair = dict(zip(different, np.asarray(outputs, dtype=float), strict=True))
     return np.array([by_pair[one] for one in pairs])
-
-
-def with_claims(text: str, arguments: Sequence[Argument]) -> list[tuple[str, str]]:
-    """Pair the text with the claim that each argument attacks, then with the one it supports."""
-    return [(text, claim) for one in arguments for claim in (one.attacks, one.supports)]

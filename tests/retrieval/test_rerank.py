@@ -244,6 +244,12 @@ def test_an_nli_model_on_a_server_tells_the_side(ranking: Scripted) -> None:
         assert hits[0].path[-1].startswith("same 0.")
 
 
+def test_the_retrievers_with_a_server_hold_their_contracts(ranking: Scripted) -> None:
+    ranking.always = routes(rerank=rerank, classify=classify, tokenize=tokenize)
+    check_retriever("rerank", {"of": "text", "by": f"{ranking.url}#tiny"})
+    check_retriever("stance", {"of": "text", "by": f"nli:{ranking.url}#tiny"})
+
+
 def test_the_guard_asks_an_nli_model_on_a_server(server: Scripted, ranking: Scripted) -> None:
     ranking.always = routes(classify=classify, tokenize=tokenize)
     answering(server, {"Written": {"numbers": [1], "response": FOLLOWS}})

@@ -1,4 +1,4 @@
-"""The commands `train ...`: search and stance models, examples, and the model of a debater."""
+"""The commands `train ...`: encoders, examples, and the model of a debater."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CollectionOptions(TrainingOptions):
-    """The options of trainings on a collection."""
+class EncoderOptions(TrainingOptions):
+    """The options of `train encoder`."""
 
     collection: Path = opt.argument("COLLECTION")
     base: str = opt.option(
@@ -75,12 +75,6 @@ class CollectionOptions(TrainingOptions):
     precision: Literal["auto", "float32", "bfloat16"] = opt.option(
         "Number format; auto uses bfloat16 on a GPU only.", default="auto"
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderOptions(CollectionOptions):
-    """The options of `train encoder`."""
-
     epochs: int = opt.option("Passes over the data.", default=4)
     rate: float = opt.option("Learning rate.", default=2e-4)
     batch: int = opt.option(
@@ -88,16 +82,6 @@ class EncoderOptions(CollectionOptions):
     )
     group: int = opt.option("Arguments of one topic that stay together in a batch.", default=8)
     layers: int = opt.option("Layers to train, from the top; 0 = all.", least=0, default=2)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StanceOptions(CollectionOptions):
-    """The options of `train stance`."""
-
-    epochs: int = opt.option("Passes over the data.", default=3)
-    rate: float = opt.option("Learning rate.", default=5e-5)
-    batch: int = opt.option("Arguments per step, each with both of its claims.", default=16)
-    layers: int = opt.option("Layers to train, from the top; 0 = all.", least=0, default=0)
 
 
 @opt.command(
@@ -112,33 +96,11 @@ def encoder(options: EncoderOptions) -> None:
     Whole topics are held out; the command prints how well their claims find their arguments before
     and after training. A stopped training is resumed by the same command.
     """
-    step = ["index", options.collection, "-o", "index", "--dense", options.output]
-    _train_on_collection("encoder", step, options)
-
-
-@opt.command(
-    "stance",
-    "train stance arguments.jsonl -o stance --base OWNER/NLI-MODEL",
-    "train stance arguments.jsonl -o stance --base nli-model --layers 2",
-    group=train_command,
-)
-def stance(options: StanceOptions) -> None:
-    """Train a cross-encoder to tell the claim that an argument attacks from its negation.
-
-    Whole topics are held out. The command prints the accuracy on them beside the accuracy of the
-    base model, of chance, and without the argument's text. An NLI model is a good
-    base. A stopped training is resumed by the same command.
-    """
-    by = f"by=trained:{options.output}"
-    step = ["retrieve", "QUERIES", "-i", "index", "-r", "stance", "-O", by, "-o", "stance.run"]
-    _train_on_collection("stance", step, options)
-
-
-def _train_on_collection(name: str, step: Sequence[Any], options: CollectionOptions) -> None:
     of_command = ("collection", "output", "replace", "quiet")
     settings = {key: value for key, value in vars(options).items() if key not in of_command}
-    result = _train(name, options.collection, options=options, **settings)
+    result = _train("encoder", options.collection, options=options, **settings)
     _print_result(result, f"written: {options.output}", quiet=options.quiet)
+    step = ["index", options.collection, "-o", "index", "--dense", options.output]
     next_step(step, quiet=options.quiet)
 
 

@@ -1,8 +1,7 @@
-"""The training loop of the trainers `encoder` and `stance`.
+"""The training loop of `train encoder`.
 
-The trainers of sentence-transformers would need our own loss, sampler and collator as well (false
-negatives, batches by topic), and accelerate and datasets in the
-extra `dense`.
+The trainer of sentence-transformers would need our own loss, sampler and collator as well (false
+negatives, batches by topic), and accelerate and datasets in the extra `dense`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Recipe(BaseModel):
-    """The settings that every trainer on a collection has."""
+    """The settings of the training loop."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from pydantic import Field
 
-from retrieval._tasks import HIDDEN, Task, TrainingReport, topics
-from retrieval._training import CollectionTrainer, Job, Trained
-from retrieval.dense.encoders import SentenceEncoder, encodable
+from retrieval._tasks import HIDDEN, Task, hold_out, topics
+from retrieval.dense.encoders import NEEDED, SentenceEncoder, encodable, minilm_folder
 from retrieval.index.analyser import ALL, analyse, content
+from retrieval.index.store import digest
+from touche_rad import files
 from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.training.card import versions, write_card
+from touche_rad.training.folder import Folder
 from touche_rad.training.loop import fit, trainable
-from touche_rad.training.recipe import Count, Layers, Positive, Recipe
+from touche_rad.training.recipe import Count, Layers, Positive, Recipe, validate_recipe
 
 FIELDS: Final = ("text", ALL)
 """The fields of arguments that are encoded in turns, because the pipelines search both."""
@@ -24,6 +31,8 @@ _EXCLUDED: Final = -1e4
 _MAX_DOCUMENTS: Final = 10_000
 _MAX_QUERIES: Final = 1_000
 _BATCH: Final = 16
+_MODULES: Final = "modules.json"
+"""sentence-transformers opens a model by this file, which it writes last."""
 
 
 class EncoderRecipe(Recipe):
@@ -38,12 +47,6 @@ class EncoderRecipe(Recipe):
     layers: Layers = 2
     scale: Positive = 20.0
     """Factor of the cosines before the softmax."""
-
-
-class EncoderReport(TrainingReport):
-    """The report of a tuned encoder."""
-
-    measured: dict[str, dict[str, float]]
 
 
 def usable(arguments: Sequence[Argument]) -> list[Argument]:
@@ -139,20 +142,25 @@ def loss(model: Any, batch: Sequence[Argument], step: int, recipe: EncoderRecipe
     return torch.nn.functional.cross_entropy(scores, own)
 
 
-def _measure(encoder: SentenceEncoder, job: Job[EncoderRecipe]) -> dict[str, float]:
+def _measure(
+    encoder: SentenceEncoder,
+    arguments: Sequence[Argument],
+    held_out: Sequence[Argument],
+    *,
+    half_precision: bool,
+) -> dict[str, float]:
     """Return nDCG@10 and R@10 of an exact search over topic and text, claims hidden."""
     import ir_measures
     import torch
     from ir_measures import R, nDCG
 
-    documents = [*job.held_out, *job.arguments][:_MAX_DOCUMENTS]
+    documents = [*held_out, *arguments][:_MAX_DOCUMENTS]
     measures, values = (nDCG @ 10, R @ 10), {}
     # Encoding is most of the work: in half precision where training uses it.
-    enabled = job.recipe.half_precision
-    with torch.autocast(encoder.model.device.type, torch.bfloat16, enabled=enabled):
+    with torch.autocast(encoder.model.device.type, torch.bfloat16, enabled=half_precision):
         vectors = encoder.passages([passage(one, ALL) for one in documents])
         for kind in HIDDEN:
-            part = topics(job.held_out, Task(kind))[:_MAX_QUERIES]
+            part = topics(held_out, Task(kind))[:_MAX_QUERIES]
             qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in part for docno in one.relevant]
             run = []
             cosines = encoder.queries([one.query for one in part]) @ vectors.T
@@ -170,29 +178,73 @@ def _measure(encoder: SentenceEncoder, job: Job[EncoderRecipe]) -> dict[str, flo
     return values
 
 
-def _train(job: Job[EncoderRecipe]) -> Trained:
-    encoder = SentenceEncoder(job.recipe.base, job.base)
-    encoder.model.float()  # half precision, in which many models are stored, is too coarse to train
-    before, model, recipe = _measure(encoder, job), encoder.model, job.recipe
+def train_encoder(
+    collection: Path,
+    out: Path,
+    *,
+    restart: bool = False,
+    report: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> Mapping[str, Any]:
+    """Train an encoder on a collection, or continue a killed training, and return the report."""
+    recipe = validate_recipe(EncoderRecipe, settings)
+    arguments = list(files.read_arguments(collection))
+    # A training is continued only where all of this is the same.
+    sha256 = digest(arguments)
+    identity = {"method": "encoder", "recipe": recipe.model_dump(), "collection": sha256}
+    folder = Folder(out)
+    with folder.exclusive():
+        resumed = folder.start_or_resume(identity, restart=restart)
+        if not resumed:
+            (out / _MODULES).unlink(missing_ok=True)
+        done = folder.finished()
+        if done is None:
+            done = {"collection": sha256, **_train(recipe, arguments, folder, report)}
+            write_card(
+                folder.card,
+                template=__package__,
+                name=folder.root.name,
+                data=[{"file": collection.name, "records": len(arguments), "sha256": sha256}],
+                report=done,
+                versions=versions("sentence-transformers"),
+                place=str(folder.root),
+            )
+            folder.finish(done)
+            shutil.rmtree(folder.checkpoints, ignore_errors=True)
+        return {**done, "resumed": resumed}
+
+
+def _train(
+    recipe: EncoderRecipe,
+    arguments: Sequence[Argument],
+    folder: Folder,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, Any]:
+    """Train with checkpoints, save the model and return its report."""
+    if find_spec("sentence_transformers") is None:
+        raise UserError(f"train encoder needs sentence-transformers: {NEEDED}")
+    seen, held_out = hold_out(usable(arguments))
+    base = minilm_folder(recipe.base) if recipe.base == "minilm" else recipe.base
+    encoder = SentenceEncoder(recipe.base, base)
+    model, half = encoder.model, recipe.half_precision
+    model.float()  # half precision, in which many models are stored, is too coarse to train
+    before = _measure(encoder, seen, held_out, half_precision=half)
     steps = fit(
         model,
         trainable(model, recipe.layers),
-        lambda seed: batches(job.arguments, recipe.batch, recipe.group, seed),
+        lambda seed: batches(seen, recipe.batch, recipe.group, seed),
         lambda batch, step: loss(model, batch, step, recipe),
         recipe,
-        job.folder,
-        job.progress,
+        folder,
+        progress,
     )
-    after = _measure(encoder, job)
-    gain = {name: {"before": before[name], "after": after[name]} for name in after}
-    return Trained(model, steps, {"measured": gain})
-
-
-train_encoder: Final = CollectionTrainer(
-    method="encoder",
-    recipe=EncoderRecipe,
-    usable=usable,
-    train=_train,
-    report=EncoderReport,
-    card=__package__,
-)
+    after = _measure(encoder, seen, held_out, half_precision=half)
+    model.save(str(folder.root), create_model_card=False)
+    return {
+        "base": recipe.base,
+        "trained_on": len(seen),
+        "tested_on": len(held_out),
+        "steps": steps,
+        "recipe": recipe.model_dump(),
+        "measured": {name: {"before": before[name], "after": after[name]} for name in after},
+    }

@@ -183,10 +183,8 @@ def _likeness(
     return dict(zip(arguments, row, strict=True))
 
 
-StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+|trained:.+)$")]
-STANCE: Final = (
-    "how the side of an argument is found: words, nli:MODEL, nli:URL#MODEL or trained:DIR"
-)
+StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+)$")]
+STANCE: Final = "how the side of an argument is found: words, nli:MODEL or nli:URL#MODEL"
 RETRIEVER: Final = "retriever of arguments against the user, NAME or NAME(KEY=VALUE,...)"
 
 
