@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrieval.dense._neighbours import Neighbours, Precision, write_vectors
 from retrieval.dense.encoders import Encoder, Vectors
 from retrieval.index import parts
 from retrieval.index.analyser import content
@@ -27,8 +26,8 @@ from touche_rad.plugins.contracts import Progress
 BLOCK: Final = 512
 """Texts per block."""
 _OPTION: Final = "--dense"
-_PLACES: Final = ("rows", "members", "starts")
-"""Files with the text of each argument, and with the arguments of each text."""
+_FILES: Final = ("vectors", "rows")
+"""The vectors of the texts, and the row of each argument's text (-1 if it is blank)."""
 
 Scored = tuple[float, int]
 
@@ -38,7 +37,6 @@ class About(parts.About):
 
     encoder: str
     dimension: int
-    precision: Precision
     fields: tuple[str, ...]
     """The complete fields; one that is blank in all arguments has no files."""
 
@@ -56,7 +54,6 @@ def add_vectors(
     with locked(target, wait=True):
         about = parts.read_about(target, About, collection, _OPTION)
         encoded = about.fields if about else ()
-        precision = about.precision if about else wanted.precision
         store = Store(folder)
         texts = {field: _distinct(store, field) for field in wanted.fields if field not in encoded}
         total, done = sum(len(distinct) for distinct, _ in texts.values()), 0
@@ -75,18 +72,11 @@ def add_vectors(
                 )
             if blocks:
                 shutil.rmtree(target / field, ignore_errors=True)
-                write_vectors(np.concatenate(blocks), target / field, precision)
-                order = np.argsort(rows, kind="stable").astype(np.int32)
-                members = order[int((rows < 0).sum()) :]
-                starts = np.searchsorted(rows[members], np.arange(rows.max() + 2))
-                for name, array in zip(_PLACES, (rows, members, starts), strict=True):
+                (target / field).mkdir()
+                for name, array in zip(_FILES, (np.concatenate(blocks), rows), strict=True):
                     np.save(target / field / f"{name}.npy", array)
             about = About(
-                encoder=encoder.name,
-                collection=collection,
-                dimension=dimension,
-                precision=precision,
-                fields=encoded,
+                encoder=encoder.name, collection=collection, dimension=dimension, fields=encoded
             )
             about.write(target)
     return total
@@ -114,34 +104,27 @@ class DenseVectors:
 
     def __init__(self, folder: Path, about: About) -> None:
         self.about = about
-        folders = {field: folder / field for field in about.fields if (folder / field).is_dir()}
-        self._texts = {field: Neighbours(place) for field, place in folders.items()}
-        self._places = {
-            field: [np.load(place / f"{name}.npy", mmap_mode="r") for name in _PLACES]
-            for field, place in folders.items()
+        self._fields: dict[str, list[Any]] = {
+            field: [np.asarray(np.load(place / f"{name}.npy", mmap_mode="r")) for name in _FILES]
+            for field in about.fields
+            if (place := folder / field).is_dir()
         }
 
     def nearest(self, field: str, queries: Vectors, k: int) -> list[list[Scored]]:
         """Return the nearest arguments of each query by number; equal scores are sorted by it."""
-        if not self._has(field, queries):
+        if not self._has(field, queries) or k < 1:
             return [[] for _ in queries]
-        _, members, starts = self._places[field]
-        hits = [
-            [
-                (score, int(number))
-                for score, row in rows
-                for number in members[starts[row] : starts[row + 1]]
-            ]
-            for rows in self._texts[field].nearest(queries, k)
-        ]
-        return [sorted(one, key=lambda hit: (-hit[0], hit[1]))[:k] for one in hits]
+        vectors, rows = self._fields[field]
+        numbers = np.flatnonzero(rows >= 0)
+        return [_best((vectors @ query)[rows[numbers]], numbers, k) for query in queries]
 
     def likeness(self, field: str, queries: Vectors, numbers: Sequence[int]) -> Vectors:
         """Return the cosine of each query with each argument; 0 if the argument has no text."""
         if not self._has(field, queries):
             return np.zeros((len(queries), len(numbers)), np.float32)
-        rows = self._places[field][0][list(numbers)]
-        cosines = self._texts[field].products(queries, np.maximum(rows, 0))
+        vectors, rows = self._fields[field]
+        rows = rows[list(numbers)]
+        cosines: Vectors = queries @ vectors[rows].T
         cosines[:, rows < 0] = 0
         return cosines
 
@@ -152,12 +135,20 @@ class DenseVectors:
             raise UserError(
                 f"encoder {name!r} has no vectors of the field {field!r}{nearest(field, fields)}"
             )
-        if field in self._texts and len(queries) and queries.shape[1] != self.about.dimension:
+        if field in self._fields and len(queries) and queries.shape[1] != self.about.dimension:
             raise WorkError(
                 f"encoder {name!r} gives {queries.shape[1]} dimensions, "
                 f"the index has {self.about.dimension}"
             )
-        return field in self._texts
+        return field in self._fields
+
+
+def _best(scores: Any, numbers: Any, k: int) -> list[Scored]:
+    if k < len(scores):
+        near = scores >= np.partition(scores, -k)[-k]
+        scores, numbers = scores[near], numbers[near]
+    order = np.lexsort((numbers, -scores))[:k]
+    return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:

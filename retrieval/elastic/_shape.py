@@ -93,14 +93,14 @@ def vector_field(field: str, encoder: str) -> str:
     return f"{field}_embedding_{encoder}"
 
 
-def vector_mapping(dimension: int, precision: str) -> dict[str, Any]:
+def vector_mapping(dimension: int) -> dict[str, Any]:
     """Return the mapping of a field of vectors."""
     return {
         "type": "dense_vector",
         "dims": dimension,
         "index": True,
         "similarity": "cosine",
-        "index_options": {"type": "int8_hnsw" if precision == "int8" else "hnsw"},
+        "index_options": {"type": "hnsw"},
     }
 
 

@@ -33,7 +33,7 @@ def add_vectors(
             if texts:
                 distinct = list(dict.fromkeys(texts.values()))
                 vectors = dict(zip(distinct, encoder.passages(distinct).tolist(), strict=True))
-                kind = shape.vector_mapping(len(vectors[distinct[0]]), wanted.precision)
+                kind = shape.vector_mapping(len(vectors[distinct[0]]))
                 put = partial(_put, index=index.concrete, properties={name: kind})
                 ask(put)
                 updates = [

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,64 +16,55 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from retrieval.dense._neighbours import Neighbours, write_vectors
+from retrieval.dense import vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.retrieval.small import BEES, encoder_by_chance, opened
 from tests.terminal import touche_rad
+from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, open_index
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 
 
-def _unit(vectors: Any) -> Any:
-    vectors = np.asarray(vectors, dtype=np.float32)
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+class ByChance:
+    """An encoder with a random unit vector for each text."""
+
+    name = "chance"
+
+    def passages(self, texts: Sequence[str]) -> Any:
+        rows = [np.random.default_rng(list(text.encode())).standard_normal(8) for text in texts]
+        vectors = np.array(rows, dtype=np.float32).reshape(len(texts), 8)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def _told(vectors: Any, folder: Path, precision: Any = "float16") -> Neighbours:
-    write_vectors(vectors, folder, precision)
-    return Neighbours(folder)
-
-
-@pytest.mark.parametrize("precision", ["float16", "int8"])
-@pytest.mark.parametrize("dimension", [3, 96, 384])
+@settings(max_examples=20, deadline=None)
+@given(some.lists(some.integers(0, 12), min_size=1, max_size=40), some.integers(0, 50))
 def test_the_nearest_are_those_of_the_whole_product(
-    tmp_path: Path, dimension: int, precision: str
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[int], k: int
 ) -> None:
-    random = np.random.default_rng(dimension)
-    centres = random.standard_normal((40, dimension))
-    spread = centres[random.integers(0, 40, 5000)] + random.standard_normal((5000, dimension)) / 2
-    vectors = _unit(spread)
-    queries = vectors[:50]
-    found = _told(vectors, tmp_path / "n", precision).nearest(queries, 10)
-    whole = queries @ vectors.T
-    fault = 0.01 if precision == "int8" else 0.002
-    for one, products in zip(found, whole, strict=True):
-        best = np.sort(products)[::-1][:10]
-        assert [score for score, _ in one] == pytest.approx(best.tolist(), abs=fault)
-        assert [products[number] for _, number in one] == pytest.approx(
-            best.tolist(), abs=2 * fault
-        )
-    assert [one[0][1] for one in found] == list(range(50))
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    rows=some.integers(1, 30), width=some.integers(1, 120), k=some.integers(0, 40), data=some.data()
-)
-def test_any_few_vectors(
-    tmp_path_factory: pytest.TempPathFactory, rows: int, width: int, k: int, data: Any
-) -> None:
-    size = rows * width  # drawn as bytes: an element at a time takes 0.1 s an example
-    drawn = np.frombuffer(data.draw(some.binary(min_size=size, max_size=size)), np.uint8)
-    numbers = np.array([0, 1, -1, 2, -2, 3, -3], np.float32)[drawn % 7]
-    vectors = _unit(numbers.reshape(rows, width))
-    found = _told(vectors, tmp_path_factory.mktemp("few") / "n").nearest(vectors[:1], k)[0]
-    assert len({number for _, number in found}) == len(found) == min(k, rows)
-    best = sorted((vectors @ vectors[0]).tolist(), reverse=True)[:k]
-    assert [score for score, _ in found] == pytest.approx(best, abs=0.01)
+    """Some texts stand in several arguments, and 0 stands for a blank one."""
+    attacks = [f"claim {one}" if one else "" for one in drawn]
+    arguments = [
+        Argument(id=f"{at:02}", text="text", attacks=claim) for at, claim in enumerate(attacks)
+    ]
+    index: Any = opened(arguments, tmp_path_factory.mktemp("few") / "ix")
+    vectors.add_vectors(
+        index.folder,
+        index.manifest.collection,
+        ByChance(),  # type: ignore[arg-type]
+        VectorsWanted("chance", ("attacks",)),
+    )
+    query = ByChance().passages(["claim 3"])
+    whole = (ByChance().passages(attacks) @ query[0]).tolist()
+    cosines = {one.id: whole[at] for at, one in enumerate(arguments) if attacks[at]}
+    expected = sorted(cosines.items(), key=lambda hit: (-round(hit[1], 5), hit[0]))[:k]
+    (found,) = index.nearest("chance", "attacks", query, k)
+    assert [one for one, _ in found] == [one for one, _ in expected]
+    assert [cosine for _, cosine in found] == pytest.approx([one for _, one in expected], abs=1e-6)
+    (row,) = index.likeness("chance", "attacks", query, [one.id for one in arguments])
+    assert row == pytest.approx([cosines.get(one.id, 0.0) for one in arguments], abs=1e-6)
 
 
 def _embed(handler: scripted.Handler) -> None:
@@ -135,7 +126,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.long
 def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted, tmp_path: Path) -> None:
-    words = (str(DEMO), "--dense", _name(server), "--dense-precision", "int8")
+    words = (str(DEMO), "--dense", _name(server))
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert touche_rad("index", *words, "-o", str(whole)).code == 0
     server.asked.clear()

@@ -47,9 +47,6 @@ class IndexOptions(opt.ModelOptions):
     dense_fields: tuple[DenseField, ...] = opt.option(
         "Field to encode; repeatable.", "--dense-field", default=("text", "attacks", "supports")
     )
-    dense_precision: Literal["float16", "int8"] = opt.option(
-        "Number format of the vectors.", default="float16"
-    )
     utterances: bool = opt.flag(
         "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
     )
@@ -81,7 +78,7 @@ def index_command(options: IndexOptions) -> None:
     vectors = None
     if options.dense:
         fields = tuple(dict.fromkeys(options.dense_fields))
-        vectors = VectorsWanted(options.dense, fields, options.dense_precision)
+        vectors = VectorsWanted(options.dense, fields)
     annotator = _make_annotator(options)
     backend = index_backend_of(str(place), options.plugin_options.of("index"))
     if vectors is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdicts
@@ -183,7 +183,6 @@ class VectorsWanted:
 
     encoder: str
     fields: tuple[str, ...] = ("text", "attacks", "supports")
-    precision: Literal["float16", "int8"] = "float16"
 
 
 class IndexBackend:
