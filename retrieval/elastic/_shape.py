@@ -151,10 +151,10 @@ def document(
 ) -> dict[str, Any]:
     """Return the document of an argument, which lacks its order and groups.
 
-    If the argument has further fields, nulls or lone surrogates, the field `line` has its JSON.
+    If the argument has further fields or lone surrogates, the field `line` has its JSON.
     """
     fields = dict(record)
-    if not record.keys() <= _FIELDS or b"\\ud" in line or b": null" in line:
+    if not record.keys() <= _FIELDS or b"\\ud" in line:
         fields = {name: sendable(record.get(name) or "") for name in ("id", *PLAIN, "original")}
         fields["tags"] = [sendable(tag) for tag in record.get("tags") or ()]
         fields["line"] = json.dumps(record)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from touche_rad import files
-from touche_rad.debate import Debate, Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import BadLines
 from touche_rad.files.records import DEEPEST, parse
@@ -71,17 +70,12 @@ def test_a_response_is_text_also_if_the_system_sent_another_value(
     assert json.loads(files.simulation_line(debate)) == simulation(**system)
 
 
-def test_nulls_are_kept_by_an_index_and_in_citations(tmp_path: Path) -> None:
-    value = {"id": "1", "text": "Zoos teach.", "topic": None, "tags": None, "attacks": "Zoos harm."}
-    build_index(files.read_arguments(write(tmp_path / "f", value)), str(tmp_path / "index"))
+def test_nulls_of_a_collection_are_missing_fields(tmp_path: Path) -> None:
+    value = {"id": "1", "text": "Zoos teach.", "attacks": "Zoos harm.", "original": None}
+    nulls = {"topic": None, "tags": None, "supports": None}
+    build_index(files.read_arguments(write(tmp_path / "f", value | nulls)), str(tmp_path / "index"))
     index = open_index(str(tmp_path / "index"))
     assert [json.loads(files.argument_line(one)) for one in index.arguments()] == [value]
-    cited = Response(content="S", arguments=tuple(index.arguments()))
-    line = json.loads(files.simulation_line(Debate().with_utterance("U").with_response(cited)))
-    turn = line["simulation"]["userTurns"][0]
-    assert turn["systemResponse"]["response"]["arguments"] == [value]
-    again = files.read_arguments(write(tmp_path / "s", line))
-    assert [json.loads(files.argument_line(one)) for one in again] == [value]
 
 
 def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: Path) -> None:

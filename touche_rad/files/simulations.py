@@ -12,13 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import (
-    BaseModel,
-    PrivateAttr,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    model_serializer,
-)
+from pydantic import BaseModel, ValidationError
 
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
 from touche_rad.files.records import (
@@ -48,30 +42,14 @@ _TEXTS = ("topic", "attacks", "supports")
 _LISTS = ("tags", "references")
 
 
-class _WithNulls(Argument):
-    """An argument with null texts or lists, which are written as null again."""
-
-    _nulls: tuple[str, ...] = PrivateAttr(default=())
-
-    @model_serializer(mode="wrap")
-    def _as_it_stood(self, written: SerializerFunctionWrapHandler) -> JsonObject:
-        record: JsonObject = written(self)
-        return record | {key: None for key in self._nulls if not record.get(key)}
-
-
 def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argument:
-    """Parse an argument; null texts and lists are read as empty and written as null again."""
+    """Parse an argument; a null text or list is read as if it were missing."""
     record = _lenient_argument(value) if lenient else require_object(value, place)
-    nulls = tuple(key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None)
+    nulls = [key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None]
     try:
-        if not nulls:
-            return Argument.model_validate(record)
-        null_texts = [key for key in nulls if key in _TEXTS]
-        argument = _WithNulls.model_validate(drop_keys(record, null_texts))
+        return Argument.model_validate(drop_keys(record, nulls) if nulls else record)
     except ValidationError as error:
         raise field_error(error, f"{place}." if place else "") from None
-    argument._nulls = nulls
-    return argument
 
 
 def _lenient_argument(value: Any) -> JsonObject:
