@@ -21,10 +21,9 @@ def web_search(source: str = "") -> WebSearch | None:
     named = source.strip() or os.environ.get(VARIABLE, "").strip()
     if named in ("", "off"):
         return None
-    address = named.removeprefix("searxng:")
-    if address.startswith(("http://", "https://")) or named != address:
-        return SearXNG(address)
-    return Folder(Path(named.removeprefix("folder:")).expanduser())
+    if named.startswith(("http://", "https://")):
+        return SearXNG(named)
+    return Folder(Path(named).expanduser())
 
 
 __all__ = ["search"]

@@ -2,61 +2,43 @@
 
 from __future__ import annotations
 
-import json
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.models import scripted
 
-class Handler(BaseHTTPRequestHandler):
+
+class Handler(scripted.Handler):
     """One search."""
 
     server: SearXNGServer
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
-        self.asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
         with self.server.lock:
-            self.server.asked.append({"path": parts.path, **self.asked})
+            self.server.asked.append({"path": parts.path, **asked})
         self.server.act(self)
 
-    def say(self, status: int, data: bytes, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
 
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-class SearXNGServer(ThreadingHTTPServer):
+class SearXNGServer(scripted.Scripted):
     """Answers with `results`, unless it is given something else to do."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[Mapping[str, str]] = []
+        super().__init__()
+        self.RequestHandlerClass = Handler
         self.results: Any = []
-        self.lock = threading.Lock()
-        self.act: Callable[[Handler], None] = self.answers
+        self.act: scripted.Answer = self.answers
+
+    def answers(self, handler: scripted.Handler) -> None:
+        scripted.says({"results": self.results, "answers": []})(handler)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
-
-    def answers(self, handler: Handler) -> None:
-        handler.say(200, json.dumps({"results": self.results, "answers": []}).encode())
-
-    def handle_error(self, *_: Any) -> None:
-        pass
 
 
 def result(title: Any, text: Any, url: Any = "https://example.org/") -> dict[str, Any]:
@@ -64,27 +46,18 @@ def result(title: Any, text: Any, url: Any = "https://example.org/") -> dict[str
     return {"url": url, "title": title, "content": text, "engine": "some engine", "score": 1.0}
 
 
-def says(data: bytes, status: int = 200, **headers: str) -> Callable[[Handler], None]:
+def says(data: bytes, status: int = 200, **headers: str) -> scripted.Answer:
     """Answer with any bytes."""
     return lambda handler: handler.say(status, data, **headers)
 
 
-def dripping(handler: Handler) -> None:
-    """Send a byte now and then, for ever."""
-    handler.send_response(200)
-    handler.end_headers()
-    for _ in range(600):
-        handler.wfile.write(b" ")
-        handler.wfile.flush()
-        time.sleep(0.05)
-
-
-def breaks(handler: Handler) -> None:
+def breaks(handler: scripted.Handler) -> None:
     """Break the connection in the middle of the answer."""
     handler.send_response(200)
     handler.send_header("Content-Length", "5000")
     handler.end_headers()
     handler.wfile.write(b'{"results": [')
+    handler.close_connection = True
 
 
 @contextmanager
