@@ -47,10 +47,6 @@ class Searching(pt.Transformer):
     def __repr__(self) -> str:
         return f"{type(self.searcher).__name__}(k={self.k})"
 
-    def fuse_rank_cutoff(self, k: int) -> Searching | None:
-        """Search only as deep as needed (PyTerrier's `%`)."""
-        return Searching(self.searcher, k) if k < self.k else None
-
     def transform(self, inp: Any) -> Any:
         """Search each query; other columns of the queries are kept."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)

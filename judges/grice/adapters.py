@@ -37,13 +37,12 @@ from judges.debgraph.graph import MOTION, SceneGraph
 from judges.grice.sinai.judge import criteria
 from judges.inspirescore import InspireScore
 from judges.inspirescore.aggregation import mean
-from touche_rad.calls import Calls
+from touche_rad.calls import Calls, name_of
 from touche_rad.contest import SYSTEM, Contest, Outcome, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Verdict
 from touche_rad.models import ModelError
-from touche_rad.plugins import ArgumentIndex, Services, find
+from touche_rad.plugins import ArgumentIndex, Services, make
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins.registry import parse_plugin
 from touche_rad.text import clean
 
 SHOWN = 2
@@ -65,9 +64,8 @@ class _Adapter:
     def __init__(self, options: Options, services: Services) -> None:
         self.model = services.need_model("a panel as a judge")
         self.services = services
-        name, settings = parse_plugin(options.rest)
-        self._rest: Any = find("judge", name).make(services, settings)
-        self._call, self._name = Calls(), name
+        self._rest: Any = make("judge", options.rest, services)
+        self._call = Calls()
 
     async def _complete(
         self, debate: Debate, verdicts: Mapping[Maxim, Verdict]
@@ -78,7 +76,7 @@ class _Adapter:
             maxim: verdicts.get(maxim)
             or Verdict(
                 score=others[maxim].score,
-                rationale=f"judge {self._name}: {others[maxim].rationale}",
+                rationale=f"judge {name_of(self._rest)}: {others[maxim].rationale}",
             )
             for maxim in Maxim
         }

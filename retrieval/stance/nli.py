@@ -184,23 +184,12 @@ class NliStance:
 
 
 def cross_encoder(model: str, called: str = "stance model") -> Any:
-    """Load a cross-encoder.
-
-    On a processor, models stored in half precision are converted: half precision is slow there.
-    """
+    """Load a cross-encoder; on a processor in full precision, because half precision is slow."""
     called = f"{called} {model!r}"
     if "/" not in model and not Path(model).is_dir():
         raise UserError(f"{called}: there is no such folder (on the hub: OWNER/NAME)")
-    settings = {} if _has_gpu() else {"dtype": "float32"}
-    return load_model("CrossEncoder", model, called, model_kwargs=settings)
-
-
-def _has_gpu() -> bool:
-    try:
-        import torch
-    except ImportError:
-        return False
-    return bool(torch.cuda.is_available())
+    loaded = load_model("CrossEncoder", model, called)
+    return loaded.float() if loaded.device.type == "cpu" else loaded
 
 
 def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
