@@ -13,14 +13,10 @@ import pytest
 from tests.browser import OpenPage, assert_accessible, assert_fits
 from tests.labelling.makers import MAXIMS, answer, write_run, write_verdicts
 from tests.labelling.served import labelling
+from tests.pages.test_rendering import HOSTILE
 from touche_rad.debate import Maxim
 
 pytestmark = pytest.mark.services
-
-HOSTILE = (
-    "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>"
-    " \u202egnp.exe \x1b[31m {{7*7}} ' \" & <b>"
-)
 
 
 @pytest.fixture

@@ -89,22 +89,6 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
     wait(page, "1 of 20")
 
 
-def test_a_text_is_searched_in_all_debates(open_page: OpenPage, judges: str) -> None:
-    page = open_page(judges)
-    wait(page, "1 of 20")
-    page.keyboard.press("/")
-    page.keyboard.type("plumber")
-    page.wait_for_function(
-        "() => /^\\d+ of \\d+$/.test(document.querySelector('.pager .soft').textContent)"
-        " && document.querySelector('.pager .soft').textContent !== '1 of 20'"
-    )
-    assert "plumber" in page.locator(".reader").inner_text()
-    page.keyboard.press("Escape")
-    page.keyboard.press("/")
-    page.keyboard.type("nothing has these words")
-    page.wait_for_selector("text=No debate matches the filter")
-
-
 def test_only_turns_on_which_judges_disagree(open_page: OpenPage, judges: str) -> None:
     page = open_page(f"{judges}#debates&disagree=1")
     wait(page, "1 of 20")
@@ -152,6 +136,8 @@ def test_one_file_opens_and_searches_debates_of_all_parts(
     page.keyboard.type("word6")
     wait(page, "1 of 1")
     assert "Claim 6." in page.evaluate(HERE)
+    page.keyboard.type(" and more")
+    page.wait_for_selector("text=No debate matches the filter")
 
 
 def test_keys_go_to_debates(open_page: OpenPage, judges: str) -> None:

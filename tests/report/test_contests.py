@@ -19,16 +19,15 @@ CONTESTS = demo_file("contests.jsonl")
 EVIL = "<script>alert(1)</script>"
 
 
+def speech(**change: Any) -> dict[str, Any]:
+    """Return the score of a speech."""
+    return {"speech": 1, "speaker": "Mara", "dimension": "argument", "score": 2, **change}
+
+
 def outcomes(path: Path, **change: Any) -> Path:
     contest = json.loads(CONTESTS.read_text("utf-8").splitlines()[0])
     timeline = [
-        {
-            "speech": n,
-            "speaker": one["speaker"],
-            "dimension": name,
-            "score": n + 2,
-            "comment": f"COMMENT-{name}-{n}",
-        }
+        speech(speech=n, speaker=one["speaker"], dimension=name, score=n, comment=f"{name} {n}.")
         for n, one in enumerate(contest["speeches"], 1)
         for name in ("argument", "clash")
     ]
@@ -65,8 +64,8 @@ def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: P
     for element in (
         "City libraries should stay open until midnight",
         "WHY-MARA",
-        "COMMENT-argument-1",
-        "COMMENT-clash-6",
+        "argument 1.",
+        "clash 6.",
         "5.50",
         "human decision",
         "with the sides swapped",
@@ -91,13 +90,7 @@ def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
         {"winner": EVIL},
         {"scores": {EVIL: {EVIL: 3}}},
         {"winners": {EVIL: EVIL}},
-        {
-            "details": {
-                "timeline": [
-                    {"speech": 1, "speaker": EVIL, "dimension": EVIL, "score": 2, "comment": EVIL}
-                ]
-            }
-        },
+        {"details": {"timeline": [speech(speaker=EVIL, dimension=EVIL, comment=EVIL)]}},
         {"details": {"timeline": [{"speech": EVIL}]}},
         {"details": {"timeline": 3}},
     ],
@@ -108,10 +101,11 @@ def test_text_of_files_is_escaped(tmp_path: Path, change: dict[str, Any]) -> Non
 
 
 def test_lists_of_records_in_the_details_are_tables(tmp_path: Path) -> None:
-    graph = as_json(two_arguments())
-    for node in graph["nodes"]:
-        node["text"] = EVIL
-    told = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"graph": graph}))
+    graph = SceneGraph("The motion")
+    graph.add(1, EVIL, Origin("pro", 1))
+    graph.add(2, EVIL, Origin("con", 1))
+    graph.relate(Edge(2, 1, Relation.REBUTTAL))
+    told = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"graph": as_json(graph)}))
     assert EVIL not in told
     assert "graph nodes" in told
     assert "<td>rebuttal</td>" in told
@@ -120,24 +114,8 @@ def test_lists_of_records_in_the_details_are_tables(tmp_path: Path) -> None:
 
 
 def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments(tmp_path: Path) -> None:
-    def told(score: int | None, comment: str) -> dict[str, Any]:
-        return {
-            "speech": 1,
-            "speaker": "Mara",
-            "dimension": "argument",
-            "score": score,
-            "comment": comment,
-        }
-
-    pieces = [told(4, "FIRST."), told(None, ""), told(9, "SECOND."), told(8, "THIRD.")]
+    scores = {"FIRST.": 4, "": None, "SECOND.": 9, "THIRD.": 8}
+    pieces = [speech(score=score, comment=comment) for comment, score in scores.items()]
     text = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"timeline": pieces}))
     assert "<summary>7</summary>" in text
     assert "FIRST. SECOND. THIRD." in text
-
-
-def two_arguments() -> SceneGraph:
-    graph = SceneGraph("The motion")
-    graph.add(1, "One", Origin("pro", 1))
-    graph.add(2, "Two", Origin("con", 1))
-    graph.relate(Edge(2, 1, Relation.REBUTTAL))
-    return graph

@@ -197,21 +197,28 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     assert page.locator("#t2 .verdict-list").count() == 2
     page.locator("#t2 .sentence.supported").first.focus()
     assert page.locator("#t2 mark.lit").count() > 0
-    page.locator("#t2").get_by_role("button", name="Select this answer of verbatim").click()
-    assert page.locator("#t2 .answer.picked b").first.inner_text() == "verbatim"
+    for name in ("grounded", "verbatim"):
+        assert name in page.get_by_role("status").inner_text()
     assert_accessible(page)
-    # A branch from turn 1.
+    # Another answer of an earlier turn begins a branch.
     page.locator("#second").select_option("")
+    _send(page, "Rare animals die out there.", 3)
+    page.locator("#t2").get_by_role("button", name="Select this answer of verbatim").click()
+    assert page.locator("#t4 .answer.picked b").first.inner_text() == "verbatim"
+    page.get_by_label("Previous branch").click()
+    assert page.locator("#t2 .answer.picked b").first.inner_text() == "grounded"
+    page.get_by_label("Next branch").click()
+    # A branch from turn 1.
     page.locator("#t0").get_by_role("button", name="Continue from here").click()
-    _send(page, "Children learn nothing there.", 3)
+    _send(page, "Children learn nothing there.", 5)
     assert page.locator(".turn").count() == 2
-    assert "branch 2 of 2" in page.locator("#t3").inner_text()
+    assert "branch 2 of 2" in page.locator("#t5").inner_text()
     # The address reopens it, with the other branch.
     again = open_page(page.url)
-    again.locator("#t3 .verdict-list").wait_for()
+    again.locator("#t5 .verdict-list").wait_for()
     again.get_by_label("Previous branch").click()
-    assert again.locator("#t2 .answer.picked b").first.inner_text() == "verbatim"
-    again.locator("#t2").focus()
+    assert again.locator("#t4 .answer.picked b").first.inner_text() == "verbatim"
+    again.locator("#t4").focus()
     with again.expect_download() as download:
         again.keyboard.press("e")
     path = tmp_path / "debate.jsonl"
@@ -247,22 +254,16 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
 
 
 @pytest.mark.services
-def test_typed_text_survives_a_stop_and_a_dead_server(open_page: OpenPage, app: FastAPI) -> None:
+def test_typed_text_survives_a_dead_server(open_page: OpenPage, app: FastAPI) -> None:
     with serving(app) as (address, server):
         page = open_page(address)
-        page.locator("#first").select_option("slow")
-        _type(page)
-        page.locator("#t0 .running").wait_for()
-        page.locator("#stop").click()
-        page.get_by_text("Stopped.").wait_for()
-        assert page.locator("#say").input_value() == ZOOS
         server.should_exit = server.force_exit = True
         while True:
             try:
                 socket.create_connection(("127.0.0.1", server.config.port), 1).close()
             except OSError:
                 break
-        page.locator("#send").click()
+        _type(page)
         page.get_by_text("The server cannot be reached.").wait_for()
         assert page.locator("#say").input_value() == ZOOS
         assert page.get_by_role("button", name="Try again").is_visible()
@@ -287,13 +288,60 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
     page.locator("#t1").get_by_role("button", name="Answer again").click()
     page.locator("#t2 .verdict-list").wait_for()
     assert "branch 2 of 2" in page.locator("#t2").inner_text()
+
+
+@pytest.mark.services
+def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: str) -> None:
+    page = open_page(url)
+    for turn in (0, 1):
+        _send(page, ZOOS, turn)
+    say, first = page.locator("#say"), page.locator("#first")
+    say.fill("A draft")
+    for leave in (page.locator("#cancel").click, lambda: page.keyboard.press("Escape")):
+        page.locator("#t0").get_by_role("button", name="Edit").click()
+        assert (say.input_value(), page.locator(".turn.off").count()) == (ZOOS, 2)
+        assert_accessible(page)
+        leave()
+        assert (say.input_value(), page.locator(".turn:not(.off)").count()) == ("A draft", 2)
+        assert not page.locator("#cancel").is_visible()
+    page.locator("#t0").get_by_role("button", name="Edit").click()
+    first.select_option("slow")
+    page.locator("#send").click()
+    page.locator("#stop").click()
     page.locator("#send").wait_for()
-    page.locator("#t2").get_by_role("button", name="Edit").click()
-    assert page.locator("#say").input_value() == ZOOS
+    assert (say.input_value(), page.locator(".turn.off").count()) == (ZOOS, 2)
+    first.select_option("grounded")
+    page.locator("#send").click()
+    page.locator("#t2 .verdict-list").wait_for()
+    page.locator("#send").wait_for()
+    assert (say.input_value(), page.locator(".turn").count()) == ("A draft", 1)
+    page.get_by_label("Previous branch").click()
+    assert page.locator(".turn").count() == 2
+
+
+@pytest.mark.services
+def test_back_shows_the_last_debate(open_page: OpenPage, url: str) -> None:
+    page = open_page(url)
+    _send(page, ZOOS, 0)
     page.locator("#new").click()
-    assert page.locator(".turn").count() == 0
-    page.get_by_role("button", name="Bring the last debate back").click()
-    assert page.locator(".turn").count() > 0
+    page.locator("#start").wait_for()
+    page.reload()
+    page.go_back()
+    page.locator("#t0 .verdict-list").wait_for()
+    page.go_forward()
+    page.locator("#start").wait_for()
+    _send(page, "Another debate.", 0)
+    page.locator("#first").select_option("slow")
+    _type(page, "Not answered yet.")
+    page.locator("#t1 .running").wait_for()
+    page.go_back()
+    page.locator(".bubble.user", has_text=ZOOS).wait_for()
+    page.locator("#send").wait_for()
+    assert page.locator(".turn").count() == 1
+    assert page.locator("#say").input_value() == "Not answered yet."
+    page.go_forward()
+    page.locator(".bubble.user", has_text="Another debate.").wait_for()
+    assert page.locator(".turn").count() == 1
 
 
 @contextmanager

@@ -38,8 +38,6 @@
 
   /* Show a turn */
   const bubble = (who, kind, ...text) => rad.h("div", { class: `bubble ${kind}` }, rad.h("span", { class: "who" }, who), rad.h("span", { class: "text", dir: "auto" }, text));
-  const marked = (parts) => parts.map(([text, numbers]) => numbers.length
-    ? rad.h("mark", { dataset: { marks: numbers.map((number) => `s${number}`).join(" ") } }, text) : text);
   const showTurn = () => {
     const used = new Set(shown.arguments.flatMap((parts) => parts.flatMap(([, numbers]) => numbers)));
     rad.replace($("earlier"), shown.earlier.length > 0 && rad.h("div", { class: "earlier" }, shown.earlier.map((turn, number) => [
@@ -47,9 +45,9 @@
       turn.system !== null && bubble("System", "system", turn.system)])));
     rad.replace($("current"), bubble(`Turn ${shown.turn + 1}, user`, "user", shown.user),
       bubble(`Response to label, ${shown.words} words`, "system judged", shown.sentences.map((text, number) => [
-        number ? " " : "", used.has(number + 1) ? rad.h("span", { class: "sentence", tabindex: "0", dataset: { marks: `s${number + 1}` } }, text) : text])));
+        number ? " " : "", used.has(number + 1) ? rad.h("span", { class: "sentence", tabindex: "0", dataset: { marks: `s-${number + 1}` } }, text) : text])));
     rad.replace($("arguments"), shown.arguments.map((parts, number) => rad.h("article", { class: "card" },
-      rad.h("p", null, rad.h("span", { class: "number" }, String(number + 1)), rad.h("span", { class: "text", dir: "auto" }, marked(parts))))),
+      rad.h("p", null, rad.h("span", { class: "number" }, String(number + 1)), rad.h("span", { class: "text", dir: "auto" }, rad.ui.marked(parts, "s"))))),
       shown.arguments.length === 0 && rad.h("p", { class: "soft" }, "The response cites nothing."),
       shown.unshown > 0 && rad.h("p", { class: "soft" }, `${shown.unshown} more not shown: annotators see the first two.`));
     showAnswers();
@@ -209,7 +207,6 @@
   rad.keys(map);
   rad.keys.help = rubric;
   rad.add($("key-list"), Object.entries(map).map(([key, [what]]) => [rad.h("dt", null, rad.h("kbd", null, key)), rad.h("dd", null, what)]));
-  document.addEventListener("keydown", (event) => { if (event.key === "?" && !event.defaultPrevented && $("rubric").open) { event.preventDefault(); $("rubric").close(); } });
   $("undo").addEventListener("click", undo);
   $("next").addEventListener("click", nextOpen); $("previous").addEventListener("click", () => move(at - 1));
   addEventListener("hashchange", () => start().catch(fail));

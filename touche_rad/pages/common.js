@@ -62,12 +62,7 @@ rad.address = {
   },
   write(values) { history.replaceState(null, "", rad.address.text(values)); },
   /* Show the element that the address names, below the bar. */
-  show() {
-    const { at } = rad.address.read();
-    const target = at && document.getElementById(at);
-    if (target) { target.scrollIntoView({ block: "start" }); }
-    return target;
-  },
+  show() { document.getElementById(rad.address.read().at)?.scrollIntoView({ block: "start" }); },
 };
 
 /* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...]).
@@ -78,21 +73,14 @@ rad.address = {
   const typing = (target) => target instanceof Element && target.closest("input:not([type=checkbox],[type=radio],[type=button]), textarea, select, [contenteditable]");
   const names = (event) => {
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
-    const found = [];
-    if (digit) { found.push((event.shiftKey ? "Shift+" : "") + digit[1]); }
-    if (!(digit && /^\d$/.test(event.key))) {
-      if (event.shiftKey && event.key.length > 1) { found.push(`Shift+${event.key}`); }
-      found.push(event.key);
-    }
-    return found;
+    return [digit && (event.shiftKey ? "Shift+" : "") + digit[1], event.key];
   };
   rad.keys = (map) => { for (const [name, action] of Object.entries(map)) { actions.set(name, action); } };
   rad.keys.help = () => {
-    let dialog = document.getElementById("rad-keys");
-    if (dialog && dialog.open) { dialog.close(); return; }
-    if (dialog) { dialog.remove(); }
+    const open = document.getElementById("rad-keys");
+    if (open) { open.close(); return; }
     const rows = [...actions].map(([name, [what]]) => [rad.h("dt", null, rad.h("kbd", null, name)), rad.h("dd", null, what)]);
-    dialog = rad.h("dialog", { id: "rad-keys", "aria-labelledby": "rad-keys-title" },
+    const dialog = rad.h("dialog", { id: "rad-keys", "aria-labelledby": "rad-keys-title", onclose: () => dialog.remove() },
       rad.h("h2", { id: "rad-keys-title" }, "Keys"), rad.h("dl", { class: "keys" }, rows),
       rad.h("p", { class: "row end" }, rad.h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
     document.body.append(dialog);
@@ -102,10 +90,8 @@ rad.address = {
   document.addEventListener("keydown", (event) => {
     if (event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) { return; }
     const name = names(event).find((one) => actions.has(one));
-    if (!name) { return; }
-    if (typing(event.target)) { return; }
-    const open = document.querySelector("dialog[open]");
-    if (open && !(open.id === "rad-keys" && name === "?")) { return; }
+    if (!name || typing(event.target)) { return; }
+    if (name !== "?" && document.querySelector("dialog[open]")) { return; }
     if (/^(?:Enter| )$/.test(event.key) && event.target.closest("button, a, summary")) { return; }
     event.preventDefault();
     actions.get(name)[1](event);
@@ -154,14 +140,11 @@ rad.sort = (table) => {
   });
 };
 
-document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element && event.target.closest("[data-action]");
-  if (button && button.dataset.action === "keys") { rad.keys.help(); }
-});
+document.getElementById("keys").addEventListener("click", () => rad.keys.help());
 addEventListener("DOMContentLoaded", () => {
   const bar = document.querySelector(".bar");
   if (bar) { new ResizeObserver(() => rad.measure("--bar", bar)).observe(bar); }
   document.querySelectorAll("table[data-sortable]").forEach(rad.sort);
-  if (rad.address.read().at) { rad.address.show(); }
+  rad.address.show();
 });
-addEventListener("hashchange", () => { if (rad.address.read().at) { rad.address.show(); } });
+addEventListener("hashchange", rad.address.show);

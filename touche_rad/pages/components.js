@@ -1,5 +1,5 @@
 "use strict";
-/* The components of components.jinja for pages that build their content in the browser. */
+/* The components of pages that build their content in the browser. */
 rad.ui = {
   answer(yes) {
     const word = yes === null || yes === undefined ? "unknown" : yes ? "yes" : "no";
@@ -27,12 +27,15 @@ rad.ui = {
         dataset: one.state === "supported" ? { marks: `${scope}-${one.number}` } : {},
       }, one.text, one.source && rad.h("sup", null, String(one.source)))]));
   },
+  /* An argument's text with the words that support sentences: [[text, numbers of sentences]] */
+  marked(parts, scope) {
+    return parts.map(([text, numbers]) => numbers.length
+      ? rad.h("mark", { dataset: { marks: numbers.map((number) => `${scope}-${number}`).join(" ") } }, text) : text);
+  },
   citation(one, scope) {
-    const marks = (numbers) => numbers.map((number) => `${scope}-${number}`).join(" ");
     return rad.h("article", { class: "card", "aria-label": `Citation ${one.number}` },
       rad.h("p", null, rad.h("span", { class: "number" }, String(one.number)),
-        rad.h("span", { class: "text", dir: "auto" }, one.parts.map(([text, numbers]) => numbers.length
-          ? rad.h("mark", { dataset: { marks: marks(numbers) } }, text) : text))),
+        rad.h("span", { class: "text", dir: "auto" }, rad.ui.marked(one.parts, scope))),
       rad.h("p", { class: "soft" }, rad.h("bdi", null, one.id), one.topic && [" · ", rad.h("bdi", null, one.topic)], one.uses && ` · ${one.uses}`),
       one.attacks && rad.h("p", { class: "soft" }, "attacks: ", rad.h("bdi", null, one.attacks)),
       one.path.length > 0 && rad.h("ol", { class: "path", "aria-label": "How it was found" }, one.path.map((step) => rad.h("li", null, step))));

@@ -43,7 +43,7 @@ rad.report.Browser = class {
 
   build() {
     this.status = rad.h("span", { class: "soft", role: "status" });
-    this.search = rad.h("input", { type: "search", name: "text", class: "grow", placeholder: `Search the ${this.nouns} ( / )`, "aria-label": `Search the ${this.nouns}`, autocomplete: "off" });
+    this.search = rad.h("input", { type: "search", name: "text", class: "grow", placeholder: "Search ( / )", "aria-label": `Search the ${this.nouns}`, autocomplete: "off" });
     this.inputs = new Map([["text", this.search]]);
     const fields = this.fields.map((field) => this.field(field));
     const filter = rad.h("details", { class: "filter" }, this.summary = rad.h("summary", { class: "button" }, "Filter"),
@@ -350,8 +350,8 @@ rad.report.start = () => {
     const picksTitle = rad.h("summary", { class: "button" }, "Runs");
     const only = rad.h("select", { name: "differ", "aria-label": "Turns to compare" },
       rad.h("option", { value: "" }, "all turns"), rad.h("option", { value: "1" }, "only where they differ"), rad.h("option", { value: "verdicts" }, "only where verdicts differ"));
-    const picks = rad.h("details", { class: "picks" }, picksTitle, rad.h("div", { class: "fields" },
-      rad.h("fieldset", null, rad.h("legend", null, "Runs to compare"), boxes.map((box, at) => rad.h("label", { class: "check" }, box, ` ${names[runs[at]]}`)))));
+    const picks = rad.h("details", { class: "picks" }, picksTitle, rad.h("div", { class: "fields", role: "group", "aria-label": "Runs to compare" },
+      boxes.map((box, at) => rad.h("label", { class: "check" }, box, ` ${names[runs[at]]}`))));
     const extra = runs.length > 1 ? rad.h("span", { class: "row modes" }, modes, picks, only) : null;
 
     const browser = new rad.report.Browser({
@@ -378,6 +378,7 @@ rad.report.start = () => {
     });
 
     /* The mode and the compared runs belong to the address, like the filter. */
+    browser.inputs.set("differ", only);
     const readFields = browser.read.bind(browser), writeFields = browser.write.bind(browser), followAddress = browser.follow.bind(browser);
     browser.read = () => {
       const state = readFields();
@@ -385,7 +386,6 @@ rad.report.start = () => {
         const picked = boxes.filter((box) => box.checked).map((box) => box.value);
         if (picked.length) { state.with = picked.join("."); }
         state.view = "compare";
-        if (only.value) { state.differ = only.value; }
       }
       return state;
     };
@@ -393,7 +393,6 @@ rad.report.start = () => {
       writeFields(state);
       const picked = chosen(state);
       boxes.forEach((box) => { box.checked = picked.includes(Number(box.value)); });
-      only.value = [...only.options].some((option) => option.value === state.differ) ? state.differ : "";
       dress();
     };
     browser.follow = (values) => {
@@ -413,6 +412,7 @@ rad.report.start = () => {
       const one = browser.current?.item;
       const index = !one ? 0 : compare ? one.claim : (one.debates[0] || { index: 0 }).index;
       comparing = compare;
+      only.value = "";
       browser.at = -1;
       browser.current = null;
       if (compare && !boxes.some((box) => box.checked)) { browser.write({ ...browser.state, view: "compare" }); }

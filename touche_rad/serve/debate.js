@@ -1,14 +1,16 @@
 "use strict";
 /* The debate page. `state` is the whole debate; the address contains it, the server keeps nothing.
+   Each debate is one entry of the browser's history: Back shows the last debate.
    A turn is {parent, say, pick, answers}: a tree, so that a debate can go on from any turn. */
 {
   const { h } = rad;
   const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
-  const LONGEST = 8_000_000, STOPPED = "Stopped.";
-  let state = { turns: [], at: -1 };
+  const LONGEST = 1_000_000, STOPPED = "Stopped.";
+  const empty = () => ({ turns: [], at: -1, written: "" });
+  let state = empty(); // `at` is the last turn shown; `written` is the debate as the address has it
   let running = null;
-  let written = "";
+  let fork = null; // {parent, draft}: the next message begins a branch; an edit keeps what the field had
 
   /* --- the tree ------------------------------------------------------------------------------ */
   const path = (at) => {
@@ -30,19 +32,7 @@
   };
 
   /* --- the address --------------------------------------------------------------------------- */
-  const through = async (bytes, stream) => {
-    const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
-    const parts = [];
-    let size = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) { break; }
-      size += value.length;
-      if (size > LONGEST) { await reader.cancel(); throw new Error("it is too long"); }
-      parts.push(value);
-    }
-    return new Uint8Array(await new Blob(parts).arrayBuffer());
-  };
+  const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
   const encode = async (value) => {
     const bytes = await through(new TextEncoder().encode(JSON.stringify(value)), new CompressionStream("deflate-raw"));
     let text = "";
@@ -50,35 +40,44 @@
     return btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   };
   const decode = async (text) => {
+    if (text.length > LONGEST) { throw new Error("it is too long"); }
     const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (one) => one.charCodeAt(0));
     return check(JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")))));
   };
   /* An address may come from anybody: its values are only ever shown as text. */
-  const check = (given) => {
-    const { turns, at } = given;
+  const check = ({ turns, at }) => {
     const right = Array.isArray(turns) && turns.length && turns.every((turn, index) =>
       Number.isInteger(turn.parent) && turn.parent >= -1 && turn.parent < index && Array.isArray(turn.answers));
     if (!right) { throw new Error("it contains no debate"); }
-    return { turns, at: turns[at] ? at : turns.length - 1 };
+    return { turns, at: turns[at] ? at : -1 };
   };
+  const address = () => rad.address.read().debate ?? "";
   const save = async () => {
-    for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; }
-    try { written = state.turns.length ? await encode({ turns: state.turns, at: state.at }) : ""; } catch { return; }
-    rad.address.write(written ? { debate: written } : {});
+    const saved = state;
+    let debate = "";
+    try { if (saved.turns.length) { debate = await encode({ turns: saved.turns, at: saved.at }); } } catch { return; }
+    if (saved !== state || address() !== saved.written) { return; } // another debate was opened meanwhile
+    saved.written = debate;
+    rad.address.write({ debate });
   };
   const load = async () => {
-    const { debate } = rad.address.read();
-    if (debate === written || (!debate && !state.turns.length)) { return; }
-    if (!debate) { rad.address.write({ debate: written }); return; } // a link inside the page
+    const debate = address();
+    if (rad.address.read().at) { rad.address.write({ debate: state.written }); return; } // a link inside the page
+    if (debate === state.written) { return; }
     stop();
+    await running?.done;
+    const enter = (opened) => { state = { ...opened, written: debate }; state.at = last(state.at); fork = null; show(); };
     let unreadable = "";
-    try { state = await decode(debate); show(); written = debate; }
-    catch {
-      state = { turns: [], at: -1 };
+    try {
+      const opened = debate ? await decode(debate) : empty();
+      if (address() !== debate) { return; } // another debate was opened meanwhile
+      enter(opened);
+    } catch {
       unreadable = "The debate in this address cannot be read. Copy the whole address, or start a new debate.";
-      show();
+      enter(empty());
     }
     problem(unreadable);
+    $("say").focus({ preventScroll: true });
   };
 
   /* --- what is shown ------------------------------------------------------------------------- */
@@ -111,7 +110,7 @@
     }
     if (one.problem) { view.append(rad.ui.notice(one.problem, one.problem === STOPPED ? "" : "error")); }
     for (const it of one.judged) {
-      view.append(h("h4", null, `Judge ${it.judge}`, " ", h("span", { class: "soft num" }, spent(it))));
+      view.append(h("h2", null, `Judge ${it.judge}`, " ", h("span", { class: "soft num" }, spent(it))));
       for (const notice of it.notices) { view.append(rad.ui.notice(notice, "warning")); }
       if (it.list.length) { view.append(rad.ui.verdicts(it.list)); }
     }
@@ -119,7 +118,7 @@
       view.append(h("details", null, h("summary", null, "How it was found"),
         one.steps.length > 0 && h("ul", { class: "steps" }, one.steps.map((it) => h("li", null, h("span", null, it)))),
         one.candidates.length > 0 && [h("p", { class: "soft" }, `It considered ${one.considered} arguments. The best, and those it cites:`),
-          h("ol", { class: "candidates" }, one.candidates.map((it) => h("li", { value: null }, h("span", { class: it.chosen ? "yes" : "soft" }, it.chosen ? "cited" : "not cited"), ` ${it.score.toFixed(2)} `, h("span", { class: "text", dir: "auto" }, it.text), it.routes.length > 0 && h("span", { class: "soft" }, ` (${it.routes.join(", ")})`))))]));
+          h("ol", { class: "candidates" }, one.candidates.map((it) => h("li", null, h("span", { class: it.chosen ? "yes" : "soft" }, it.chosen ? "cited" : "not cited"), ` ${it.score.toFixed(2)} `, h("span", { class: "text", dir: "auto" }, it.text), it.routes.length > 0 && h("span", { class: "soft" }, ` (${it.routes.join(", ")})`))))]));
     }
     return view;
   };
@@ -127,16 +126,17 @@
     const turn = state.turns[index];
     const siblings = children(turn.parent);
     const here = siblings.indexOf(index);
-    const branch = (to) => () => { if (!running) { state.at = last(siblings[to]); show(); save(); focusTurn(index === siblings[to] ? index : siblings[to]); } };
-    return h("section", { class: "turn", id: `t${index}`, tabindex: "-1", dataset: { scope: `t${index}` }, "aria-label": `Turn ${place}` },
+    const branch = (to) => () => { if (!running) { goTo(last(siblings[to])); focusTurn(siblings[to]); } };
+    return h("section", { class: `turn${fork && place > path(fork.parent).length ? " off" : ""}`, id: `t${index}`, tabindex: "-1", dataset: { scope: `t${index}` }, "aria-label": `Turn ${place}` },
       h("div", { class: "head" }, h("div", { class: "bubble user" }, h("span", { class: "who" }, `You, turn ${place}`), h("span", { class: "text", dir: "auto" }, turn.say)),
         siblings.length > 1 && h("span", { class: "row" }, h("button", { type: "button", class: "plain", disabled: here === 0, "aria-label": "Previous branch", onclick: branch(here - 1) }, "◂"), h("span", { class: "soft" }, `branch ${here + 1} of ${siblings.length}`), h("button", { type: "button", class: "plain", disabled: here === siblings.length - 1, "aria-label": "Next branch", onclick: branch(here + 1) }, "▸")),
-        answerOf(turn) && h("span", { class: "row" }, index !== state.at && h("button", { type: "button", class: "plain", onclick: () => goOn(index) }, "Continue from here"),
-          h("button", { type: "button", class: "plain", onclick: () => { goOn(turn.parent); write(turn.say); } }, "Edit"), h("button", { type: "button", class: "plain", onclick: () => { goOn(turn.parent); send(turn.say); } }, "Answer again"))),
+        answerOf(turn) && h("span", { class: "row" }, index !== state.at && h("button", { type: "button", class: "plain", onclick: () => forkAt(index) }, "Continue from here"),
+          h("button", { type: "button", class: "plain", onclick: () => forkAt(turn.parent, turn.say) }, "Edit"), h("button", { type: "button", class: "plain", onclick: () => { forkAt(turn.parent, turn.say); send(turn.say); } }, "Answer again"))),
       h("div", { class: `columns${turn.answers.length > 1 ? "" : " one"}` }, turn.answers.map((_, which) => answerView(turn, index, which))));
   };
   const show = () => {
     $("start").hidden = state.turns.length > 0;
+    for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; }
     rad.replace($("debate"), path(state.at).map((index, place) => turnView(index, place + 1)));
     where();
   };
@@ -148,9 +148,13 @@
     tick();
   };
   const where = () => {
-    const place = path(state.at).length;
-    const said = place && answerOf(state.turns[state.at]);
-    $("where").textContent = running || !place ? "" : children(state.at).length ? `Your next message continues from turn ${place}, in a new branch.` : `${said ? `${said.debater} answered with ${said.shown.words} words. ` : ""}Your next message is turn ${place + 1}.`;
+    const place = path(fork ? fork.parent : state.at).length, turn = state.turns[state.at];
+    const said = turn ? turn.answers.filter((one) => one.shown).map((one) => `${one.debater} (${one.shown.words} words)`) : [];
+    $("cancel").hidden = !fork;
+    $("where").textContent = running || !turn ? ""
+      : !fork ? `${said.length ? `${said.join(" and ")} answered. ` : ""}Your next message is turn ${place + 1}.`
+      : fork.draft === null ? `Your next message continues from turn ${place}, in a new branch.`
+      : `You edit turn ${place + 1}. Your message begins a new branch; the old one stays.`;
   };
   const problem = (what, again) => rad.replace($("problem"), what && rad.ui.notice(what, what === STOPPED ? "" : "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
   const tick = () => { for (const clock of document.querySelectorAll(".clock")) { clock.textContent = seconds((Date.now() - Number(clock.dataset.begun)) / 1000); } };
@@ -209,24 +213,28 @@
     if (running || !say.trim()) { return; }
     const debaters = [$("first").value, $("second").value].filter(Boolean);
     const judges = [...document.querySelectorAll("#judges input:checked")].map((one) => one.value);
-    const parent = state.at;
+    const before = { at: state.at, fork };
+    const parent = fork ? fork.parent : state.at;
     const body = simulation(parent, say);
     const turn = { parent, say, pick: 0, answers: debaters.map((debater) => ({ debater, by: "", problem: "", notices: [], steps: [], system: null, shown: null, seconds: 0, calls: 0, tokens: 0, considered: 0, candidates: [], judged: [], working: "working", doing: "working", waiting: [], begun: Date.now() })) };
     const index = state.turns.push(turn) - 1;
     state.at = index;
+    fork = null;
     running = new AbortController();
     problem("");
     write("");
     busy(true);
     show();
     $(`t${index}`).scrollIntoView({ block: "start" });
-    await Promise.all(debaters.map((debater, which) => ask(turn, index, which, { debater, judges, debate: body }, running.signal)));
+    running.done = Promise.all(debaters.map((debater, which) => ask(turn, index, which, { debater, judges, debate: body }, running.signal)));
+    await running.done;
     if (turn.answers.some((one) => one.system)) {
       if (!answerOf(turn)) { turn.pick = turn.answers.findIndex((one) => one.system); }
+      if (!$("say").value.trim()) { write(before.fork?.draft ?? ""); }
       for (const one of turn.answers) { delete one.working; delete one.doing; delete one.waiting; delete one.begun; delete one.ended; }
     } else { // no answer: the message goes back, nothing of it is lost
       state.turns.pop();
-      state.at = parent;
+      state.at = before.at; fork = before.fork;
       if (!$("say").value.trim()) { write(say); }
       problem([...new Set(turn.answers.map((one) => one.problem))].join(" "), () => send($("say").value));
     }
@@ -237,15 +245,28 @@
     $(`t${state.at}`)?.scrollIntoView({ block: "start" });
     $("say").focus({ preventScroll: true });
   };
-  const stop = () => { if (running) { running.abort(); } };
-  const busy = (now) => { $("send").hidden = now; $("stop").hidden = !now; $("new").disabled = now; };
+  const stop = () => running?.abort();
+  const busy = (now) => { $("send").hidden = now; $("stop").hidden = !now; $("new").hidden = now; };
+  const goTo = (at) => { state.at = at; fork = null; show(); save(); $("say").focus({ preventScroll: true }); };
+  /* Select an answer; where the debate went on with another, the selection begins a branch. */
   const pick = (index, which) => {
-    if (running) { return; }
-    state.turns[index].pick = which;
-    if (index !== state.at && children(index).length) { state.at = index; }
-    show(); save(); $("say").focus({ preventScroll: true });
+    const turn = state.turns[index];
+    if (running || turn.pick === which) { return; }
+    if (children(index).length) { goTo(state.turns.push({ ...turn, pick: which }) - 1); }
+    else { turn.pick = which; goTo(index); }
   };
-  const goOn = (index) => { if (!running) { state.at = index; show(); save(); $("say").focus({ preventScroll: true }); } };
+  const forkAt = (parent, say) => {
+    if (running) { return; }
+    fork = { parent, draft: say === undefined ? null : fork?.draft ?? $("say").value };
+    if (say !== undefined) { write(say); }
+    show();
+    $("say").focus({ preventScroll: true });
+  };
+  const cancel = () => {
+    if (!fork) { return; }
+    if (fork.draft !== null) { write(fork.draft); }
+    goTo(state.at);
+  };
   const write = (value) => { $("say").value = value; };
 
   /* --- export, keys, start ------------------------------------------------------------------- */
@@ -262,21 +283,17 @@
   rad.keys({
     "/": ["Write a message (Escape leaves the field)", () => $("say").focus()],
     "e": ["Export the debate as a simulation file", download], "l": ["Copy the address of the debate", copy],
-    "s": ["Stop the answer", stop],
+    "s": ["Stop the answer", stop], "Escape": ["Cancel an edit or a branch", cancel],
   });
   $("composer").addEventListener("submit", (event) => { event.preventDefault(); send($("say").value); });
   $("say").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); send($("say").value); }
-    if (event.key === "Escape") { $("say").blur(); }
+    if (event.key === "Escape") { if (fork) { cancel(); } else { $("say").blur(); } }
   });
   $("stop").addEventListener("click", stop);
   $("export").addEventListener("click", download);
   $("link").addEventListener("click", copy);
-  $("new").addEventListener("click", () => {
-    const before = state, change = (to) => { state = to; written = ""; problem(""); show(); save(); $("say").focus(); };
-    change({ turns: [], at: -1 });
-    if (before.turns.length) { rad.replace($("problem"), h("button", { type: "button", onclick: () => change(before) }, "Bring the last debate back")); }
-  });
+  $("cancel").addEventListener("click", cancel);
   addEventListener("hashchange", load);
 
   rad.add($("first"), setup.debaters.map((name) => h("option", { value: name }, name)));
@@ -284,11 +301,9 @@
   rad.replace($("examples"), setup.examples.map((say) => h("button", { type: "button", onclick: () => { write(say); $("say").focus(); } }, say)));
   $("collection").textContent = setup.collection;
   rad.add($("notices"), setup.notices.map((one) => rad.ui.notice(one, "warning")));
-  if (setup.judges.length > 1) {
-    rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name, at) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: at === 0 }), name)))]);
-  } else {
-    rad.add($("judges"), setup.judges.map((name) => h("input", { type: "checkbox", value: name, checked: true, hidden: true })));
-  }
+  rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name, at) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: at === 0 }), name)))]);
+  $("judges").hidden = setup.judges.length < 2;
   show();
-  load().then(() => { for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; } $("say").focus({ preventScroll: true }); });
+  load();
+  $("say").focus({ preventScroll: true });
 }
