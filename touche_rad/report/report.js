@@ -508,7 +508,7 @@ rad.report.start = () => {
         turns.map((at) => rad.h("section", { class: "turn", id: `${id}-t${at + 1}` },
           rad.h("h4", null, permalink(`${id}-t${at + 1}`, `Turn ${at + 1}`)),
           alike && [userBubble(known[0].loaded[at], "The same turn"), answer(known[0].one, known[0].loaded[at], at, `${id}-t${at + 1}`), known[0].loaded[at].answer && labelsOf(known[0].one, at)],
-          rad.h("div", { class: "compare", tabindex: "0", role: "group", "aria-label": `Turn ${at + 1} of ${columns.length} runs` }, columns.map((column) => rad.h("section", { class: "column", "aria-label": names[column.run] },
+          rad.h("div", { class: "compare", tabindex: "0", role: "group", "aria-label": `Turn ${at + 1} of ${columns.length} runs` }, columns.map((column) => rad.h("div", { class: "column", role: "group", "aria-label": names[column.run] },
             rad.h("h5", null, names[column.run]), cell(column, at, `${id}-t${at + 1}-r${column.run}`, alike, state)))))),
       ];
     };
