@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -78,6 +78,8 @@ class Client:
     The caller limits the time and the number of parallel requests.
     """
 
+    _certificates: ClassVar[ssl.SSLContext | None] = None
+    """Of the CAs; loaded once in a process, because that takes 0.1 s."""
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = field(
         default_factory=WeakKeyDictionary
     )
@@ -96,7 +98,9 @@ class Client:
         if client is None:
             import httpx2
 
+            Client._certificates = Client._certificates or httpx2.create_ssl_context()
             client = self._clients[loop] = httpx2.AsyncClient(
+                verify=Client._certificates,
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
                 headers={"Accept-Encoding": "identity", "User-Agent": "touche-rad"},
             )
