@@ -29,7 +29,8 @@ _ABOUT: Final = 2
 _FACT: Final = 0.25
 """Size of the side of a clause without a word of opinion."""
 _REASON: Final = re.compile(
-    r",?\s*\b(?:because|since|so that|due to|thanks to|in order to)\b.*$|,\s+(?:as|for) \w+ .*$",
+    r"(?:,|(?<!\s))\s*\b(?:because|since|so that|due to|thanks to|in order to)\b.*$"
+    r"|,\s+(?:as|for) \w+ .*$",
     re.IGNORECASE,
 )
 _PREMISE: Final = re.compile(
