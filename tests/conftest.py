@@ -10,6 +10,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -72,8 +73,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 unavailable(f"{', '.join(missing)}: pip install -e '.[test-{tier}]'")
 
 
-SHARED = ("tests/retrieval/elastic/", "tests/container/", "tests/training/")
-"""Folders whose tests share a server, an image or a training."""
+SHARED = (
+    "tests/retrieval/elastic/",
+    "tests/container/",
+    "tests/training/test_training",
+    "tests/runs/test_ray",
+)
+"""Beginnings of modules whose tests share a server, an image, a training or a cluster."""
+SLOW = (
+    "tests/training/test_loop.py",
+    "tests/retrieval/elastic/",
+    "tests/runs/test_ray",
+    "tests/training/test_training",
+    "tests/models/test_vllm.py",
+    "tests/retrieval/test_benchmark.py",
+    "tests/docs/test_notebooks.py",
+    "tests/serve/test_careless_client.py",
+    "tests/serve/test_generated.py",
+)
+"""Few tests that take long: a worker that began with one of them at the end would end alone."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -92,6 +110,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             module = nodeid.partition("::")[0]
             return next((folder for folder in SHARED if module.startswith(folder)), module)
 
+        def _assign_work_unit(self, node: Any) -> None:
+            slow = next((scope for scope in SLOW if scope in self.workqueue), None)
+            if slow is not None:
+                self.workqueue.move_to_end(slow, last=False)
+            super()._assign_work_unit(node)
+
+        def _reschedule(self, node: Any) -> None:
+            # A worker has to know its next test; further ones may wait for any worker.
+            if self._pending_of(self.assigned_work[node]) != 2:
+                super()._reschedule(node)
+
     return ByModule(config, log)
 
 
@@ -103,12 +132,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Set at import: some tests open the demo's index while they are collected. Processes that tests start
-# inherit it.
-CACHES = tempfile.mkdtemp(prefix="touche-rad-tests-")
-atexit.register(shutil.rmtree, CACHES, ignore_errors=True)
-os.environ["XDG_CACHE_HOME"] = CACHES
-os.environ["IR_DATASETS_HOME"] = str(Path(CACHES, "ir_datasets"))
+# Set at import: some tests open the demo's index while they are collected. The workers of xdist and the
+# processes that tests start inherit it.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    CACHES = tempfile.mkdtemp(prefix="touche-rad-tests-")
+    atexit.register(shutil.rmtree, CACHES, ignore_errors=True)
+    os.environ["XDG_CACHE_HOME"] = CACHES
+    os.environ["IR_DATASETS_HOME"] = str(Path(CACHES, "ir_datasets"))
 
 
 @pytest.fixture(autouse=True)
@@ -149,11 +179,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def demo_index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo collection's index, made once a session."""
-    from touche_rad import files
-    from touche_rad.demo import demo_file
-    from touche_rad.plugins import build_index
+    """A copy of the demo collection's index."""
+    from touche_rad.demo import open_demo
 
-    place = tmp_path_factory.mktemp("index") / "demo"
-    build_index(files.read_arguments(demo_file("arguments.jsonl")), str(place))
-    return place
+    return Path(shutil.copytree(open_demo().folder, tmp_path_factory.mktemp("index") / "demo"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -35,10 +34,9 @@ ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolis
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answering(made, {"Terms": {"terms": ["penny charity"]}, "Speech": SPOKEN})
-        yield made
+def server(server: Scripted) -> Scripted:
+    answering(server, {"Terms": {"terms": ["penny charity"]}, "Speech": SPOKEN})
+    return server
 
 
 def data(sources: list[Path], out: Path, **more: Any) -> list[dict[str, Any]]:
