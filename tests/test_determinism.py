@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import random
-import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -19,7 +18,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from unittest.mock import patch
 
 import anyio
 import httpx2
@@ -169,9 +167,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> It
     contests = folder / "contests.jsonl"
     contests.write_text("".join(demo_file("contests.jsonl").open().readlines()[:2]))
     sources: dict[Kind, Path] = {"debater": chats, "judge": simulations, "panel": contests}
-    # The server speaks no TLS: loading the CA certificates for each client would take long.
-    without_tls = patch.object(ssl.SSLContext, "load_verify_locations")
-    with scripted.serving() as server, without_tls:
+    with scripted.serving() as server:
         server.always = answer_by_prompt
         yield World(sources, demo_index_path, server, folder)
 

@@ -329,7 +329,6 @@ class Style:
 
 
 STYLES = {
-    "plain": Style(json.dumps),
     "fenced": Style(lambda value: f"Here it is:\n```json\n{json.dumps(value, indent=1)}\n```"),
     "bold": Style(
         lambda value: f"Sure!\n\n{json.dumps(value)}\n\nDone.",

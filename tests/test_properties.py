@@ -1,4 +1,4 @@
-"""Three properties that hold for any input, over readers, verbs and ways to run."""
+"""Two properties that hold for any input, over readers, verbs and ways to run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.debaters.world import debate
 from tests.models.by_schema import prompt_of
 from tests.models.scripted import Scripted
-from tests.serve.served import app_of_the_demo
 from tests.terminal import Ended, touche_rad
 from tests.test_injection import filling, services
 from touche_rad.debate import Response
@@ -118,28 +116,6 @@ def test_a_line_in_is_a_line_out_in_its_place_or_a_counted_loss(
     names = [one["debate"] for one in records(folder / "answers.jsonl")]
     assert names == [f"d{at}" for at, fine in enumerate(good) if fine], answered.err
     assert (f"cannot be read: {lost}; the first: {source}:" in answered.err) == (lost > 0)
-
-
-@settings(max_examples=10, **MANY)
-@given(texts=st.lists(TEXT, min_size=2, max_size=4))
-def test_a_run_has_the_same_bytes_by_file_by_http_and_in_shards(
-    tmp_path: Path, demo_index_path: Path, texts: list[str]
-) -> None:
-    folder = fresh(tmp_path)
-    chats = folder / "chats.jsonl"
-    rows = [{"messages": [{"role": "user", "content": text}]} for text in texts]
-    chats.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ("respond", chats, "-i", demo_index_path)
-    assert touche_rad(*words, "-o", folder / "whole.jsonl").code in (0, 1)
-    for shard in ("1/2", "2/2"):
-        assert touche_rad(*words, "-o", folder / "run.jsonl", "--shard", shard).code in (0, 1)
-    merged = touche_rad("merge", folder / "run.jsonl.shards", "-o", folder / "run.jsonl")
-    assert merged.code in (0, 1), merged.err
-    assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
-    client = TestClient(app_of_the_demo(), base_url="http://localhost")
-    for row, line in zip(rows, records(folder / "whole.jsonl"), strict=True):
-        body = client.post("/", json=row).json()
-        assert body == {key: line[key] for key in body}
 
 
 PLAYED = ("judge zsl", "judge debatrix-grice", "debater composed", "debater inspiredebate")

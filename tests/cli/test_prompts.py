@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.terminal import touche_rad, touche_rad_process
+from tests.terminal import touche_rad
 from touche_rad.plugins import find
 
 ROLES = ("user", "assistant")
@@ -95,7 +96,7 @@ class Outer:
 
 @pytest.mark.parametrize(("name", "word"), [("slotted", "changed"), ("outer", "unchanged")])
 def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
-    name: str, word: str, tmp_path: Path
+    name: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package, mine = tmp_path / "own_prompts", tmp_path / "mine"
     package.mkdir()
@@ -109,7 +110,9 @@ def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
     )
     call = ("respond", "--say", "Zoos should be closed.", "-i", "demo", "-d", name)
     with_own = ("--plugin", "own_prompts", "-O", f"prompts={mine}", "-m", f"scripted:{script}")
-    answered = touche_rad_process(*call, *with_own, env={"PYTHONPATH": str(tmp_path)})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, package.name, raising=False)
+    answered = touche_rad(*call, *with_own)
     assert answered.code == 0, answered.err
     assert f"The prompt is {word}." in answered.out
 

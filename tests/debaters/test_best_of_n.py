@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
 import pytest
 
-from tests.models import scripted
 from tests.models.by_schema import filling, schema_of
 from tests.models.scripted import Scripted
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Turn, Verdict
@@ -149,10 +147,9 @@ def test_what_cannot_be_is_told_before_anything_is_asked(
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        filling(made)
-        yield made
+def server(server: Scripted) -> Scripted:
+    filling(server)
+    return server
 
 
 def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) -> None:

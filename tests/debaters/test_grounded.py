@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.debaters.world import (
@@ -156,7 +156,6 @@ spoken = st.lists(
 
 
 @pytest.mark.long
-@settings(max_examples=150, deadline=None)
 @given(spoken)
 def test_any_debate_is_answered_with_a_short_quotation(words: list[str]) -> None:
     response = made(floor=0).answer(debate(*words))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +37,9 @@ ASKED = debate(
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answering(made, PAPER)
-        yield made
+def server(server: Scripted) -> Scripted:
+    answering(server, PAPER)
+    return server
 
 
 def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:

@@ -7,7 +7,6 @@ import re
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 
 from retrieval.index.pisa import PisaArguments
 from tests.debaters.world import ARGUMENTS, WORTHLESS, BothSides, answers, debate
-from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
 from tests.retrieval.small import annotate_by_hand, opened
@@ -118,10 +116,9 @@ def in_turn(*answers: Any) -> Any:
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answering(made, PAPER | LEAN)
-        yield made
+def server(server: Scripted) -> Scripted:
+    answering(server, PAPER | LEAN)
+    return server
 
 
 def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from touche_rad.debate import Argument
@@ -46,7 +46,6 @@ RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
 )
 
 
-@settings(deadline=None)
 @given(RECORDS, some.integers(1, 8))
 def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
     records: list[Record], k: int
@@ -59,7 +58,6 @@ def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
             assert means[scheme] == 0
 
 
-@settings(deadline=None)
 @given(RECORDS, some.integers(1, 8), some.floats(0, 4))
 def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
     records: list[Record], k: int, threshold: float
@@ -72,26 +70,6 @@ def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
     assert not (prior and not schemes)
 
 
-@pytest.mark.parametrize(
-    ("k", "level", "least"),
-    [
-        (3, Level.EXCELLENT, 2),
-        (5, Level.EXCELLENT, 3),
-        (10, Level.EXCELLENT, 6),
-        (3, Level.GOOD, 3),
-        (6, Level.GOOD, 5),
-        (5, Level.AVERAGE, 6),
-    ],
-)
-def test_how_many_records_must_share_a_scheme(k: int, level: Level, least: int) -> None:
-    """Above 2 with k records: more than k/2 excellent ones, more than 2k/3 good ones."""
-    for count in range(k + 1):
-        records = [record(number, {Scheme.VALUE: level}) for number in range(count)]
-        chosen = prior_schemes(scheme_means(records, k), 2.0)
-        assert (chosen == (Scheme.VALUE,)) is (count >= least)
-
-
-@settings(deadline=None)
 @given(some.lists(some.integers(-4, 4), max_size=9), some.integers(0, 9))
 def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> None:
     arguments = [argument(number) for number in range(len(likeness))]
@@ -101,7 +79,6 @@ def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> No
     assert places == sorted(places), "equal ones as they stood"
 
 
-@settings(deadline=None)
 @given(TEXTS, some.lists(TEXTS, max_size=5))
 def test_the_cosine_of_words_is_one_for_the_same_words_and_nought_for_none(
     said: str, texts: list[str]
@@ -115,7 +92,6 @@ def test_the_cosine_of_words_is_one_for_the_same_words_and_nought_for_none(
             assert one == 0
 
 
-@settings(deadline=None)
 @given(TEXTS, some.lists(TEXTS, max_size=3))
 def test_a_rule_matches_any_phrase_word_for_word(text: str, keywords: list[str]) -> None:
     said = text.split()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from tests.debaters.world import (
     argument,
     debate,
 )
-from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Debate, Hit, Response, path_of
@@ -86,10 +84,9 @@ ASKED = debate("Pennies are fine.", "Are they?", "The penny is worthless. Abolis
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answering(made, PAPER)
-        yield made
+def server(server: Scripted) -> Scripted:
+    answering(server, PAPER)
+    return server
 
 
 def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:

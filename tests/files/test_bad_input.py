@@ -183,7 +183,7 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
         list(files.read_labels(path))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(
     content=st.one_of(
         st.binary(max_size=80),
@@ -198,17 +198,3 @@ def test_any_bytes_are_read_or_an_input_error(tmp_path: Path, content: bytes) ->
     for bad in (BadLines(), BadLines(skip=True)):
         with suppress(InputError):
             _read(path, bad)
-
-
-def test_the_command_prints_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "sim.jsonl"
-    path.write_text(f"{json.dumps(GOOD)}\n{_sim(utterance=3)}\n")
-    ended = touche_rad("judge", path, "-o", tmp_path / "out.jsonl")
-    assert ended.code == 2
-    field = "simulation.userTurns[1].utterance: expected text, got 3"
-    assert ended.err.strip() == f"touche-rad: error: {path}:2: {field}"
-    assert not (tmp_path / "out.jsonl").exists()
-    skipped = touche_rad("judge", path, "-o", tmp_path / "out.jsonl", "--skip-bad")
-    assert skipped.code == 0, skipped.err
-    assert f"lines that cannot be read: 1; the first: {path}:2: {field}" in skipped.err
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2

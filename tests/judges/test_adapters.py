@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph
 from judges.grice.adapters import new_arguments, quantity, relation, supported
 from tests.judges.debgraph_debate import draft
 from tests.judges.makers import judged_by
-from tests.models import scripted
 from tests.models.by_schema import filling, prompt_of, schema_of
 from tests.models.scripted import Scripted
 from tests.terminal import Ended, touche_rad
@@ -43,10 +41,9 @@ DEBATE = Debate(
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        filling(made)
-        yield made
+def server(server: Scripted) -> Scripted:
+    filling(server)
+    return server
 
 
 def judged(server: Scripted, name: str, debate: Debate = DEBATE) -> dict[Maxim, Verdict]:

@@ -49,7 +49,6 @@ def test_every_answered_debate_gets_four_scores(seen):
     assert judge().judge(seen) == verdicts
 
 
-@settings(max_examples=150, deadline=None)
 @given(text=ANY_TEXT.filter(lambda text: any(sign.isascii() and sign.isalnum() for sign in text)))
 def test_any_text_quoted_whole_passes_quality_unless_it_claims_nothing(text):
     found = judge().judge(debate(text, text))[Maxim.QUALITY]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -101,20 +100,19 @@ def score(told: str) -> dict[str, int]:
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answering(
-            made,
-            {
-                "SpeechView": analysis,
-                "Analysis": analysis,
-                "Verdict": verdict,
-                "Comment": comment,
-                "Number": score,
-                "Winner": {"winner": "debater_2"},
-            },
-        )
-        yield made
+def server(server: Scripted) -> Scripted:
+    answering(
+        server,
+        {
+            "SpeechView": analysis,
+            "Analysis": analysis,
+            "Verdict": verdict,
+            "Comment": comment,
+            "Number": score,
+            "Winner": {"winner": "debater_2"},
+        },
+    )
+    return server
 
 
 def judged(server: Scripted, contest: Contest, **options: str) -> Outcome:

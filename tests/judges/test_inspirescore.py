@@ -55,10 +55,9 @@ def _no_web(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answer_as(made)
-        yield made
+def server(server: Scripted) -> Scripted:
+    answer_as(server)
+    return server
 
 
 @pytest.fixture

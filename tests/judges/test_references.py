@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-from judges.grice.reference import LengthJudge, RandomJudge, length_score, uniform
+from judges.grice.reference import LengthJudge, RandomJudge, length_score
 from tests.judges.makers import debate
 from touche_rad.debate import Maxim
 from touche_rad.errors import OptionError
@@ -40,21 +37,6 @@ def test_random_says_yes_as_often_as_told():
     assert 0.17 < sum(scores) / len(scores) < 0.23
     assert set(random_scores(1, p=0)) == {0.0}
     assert set(random_scores(1, p=1)) == {1.0}
-
-
-def test_random_does_not_depend_on_the_process():
-    code = "from judges.grice.reference import uniform; print(uniform('Zoos'))"
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }
-    assert printed == {str(uniform("Zoos"))}
 
 
 def test_random_takes_text_that_no_file_can_hold():

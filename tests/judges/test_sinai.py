@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 
 from judges.grice.sinai.judge import examples
 from tests.judges.makers import judged_by
-from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad import files
@@ -54,10 +53,9 @@ ANSWERS: dict[str, Any] = {
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answering(made, ANSWERS)
-        yield made
+def server(server: Scripted) -> Scripted:
+    answering(server, ANSWERS)
+    return server
 
 
 def judged(server: Scripted, name: str, views: list[Debate], **options: str) -> list[Any]:

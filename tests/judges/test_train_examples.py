@@ -47,10 +47,12 @@ def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name
     tmp_path: Path,
 ) -> None:
     drawn(tmp_path, "--count", "1")
+    one = tmp_path / "one.jsonl"
+    one.write_text(DEBATES.read_text("utf-8").splitlines()[0] + "\n")
     for judge, first in (("fsl1", "yes"), ("fsl2", "no")):
         with serving() as server:
             filling(server)
-            call = ("judge", DEBATES, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
+            call = ("judge", one, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
             out = tmp_path / f"{judge}.out"
             assert touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q").code == 0
             prompt = prompt_of(server.asked[0])

@@ -268,7 +268,7 @@ class Counting:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("", range(5, 65)), ("--workers 2", [2]), ("--deadline 60", [4])],
+    [("", range(5, 9)), ("--workers 2", [2]), ("--deadline 60", [4])],
 )
 def test_with_a_model_more_debates_are_processed_at_a_time(
     servers: tuple[Scripted, Scripted], tmp_path: Path, words: str, expected: list[int]
@@ -277,7 +277,9 @@ def test_with_a_model_more_debates_are_processed_at_a_time(
     plugin.write_text(COUNTING)
     server, _ = servers
     server.always = content("ok")
-    respond = f"respond {demo_file('debates.jsonl')} -i demo -d counting -m {server.url}#tiny"
+    chat = json.dumps({"messages": [{"role": "user", "content": "Hello."}]})
+    (debates := tmp_path / "debates.jsonl").write_text(f"{chat}\n" * 8)
+    respond = f"respond {debates} -i demo -d counting -m {server.url}#tiny"
     ended = _call(f"--plugin {plugin} {respond} {words} -o {tmp_path / 'out.jsonl'}")
     assert ended.code == 0, ended.err
     assert int(plugin.with_suffix(".most").read_text()) in expected

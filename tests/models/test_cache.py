@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +29,12 @@ DEBATES = demo_file("debates.jsonl")
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        made.always = lambda handler: handler.say(
-            200,
-            json.dumps(
-                reply(json.dumps({"words": handler.body["messages"][0]["content"]}))
-            ).encode(),
-        )
-        yield made
+def server(server: Scripted) -> Scripted:
+    server.always = lambda handler: handler.say(
+        200,
+        json.dumps(reply(json.dumps({"words": handler.body["messages"][0]["content"]}))).encode(),
+    )
+    return server
 
 
 def ask(url: str, cache: Path, number: int = 0) -> Fine:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
-from tests.terminal import touche_rad_process
+from tests.terminal import touche_rad
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import arguments_by, indexes, meaning_of
 from touche_rad.plugins.indexes import FallbackIndex
@@ -87,7 +87,7 @@ def test_an_error_of_the_user_is_raised() -> None:
 def test_a_missing_server_costs_no_turn(demo_index_path: Path) -> None:
     index = ("-i", "elasticsearch:http://127.0.0.1:9/x", "--fallback-index", demo_index_path)
     say = ("respond", "--say", "Zoos are cruel.", "--json", *index)
-    ended = touche_rad_process(*say, env={"TOUCHE_RAD_ES_TIMEOUT": "1"})
+    ended = touche_rad(*say, env={"TOUCHE_RAD_ES_TIMEOUT": "1"})
     assert ended.code == 0, ended.err
     assert '"arguments": [{' in ended.out
     assert "the fallback index is used" in ended.err

@@ -5,16 +5,14 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
-from tests.models import scripted
 from tests.models.by_schema import answering, called
 from tests.models.scripted import Scripted
 from tests.retrieval.small import BEES, opened
@@ -39,10 +37,9 @@ LEVELS = some.lists(some.sampled_from(list(Level)), min_size=4, max_size=4)
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answering(made, ANSWERS)
-        yield made
+def server(server: Scripted) -> Scripted:
+    answering(server, ANSWERS)
+    return server
 
 
 def collection(folder: Path, count: int) -> Path:
@@ -203,7 +200,6 @@ def test_the_memory_belongs_to_the_arguments_of_its_index(server: Scripted, tmp_
     assert remembered(tmp_path / "ix") is None
 
 
-@settings(deadline=None)
 @given(LEVELS)
 def test_the_mean_goes_to_the_nearest_label_and_a_half_goes_down(levels: list[Level]) -> None:
     named = [int(level) for level in levels if level]

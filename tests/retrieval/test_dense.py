@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,9 @@ def _embed(handler: scripted.Handler) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        made.always = _embed
-        yield made
+def server(server: Scripted) -> Scripted:
+    server.always = _embed
+    return server
 
 
 def _name(server: Scripted) -> str:

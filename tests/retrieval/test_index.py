@@ -88,7 +88,7 @@ def test_any_writing_is_searched(index: PisaArguments, query: str, found: set[st
     assert set(_ids(index, "text", query)) == found
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(query=st.text(st.characters()), field=st.sampled_from(["text", "attacks", "supports"]))
 def test_no_query_fails_and_a_batch_finds_the_same(
     index: PisaArguments, query: str, field: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.index import statements as joining
@@ -46,7 +46,6 @@ def _plainly(keys: list[Key], shared: int) -> list[int]:
 WORDS = [*(f"w{number}" for number in range(9)), "not", "never"]
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sets(st.sampled_from(WORDS), min_size=1, max_size=9), max_size=40),
     st.sampled_from([1, 3, 100]),

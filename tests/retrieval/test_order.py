@@ -31,7 +31,7 @@ def fruit(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
     return opened(arguments, tmp_path_factory.mktemp("fruit") / "index")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(query=st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=8), k=st.integers(1, 320))
 def test_a_shallow_search_is_the_top_of_a_deep_one(
     fruit: PisaArguments, query: list[str], k: int

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.terminal import touche_rad_process
+from tests.terminal import touche_rad
 
 PLUGIN = '''
 import os
@@ -93,6 +93,6 @@ def ended(process: subprocess.Popen[str]) -> str:
 
 def plain(folder: Path, *words: str) -> bytes:
     """Return the output of the run of one process."""
-    done = touche_rad_process(*words, "-o", "plain.jsonl", "-q", cwd=folder)
+    done = touche_rad(*words, "-o", "plain.jsonl", "-q", cwd=folder)
     assert done.code == 0, done.err
     return (folder / "plain.jsonl").read_bytes()

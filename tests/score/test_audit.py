@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from tests.models import scripted
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
@@ -127,11 +125,10 @@ def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        answers = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
-        answering(made, {"Answer": answers})
-        yield made
+def server(server: Scripted) -> Scripted:
+    answers = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
+    answering(server, {"Answer": answers})
+    return server
 
 
 def test_the_terminal_audits_a_judge_that_asks_a_model(

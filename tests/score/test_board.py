@@ -158,13 +158,6 @@ def test_a_wrong_key_of_a_maxim_is_named_once(folder: Path) -> None:
     assert "unknown key" not in score(folder, "good.jsonl", "labels.jsonl").out
 
 
-def test_a_lost_debate_counts_as_no(folder: Path) -> None:
-    whole = lines()
-    run_file(folder / "lost.jsonl", [*whole[:2], {}, *whole[3:]])
-    row = rows(folder, "lost.jsonl", "good.jsonl", "labels.jsonl")["lost"]
-    assert (row["mean_labelled"], row["lost_debates"]) == ("192", "1")
-
-
 def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
     (folder / "broken.jsonl").write_text('{"x\n')
     runs = ("broken.jsonl", "good.jsonl", "none.jsonl", "bad.jsonl", "labels.jsonl")

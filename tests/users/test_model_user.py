@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.models import scripted
 from tests.models.by_schema import called, prompts
 from tests.models.scripted import Answer, Handler, Scripted, content, fails, raw, reply, says
 from tests.runs.fakes import ARGUMENTS, SmallIndex
@@ -50,10 +48,9 @@ def say(words: str) -> Answer:
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        made.always = fresh
-        yield made
+def server(server: Scripted) -> Scripted:
+    server.always = fresh
+    return server
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,9 @@ def counting(handler: Handler) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        made.always = counting
-        yield made
+def server(server: Scripted) -> Scripted:
+    server.always = counting
+    return server
 
 
 @pytest.fixture

@@ -35,14 +35,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def secured(elasticsearch_home: Path) -> Iterator[Server]:
-    """A server with TLS by an own CA, and users."""
-    with running(elasticsearch_home, secured=True) as made:
-        yield made
-
-
-@pytest.fixture
-def cluster(elasticsearch_home: Path) -> Iterator[Server]:
-    """Three nodes with TLS and users."""
+    """Three nodes with TLS by an own CA, and users; `test_survival` comes last and kills two."""
     with running(elasticsearch_home, nodes=3, secured=True) as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""Real Elasticsearch servers on loopback: one open, one with TLS and users, a cluster of three."""
+"""Real Elasticsearch servers on loopback: one open, and a cluster of three with TLS and users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
@@ -285,16 +284,6 @@ def asked(server: Server, path: str, body: Any = None, method: str = "GET") -> A
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
         raise AssertionError(error.read().decode()) from None
-
-
-def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "touche_rad", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=300,
-    )
 
 
 _REQUEST = "req -x509 -newkey rsa:2048 -nodes -days 2"

@@ -17,8 +17,9 @@ import pytest
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.analyser import FIELDS
 from retrieval.index.pisa import PisaArguments
-from tests.retrieval.elastic.servers import Server, asked, run
+from tests.retrieval.elastic.servers import Server, asked
 from tests.retrieval.small import BEES, opened
+from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -140,8 +141,8 @@ def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
 def test_the_answers_do_not_depend_on_the_number_of_shards(
     server: Server, demo: ElasticArguments, location: str
 ) -> None:
-    ran = run("index", str(DEMO), "--to", location, "-O", "shards=3", "-O", "replicas=0")
-    assert ran.returncode == 0, ran.stderr
+    ran = touche_rad("index", str(DEMO), "--to", location, "-O", "shards=3", "-O", "replicas=0")
+    assert ran.code == 0, ran.err
     (about,) = asked(server, location.rpartition("/")[2]).values()
     assert about["settings"]["index"]["number_of_shards"] == "3"
     parts = open_index(location)
@@ -179,8 +180,8 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
     with pytest.raises(UserError, match="there is no index"):
         open_index(location)
     before = _sent(server, f"{name}-*")
-    again = run(*words)
-    assert again.returncode == 0, again.stderr
+    again = touche_rad(*words)
+    assert again.code == 0, again.err
     assert _sent(server, name) - before < 20_000 - 1_500
     index = open_index(location)
     assert len(index) == 20_000
@@ -191,10 +192,10 @@ def test_a_dump_gives_the_same_index_here(
     demo: ElasticArguments, local: PisaArguments, tmp_path: Path
 ) -> None:
     words = ("index", demo.location, "-o", str(tmp_path / "ix"))
-    ran = run(*words)
-    assert ran.returncode == 0, ran.stderr
+    ran = touche_rad(*words)
+    assert ran.code == 0, ran.err
     assert open_index(str(tmp_path / "ix")).fingerprint == local.fingerprint
-    assert run(*words).returncode == 2  # it exists already
+    assert touche_rad(*words).code == 2  # it exists already
     assert [one.name for one in tmp_path.iterdir()] == ["ix"]
 
 
@@ -212,10 +213,10 @@ OFFICIAL = {
 }
 
 
-@pytest.fixture
-def official(server: Server, location: str) -> ElasticArguments:
+@pytest.fixture(scope="module")
+def official(server: Server) -> ElasticArguments:
     """An index in the official server's shape, made by hand."""
-    name = location.rpartition("/")[2]
+    name = "demo-official"
     asked(server, name, OFFICIAL, "PUT")
     for place, argument in enumerate(BEES):
         told = json.loads(files.argument_line(argument))
@@ -223,7 +224,7 @@ def official(server: Server, location: str) -> ElasticArguments:
         told |= {f"{field}_embedding_stella": vector for field in _CLAIMS}
         asked(server, f"{name}/_doc/{argument.id}", told, "PUT")
     asked(server, f"{name}/_refresh", method="POST")
-    index = open_index(location)
+    index = open_index(server.location(name))
     assert isinstance(index, ElasticArguments)
     return index
 
@@ -257,8 +258,8 @@ def test_any_query_is_searched_on_the_official_index(
 def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     debates = str(DEMO.with_name("debates.jsonl"))
-    ran = run("respond", debates, "-d", "grounded", "-i", demo.location, "-o", str(out))
-    assert ran.returncode == 0, ran.stderr
+    ran = touche_rad("respond", debates, "-d", "grounded", "-i", demo.location, "-o", str(out))
+    assert ran.code == 0, ran.err
     answers = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(answers) == 60
     cited = [one["arguments"][0]["id"] for one in answers if one["arguments"]]

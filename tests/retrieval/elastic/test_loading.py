@@ -8,8 +8,9 @@ import pytest
 
 from retrieval.elastic import _shape as shape
 from tests.conftest import unavailable
-from tests.retrieval.elastic.servers import Server, address, asked, run
+from tests.retrieval.elastic.servers import Server, address, asked
 from tests.retrieval.small import BEES
+from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import build_index, open_index
@@ -69,9 +70,9 @@ def test_an_argument_that_is_too_large_is_named(
     giant = [_of_size("small", 10), _of_size("giant", 6_000_000), _of_size("other", 10)]
     lines = "".join(one.model_dump_json() + "\n" for one in giant)
     (tmp_path / "giant.jsonl").write_text(lines)
-    ran = run("index", str(tmp_path / "giant.jsonl"), "--to", location)
-    assert ran.returncode == 2
-    *_, line = ran.stderr.splitlines()
+    ran = touche_rad("index", str(tmp_path / "giant.jsonl"), "--to", location)
+    assert ran.code == 2
+    *_, line = ran.err.splitlines()
     assert "an argument is larger than the server allows (http.max_content_length)" in line
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -23,8 +22,8 @@ from tests.retrieval.elastic.servers import (
     READER_PASSWORD,
     Server,
     certificates,
-    run,
 )
+from tests.terminal import Ended, touche_rad
 from touche_rad.errors import UserError
 
 pytestmark = pytest.mark.services
@@ -32,36 +31,34 @@ pytestmark = pytest.mark.services
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 
 
-def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    ran = run(*words, **environment)
+def _run(*words: str, **environment: str) -> Ended:
+    ran = touche_rad(*words, env=environment)
     for secret in (PASSWORD, READER_PASSWORD, LOADER_PASSWORD, "no pass-word of anybody"):
-        assert secret not in ran.stdout + ran.stderr
+        assert secret not in ran.out + ran.err
     return ran
 
 
-def _searched(
-    tmp_path: Path, location: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def _searched(tmp_path: Path, location: str, **environment: str) -> Ended:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos are cruel\n")
     out = ("-o", str(tmp_path / "out.run"), "--replace")
     return _run("retrieve", str(queries), "-i", location, "-r", "attack", *out, **environment)
 
 
-def _loaded(location: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _loaded(location: str, **environment: str) -> Ended:
     return _run("index", str(DEMO), "--to", location, **environment)
 
 
-def _brought(tmp_path: Path, location: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _brought(tmp_path: Path, location: str, **environment: str) -> Ended:
     return _run("index", location, "-o", str(tmp_path / "brought"), **environment)
 
 
-def _one_line(ran: subprocess.CompletedProcess[str], told: str, code: int = 2) -> None:
-    assert ran.returncode == code, ran.stderr
-    assert told in ran.stderr
-    lines = [one for one in ran.stderr.splitlines() if "; trying again" not in one]
+def _one_line(ran: Ended, told: str, code: int = 2) -> None:
+    assert ran.code == code, ran.err
+    assert told in ran.err
+    lines = [one for one in ran.err.splitlines() if "; trying again" not in one]
     lines = [one for one in lines if not one.startswith("indexing: ")]
-    assert len(lines) == 1, ran.stderr
+    assert len(lines) == 1, ran.err
 
 
 def _all_told(tmp_path: Path, secured: Server, told: str, **environment: str) -> None:
@@ -81,7 +78,7 @@ def _all_told(tmp_path: Path, secured: Server, told: str, **environment: str) ->
 def loaded(secured: Server) -> str:
     location = secured.location("demo")
     ran = _loaded(location, **secured.environment())
-    assert ran.returncode == 0, ran.stderr
+    assert ran.code == 0, ran.err
     return location
 
 
@@ -89,7 +86,7 @@ def test_who_has_the_password_and_the_ca_is_let_in(
     secured: Server, loaded: str, tmp_path: Path
 ) -> None:
     ran = _searched(tmp_path, loaded, **secured.environment())
-    assert ran.returncode == 0, ran.stderr
+    assert ran.code == 0, ran.err
     assert len((tmp_path / "out.run").read_text().splitlines()) > 5
 
 
@@ -105,7 +102,7 @@ def test_who_may_only_read_searches_and_brings_and_cannot_load(
 ) -> None:
     reader = secured.environment(TOUCHE_RAD_ES_USER=READER, TOUCHE_RAD_ES_PASSWORD=READER_PASSWORD)
     for ran in (_searched(tmp_path, loaded, **reader), _brought(tmp_path, loaded, **reader)):
-        assert ran.returncode == 0, ran.stderr
+        assert ran.code == 0, ran.err
     assert len((tmp_path / "brought/arguments.jsonl").read_text().splitlines()) == 435
     for other in ("never", "demo-of-mine"):
         _one_line(_loaded(secured.location(other), **reader), "reader has no permission to do this")
@@ -119,10 +116,10 @@ def test_who_may_not_merge_segments_loads_with_one_warning(secured: Server, tmp_
     loader = secured.environment(TOUCHE_RAD_ES_USER=LOADER, TOUCHE_RAD_ES_PASSWORD=LOADER_PASSWORD)
     location = secured.location("unmerged")
     ran = _loaded(location, **loader)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr.count("(index privilege maintenance): the index is complete") == 1, ran.stderr
+    assert ran.code == 0, ran.err
+    assert ran.err.count("(index privilege maintenance): the index is complete") == 1, ran.err
     ran = _searched(tmp_path, location, **loader)
-    assert ran.returncode == 0, ran.stderr
+    assert ran.code == 0, ran.err
 
 
 def test_an_unknown_ca_is_told(secured: Server, tmp_path: Path) -> None:
@@ -227,15 +224,15 @@ def _recorded(recorder: _Recorder) -> str:
 
 def test_an_api_key_is_sent_and_said_to_nobody(recorder: _Recorder, tmp_path: Path) -> None:
     ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_API_KEY="a2V5OnNlY3JldA==")
-    assert ran.returncode == 0, ran.stderr
+    assert ran.code == 0, ran.err
     headers = {key.lower(): value for key, value in recorder.asked[-1][1].items()}
     assert headers["authorization"] == "ApiKey a2V5OnNlY3JldA=="
-    assert "a2V5" not in ran.stdout + ran.stderr + (tmp_path / "out.run").read_text()
+    assert "a2V5" not in ran.out + ran.err + (tmp_path / "out.run").read_text()
 
 
 def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path) -> None:
     recorder.faults = [503, 429, 502]
-    assert _searched(tmp_path, _recorded(recorder)).returncode == 0
+    assert _searched(tmp_path, _recorded(recorder)).code == 0
     times = [at for _, _, at in recorder.asked[:4]]
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert waits[0] > 0.04

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,7 +13,8 @@ import pytest
 
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.elastic._connection import Connection, place
-from tests.retrieval.elastic.servers import PASSWORD, Server, run
+from tests.retrieval.elastic.servers import PASSWORD, Server
+from tests.terminal import Ended, touche_rad
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Turn
 from touche_rad.errors import ToucheRadError, WorkError
@@ -72,19 +72,19 @@ def _ids(index: ElasticArguments, query: str) -> list[str]:
     return [hit.argument.id for hit in index.search("text", query, 10)]
 
 
-def _ran(*words: str) -> subprocess.CompletedProcess[str]:
-    ran = run(*words)
-    assert PASSWORD not in ran.stdout + ran.stderr
+def _ran(*words: str) -> Ended:
+    ran = touche_rad(*words)
+    assert PASSWORD not in ran.out + ran.err
     return ran
 
 
 def test_nodes_die_in_the_middle(
-    cluster: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, demo_index_path: Path
+    secured: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, demo_index_path: Path
 ) -> None:
-    for key, value in cluster.environment(TOUCHE_RAD_ES_TIMEOUT="60").items():
+    for key, value in secured.environment(TOUCHE_RAD_ES_TIMEOUT="60").items():
         monkeypatch.setenv(key, value)
     arguments = list(files.read_arguments(DEMO))
-    copied, single = cluster.location("copied"), cluster.location("single")
+    copied, single = secured.location("copied"), secured.location("single")
     build_index(arguments, copied, options={"shards": "3", "replicas": "1"})
     build_index(arguments, single, options={"shards": "3", "replicas": "0"})
     _keep_in_place("copied", copied)
@@ -95,7 +95,7 @@ def test_nodes_die_in_the_middle(
     # The first node is the one that is asked; it lives, and the last one dies.
     queries = list(dict.fromkeys(one.attacks for one in arguments))[:120]
     stream = Stream(index, queries)
-    stream.run(cluster, 2)
+    stream.run(secured, 2)
     assert stream.failed == []
     assert not stream.changed, (len(stream.changed), stream.changed[:2])
     done = Counter(stream.done)
@@ -107,7 +107,7 @@ def test_nodes_die_in_the_middle(
     _told_in_one_line(single, tmp_path, RED.format("single"))
     _an_honest_answer(single)
 
-    cluster.kill(1)
+    secured.kill(1)
     _nothing_made_up(hasty, RED.format("copied"))
     _told_in_one_line(copied, tmp_path, RED.format("copied"))
     _answered_from_the_fallback_index(copied, demo_index_path)
@@ -133,8 +133,8 @@ def _told_in_one_line(location: str, tmp_path: Path, told: str) -> None:
         ("index", location, "-o", str(brought)),
     ):
         ran = _ran(*words)
-        assert ran.returncode == 1, ran.stderr
-        lines = [one for one in ran.stderr.splitlines() if "; trying again" not in one]
+        assert ran.code == 1, ran.err
+        lines = [one for one in ran.err.splitlines() if "; trying again" not in one]
         assert len(lines) == 1
         assert lines[0].removeprefix(f"touche-rad: error: {location}: ") in (told, SLOW)
     assert not hits.exists()
@@ -144,8 +144,8 @@ def _told_in_one_line(location: str, tmp_path: Path, told: str) -> None:
 def _an_honest_answer(location: str) -> None:
     """Who debates with an index that cannot answer says so, and makes nothing up."""
     ran = _ran("respond", "--say", "Zoos are cruel.", "--json", "-i", location)
-    assert (ran.returncode, "this answer is from last-resort" in ran.stderr) == (1, True)
-    answer = json.loads(ran.stdout)
+    assert (ran.code, "this answer is from last-resort" in ran.err) == (1, True)
+    answer = json.loads(ran.out)
     assert answer["content"] == NOTHING_FOUND
     assert answer["arguments"] == []
 
@@ -173,6 +173,6 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
 def _answered_from_the_fallback_index(location: str, spare: Path) -> None:
     words = ("respond", "--say", "Zoos are cruel.", "--json", "-i", location)
     ran = _ran(*words, "--fallback-index", str(spare))
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["arguments"]
-    assert "the fallback index is used" in ran.stderr
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["arguments"]
+    assert "the fallback index is used" in ran.err
