@@ -57,7 +57,7 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     plan = tomllib.loads((tmp_path / "rad" / "bench.toml").read_text())
     assert plan["debaters"] == {
         "verbatim": "verbatim",
-        "grounded": "grounded(k=3)",
+        "grounded-k-3": "grounded(k=3)",
         "verbatim-2": "verbatim",
     }
     assert (tmp_path / "rad" / "claims.tsv").read_bytes() == claims.read_bytes()
@@ -87,13 +87,10 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
     assert "from a judge without a language model" in page
 
 
-def test_second_run_changes_nothing(bench: Path) -> None:
-    before = contents(bench)
-    assert touche_rad("bench", "run", bench).code == 0
-    assert contents(bench) == before
-
-
 def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None:
+    before = contents(finished)
+    assert touche_rad("bench", "run", finished).code == 0
+    assert contents(finished) == before
     assert touche_rad("bench", "verify", finished).code == 0
     assert touche_rad("bench", "run", finished, "-o", tmp_path / "again").code == 0
     records = [
@@ -117,12 +114,6 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
     assert verify(bench) == f"{path}: the file is missing"
 
 
-def test_verify_prints_a_changed_plan(bench: Path) -> None:
-    plan = bench / "bench.toml"
-    plan.write_text(plan.read_text().replace("turns = 1", "turns = 2"))
-    assert verify(bench) == f"{plan}: it is not the plan of the record"
-
-
 def test_changed_data_are_refused(tmp_path: Path) -> None:
     assert touche_rad("bench", "new", tmp_path / "rad", "-j", "length").code == 0
     claims = tmp_path / "rad" / "claims.tsv"
@@ -135,22 +126,38 @@ def test_changed_data_are_refused(tmp_path: Path) -> None:
 def test_results_of_other_settings_need_replace(bench: Path) -> None:
     plan = bench / "bench.toml"
     plan.write_text(plan.read_text().replace("turns = 1", "turns = 2"))
+    assert verify(bench) == f"{plan}: it is not the plan of the record"
     before = contents(bench / "results")
     refused = touche_rad("bench", "run", bench)
-    assert refused.code == 2
+    assert refused.code == 1
     assert "--replace" in refused.err
     assert contents(bench / "results") == before
     assert touche_rad("bench", "run", bench, "--replace").code == 0
+
+
+def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
+    plan, foreign = bench / "bench.toml", bench / "results" / VERDICTS.replace("length", "yes")
+    plan.write_text(plan.read_text().replace('"length" }', '"length", yes = "always-yes" }'))
+    foreign.write_text("foreign\n")
+    ended = touche_rad("bench", "run", bench)
+    assert ended.code == 1
+    assert f"error: {foreign.relative_to(bench / 'results')}: " in ended.err
+    assert foreign.read_text() == "foreign\n"
+    assert (bench / "results/labelled/seed-0/yes.jsonl").is_file()
+    foreign.unlink()
+    assert touche_rad("bench", "run", bench).code == 0
 
 
 def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
     played = bench / "results" / DEBATES
     before = played.stat().st_mtime_ns
     plan = bench / "bench.toml"
-    both = 'verbatim = "verbatim", many = "best-of-n"'
-    plan.write_text(plan.read_text().replace('verbatim = "verbatim"', both))
+    more = 'verbatim = "verbatim", short = "grounded(max_words=30)"'
+    plan.write_text(plan.read_text().replace('verbatim = "verbatim"', more))
     ended = touche_rad("bench", "run", bench)
-    assert "many" in ended.out
+    page = (bench / "results" / "page" / "index.html").read_text("utf-8")
+    for shown in (ended.out, page):
+        assert "grounded(max_words=30)" in shown
     assert played.stat().st_mtime_ns == before
     assert touche_rad("bench", "verify", bench).code == 0
 
@@ -193,7 +200,8 @@ def test_killed_bench_ends_with_the_same_files(finished: Path, tmp_path: Path) -
         ("verbatim =", '"../x" =', "debaters.../x: expected another name"),
         ('"verbatim"', '"verbatin"', "there is no debater 'verbatin' (did you mean 'verbatim'?)"),
         ('"verbatim"', '"verbatim(n=1)"', "debaters.verbatim: debater verbatim has no option 'n'"),
-        ('"verbatim"', '"sinai"', "debaters.verbatim: sinai needs a language model"),
+        ('"verbatim"', '"sinai"', "debaters.verbatim: debater sinai needs a language model"),
+        ('"length"', '"jury(of=jury)"', "judges.length: judge jury: of: "),
         ('"verbatim"', '{ plugin = "verbatim", modl = "" }', "verbatim.modl: there is no such key"),
         ('"rules"', '"rulez"', "users.rules: there is no user 'rulez' (did you mean 'rules'?)"),
         ('"claims.tsv"', '"clams.tsv"', "claims: clams.tsv is not a file"),

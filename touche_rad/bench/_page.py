@@ -38,11 +38,13 @@ def write_pages(
     title = plan.pages.title or plan.name
     judges = summary.judges
     if judges is not None:
+        board = judgement_board(judges)
+        board.tables.append(_entries(summary))
         page = write_report(
             [results / one.path for one in labelled_runs(plan_file)],
             folder / JUDGES if plan_file.debaters else folder,
             labels=plan_file.file("labels"),
-            boards=[judgement_board(judges)],
+            boards=[board],
             title=f"{title}: judges" if plan_file.debaters else title,
             debates=plan.pages.debates,
         ).page
@@ -59,8 +61,13 @@ def write_pages(
     return page
 
 
+def _entries(summary: Summary) -> BoardTable:
+    return BoardTable("Entries", ["name", "kind", "plugin"], summary.figures.entries)
+
+
 def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Board]:
     board = _debaters(summary.figures, set(plan_file.plan.pages.baselines))
+    board.tables.append(_entries(summary))
     board.warnings += without_model(
         results / cell.path
         for cell in cells_of(plan_file)
@@ -83,9 +90,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     """Show the debaters with their share of yes, by maxim, judge and user."""
     debaters = figures.debaters
     unranked = frozenset(one.name for one in debaters if one.name in baselines)
-    ignored = [name for name in debaters[0].judges if name in baselines]
     difference = by_pair(figures.comparisons, MEAN)
-    without = f" Not counted, as baselines: {', '.join(ignored)}." if ignored else ""
     return Board(
         "Debaters",
         ranking_in_words(
@@ -94,7 +99,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
             "share of yes",
             difference,
         ),
-        f"Share of yes on {figures.claims} claims, mean of the judges and the maxims.{without} "
+        f"On {figures.claims} claims: {figures.mean}. "
         f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “significantly” means "
         "that the interval of the paired difference excludes 0. Judges may be wrong: their scores "
         "on labelled debates show how often.",

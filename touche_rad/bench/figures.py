@@ -6,7 +6,6 @@ claims, because the debates on one claim are alike.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ import numpy as np
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of, labelled_runs
 from touche_rad.bench.plan import PlanFile
-from touche_rad.bench.record import FIGURES
 from touche_rad.debate import Maxim
 from touche_rad.errors import WorkError
 from touche_rad.files.outputs import read_status
@@ -61,22 +59,33 @@ class Figures(Printed):
 
     format: str = FORMAT
     name: str
+    entries: tuple[tuple[str, str, str], ...]
+    """Name, kind, and plugin with its options and its model."""
     claims: int
     samples: int
+    counted: tuple[str, ...] = ()
+    """The judges that count in `yes`: all but the baselines."""
     debaters: tuple[DebaterFigures, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     judges: Mapping[str, Any] | None = None
     """The judges' scores on the labelled debates, as touche-rad score --json prints them."""
 
     def parts(self) -> Iterator[Part]:
-        """Yield the ranking of the debaters."""
-        if not self.debaters:
-            return
-        yield (
-            f"{self.name}: {self.claims} claims; share of yes, mean of judges and maxims",
-            f"95 % intervals from {self.samples} bootstrap samples of claims",
-        )
-        yield self.board()
+        """Yield the ranking of the debaters, and what the names of the entries mean."""
+        if self.debaters:
+            yield (
+                f"{self.name}: {self.claims} claims; {self.mean}",
+                f"95 % intervals from {self.samples} bootstrap samples of claims",
+            )
+            yield self.board()
+        yield [f"{kind} {name}: {text}" for name, kind, text in self.entries if name != text]
+
+    @property
+    def mean(self) -> str:
+        """What the shares of yes are means of."""
+        ignored = [one for one in self.debaters[0].judges if one not in self.counted]
+        without = f"; not counted, as baselines: {', '.join(ignored)}" if ignored else ""
+        return f"share of yes, mean of judges ({', '.join(self.counted)}) and maxims{without}"
 
     def board(self) -> Table:
         """Return the ranked table of the debaters."""
@@ -105,15 +114,6 @@ class Summary:
     figures: Figures
     judges: JudgementReport | None
 
-    def text(self) -> str:
-        """Return the content of the figures' file."""
-        return json.dumps(self.figures.to_json(), ensure_ascii=False, indent=2) + "\n"
-
-    def write(self, results: Path) -> None:
-        """Write the figures."""
-        with files.atomic_write(results / FIGURES) as stream:
-            stream.write(self.text())
-
 
 def compute(plan_file: PlanFile, results: Path) -> Summary:
     """Compute all figures from the files of the results and the labels."""
@@ -122,8 +122,14 @@ def compute(plan_file: PlanFile, results: Path) -> Summary:
     counts = _Counts(plan_file, results) if plan_file.debaters else None
     figures = Figures(
         name=plan.name,
+        entries=tuple(
+            (one.name, group.removesuffix("s"), one.about)
+            for group, entries in plan_file.groups.items()
+            for one in entries
+        ),
         claims=counts.claims if counts else 0,
         samples=plan.samples,
+        counted=tuple(one for one in plan.judges if one not in plan.pages.baselines),
         debaters=tuple(counts.debaters()) if counts else (),
         comparisons=counts.comparisons() if counts else (),
         judges=judges.to_json() if judges is not None else None,

@@ -7,39 +7,35 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.bench.plan import NAME, NAMES_ARE, load_plan
 from touche_rad.demo import DEMO
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
-from touche_rad.plugins import parse_plugin
 
 PLAN: Final = "bench.toml"
 _DATA: Final = {"claims": "claims.tsv", "debates": "debates.jsonl", "labels": "labels.jsonl"}
 """The names of the data in the folder."""
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a new bench contains."""
-
-    data: Mapping[str, Path]
-    """Files by key: claims, debates, labels."""
-    index: str
-    fingerprint: str
-    debaters: Sequence[str]
-    judges: Sequence[str]
-    users: Sequence[str]
-    turns: int
-    baselines: Sequence[str] = ()
-
-
-def new_bench(folder: Path, contents: Contents) -> Path:
+def new_bench(
+    folder: Path,
+    data: Mapping[str, Path],
+    entries: Mapping[str, Sequence[str]],
+    settings: Mapping[str, Any],
+    baselines: Sequence[str] = (),
+) -> Path:
     """Write the folder of a new bench, and return the path of its plan.
+
+    Args:
+        folder: The folder, which gives the bench its name.
+        data: The claims, debates and labels, which are copied.
+        entries: The plugins of each group, such as `debaters`.
+        settings: Further keys of the plan.
+        baselines: The names of entries without a rank.
 
     Raises:
         UserError: The folder's name is not valid, or an entry is wrong.
@@ -49,13 +45,23 @@ def new_bench(folder: Path, contents: Contents) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / PLAN]
     try:
-        for key, source in contents.data.items():
+        for key, source in data.items():
             copy = folder / _DATA[key]
             if not copy.exists() or not source.samefile(copy):
                 paths.append(copy)
                 shutil.copyfile(source, copy)
+        index = _location(folder, settings["index"])
+        names = {key: _DATA[key] for key in data}
+        tables: dict[str, Mapping[str, Any]] = {
+            "": {"format": 1, "name": folder.name, **names, **settings, "index": index},
+            "sha256": {key: sha256_of(folder / name) for key, name in names.items()},
+            **{group: dict(zip(_names(of), of, strict=True)) for group, of in entries.items()},
+            "pages": {"title": folder.name, "baselines": baselines},
+        }
         with files.atomic_write(folder / PLAN) as stream:
-            stream.write(_plan(folder, contents))
+            for table, values in tables.items():
+                stream.write(f"\n[{table}]\n" if table else "")
+                stream.writelines(f"{key} = {_toml(value)}\n" for key, value in values.items())
         load_plan(folder / PLAN)
     except UserError:
         for path in paths:
@@ -66,29 +72,6 @@ def new_bench(folder: Path, contents: Contents) -> Path:
     return folder / PLAN
 
 
-def _plan(folder: Path, contents: Contents) -> str:
-    """Return the TOML of a new bench."""
-    lines = ["format = 1", f"name = {_toml_string(folder.name)}"]
-    lines += [f"{key} = {_toml_string(_DATA[key])}" for key in contents.data]
-    if contents.index:
-        lines.append(f"index = {_toml_string(_location(folder, contents.index))}")
-        lines.append(f"index_fingerprint = {_toml_string(contents.fingerprint)}")
-    lines += [f"turns = {contents.turns}", "max_words = 60", "seeds = [0]"]
-    lines += ["", "[sha256]"]
-    lines += [f"{key} = {_toml_string(sha256_of(folder / _DATA[key]))}" for key in contents.data]
-    groups = {"users": contents.users, "debaters": contents.debaters, "judges": contents.judges}
-    names: list[str] = []
-    for group, entries in groups.items():
-        lines += ["", f"[{group}]"] if entries else []
-        for name, entry in zip(_names(entries), entries, strict=True):
-            names.append(name)
-            lines.append(f"{name} = {_toml_string(entry)}")
-    baselines = [name for name in contents.baselines if name in names]
-    lines += ["", "[pages]", f"title = {_toml_string(folder.name)}"]
-    lines.append(f"baselines = {json.dumps(baselines)}")
-    return "\n".join(lines) + "\n"
-
-
 def _location(folder: Path, index: str) -> str:
     """Return the location of an index, relative to the bench if it is a folder."""
     if index == DEMO or not Path(index).is_dir():
@@ -97,11 +80,11 @@ def _location(folder: Path, index: str) -> str:
 
 
 def _names(entries: Sequence[str]) -> list[str]:
-    """Name entries after their plugins; a second entry of a plugin gets a number."""
+    """Name entries after their plugins and options; equal names get numbers."""
     names: list[str] = []
     for entry in entries:
-        plugin = parse_plugin(entry)[0] if "://" not in entry else "endpoint"
-        base = re.sub(r"[^A-Za-z0-9_-]", "-", plugin)[:36].lstrip("-_") or "entry"
+        text = "endpoint" if entry.startswith(("http:", "https:")) else entry
+        base = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:36].strip("-_") or "entry"
         name, number = base, 2
         while name in names:
             name, number = f"{base}-{number}", number + 1
@@ -109,6 +92,6 @@ def _names(entries: Sequence[str]) -> list[str]:
     return names
 
 
-def _toml_string(text: str) -> str:
-    """Return a TOML string: JSON strings are TOML strings, except for DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _toml(value: Any) -> str:
+    """Return a value as TOML: JSON texts, numbers and lists are TOML, except for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

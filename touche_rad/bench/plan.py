@@ -33,7 +33,8 @@ from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_whole
 from touche_rad.plugins import Options, Plugin, find, parse_plugin
 from touche_rad.plugins.profiles import expected
-from touche_rad.plugins.registry import A_MODEL, Kind
+from touche_rad.plugins.registry import Kind
+from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
 
 FORMAT: Final = 1
@@ -41,7 +42,7 @@ FORMAT: Final = 1
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 """Names are parts of paths: they contain no dot and no slash."""
 NAMES_ARE: Final = "a name has 1 to 40 letters, digits, - and _"
-_FILE_OPTIONS: Final = ("prompts", "profile", "persona")
+_FILE_OPTIONS: Final = ("prompts", "profile", "persona", "examples")
 """Options of plugins whose value may be a path, relative to the TOML file."""
 DATA: Final = ("claims", "debates", "labels")
 """The keys that name files."""
@@ -111,8 +112,16 @@ class _NamedPlugin:
     """A plugin of the plan, and the language model that it uses."""
 
     name: str
+    text: str
+    """The plugin with its options, as the plan has it."""
     plugin: Plugin
     model: str
+
+    @property
+    def about(self) -> str:
+        """The plugin with its options, and the model that it uses."""
+        model = self.model.rpartition("#")[2] if self.plugin.uses_model else ""
+        return redact(f"{self.text} with {model}" if model else self.text)
 
 
 @dataclass(frozen=True)
@@ -197,28 +206,17 @@ class PlanFile:
             tag = plugin.identity(plugin.parse(options))
         except OptionError as error:
             raise InputError(self.path, str(error), field=f"{kind}s.{name}") from None
-        return PluginEntry(name, plugin, self._model(entry), options, tag)
+        return PluginEntry(name, entry.plugin, plugin, self._model(entry), options, tag)
 
     def _user(self, name: str, entry: Entry) -> UserEntry:
         try:
             choice = parse_user(entry.plugin, {}, self.folder)
         except UserError as error:
             raise InputError(self.path, str(error), field=f"users.{name}") from None
-        return UserEntry(name, choice.plugin, self._model(entry), choice)
+        return UserEntry(name, entry.plugin, choice.plugin, self._model(entry), choice)
 
     def _model(self, entry: Entry) -> str:
         return entry.model or self.model or self.plan.model
-
-    def require_models(self, *, named: bool) -> None:
-        """Refuse an entry that needs a model and has none."""
-        for group, entries in self.groups.items():
-            for one in entries:
-                if "model" in one.plugin.needs and not one.model and not named:
-                    raise InputError(
-                        self.path,
-                        f"{one.plugin.name} needs {A_MODEL}; or set the key model",
-                        field=f"{group}.{one.name}",
-                    )
 
 
 def _beside(folder: Path, options: Mapping[str, str]) -> dict[str, str]:
@@ -239,11 +237,6 @@ def load_plan(path: Path) -> PlanFile:
         content = tomllib.loads(read_whole(path))
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
-    return check_plan(content, path)
-
-
-def check_plan(content: Mapping[str, Any], path: Path) -> PlanFile:
-    """Check the content of a plan: its keys, values, plugins and files."""
     refuse_newer(path, content, FORMAT)
     try:
         plan = BenchPlan.model_validate(content)

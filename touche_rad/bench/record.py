@@ -9,17 +9,16 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_json, write_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import redact_data
+from touche_rad.training.card import versions
 
 if TYPE_CHECKING:
     from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
@@ -31,7 +30,8 @@ PAGE: Final = "page"
 VERSION: Final = 1
 FORMAT: Final = f"touche-rad record {VERSION}"
 FINISHED: Final = "finished"
-_PACKAGE: Final = re.compile(r"^[A-Za-z0-9._-]+")
+_REQUIRED: Final = re.compile(r"[A-Za-z0-9._-]+(?!.*extra ==)").match
+"""The package that a line of the requirements names, if it is not of an extra."""
 _COUNTS: Final = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
 
 
@@ -64,7 +64,12 @@ def write_record(
         "name": plan_file.plan.name,
         "plan": plan_record(plan_file),
         "plan_file": os.path.relpath(plan_file.path.resolve(), results.resolve()),
-        "versions": versions(),
+        "versions": {
+            "python": platform.python_version(),
+            **versions(
+                *(name[0] for line in requires("touche-rad") or () if (name := _REQUIRED(line)))
+            ),
+        },
         "index": index.fingerprint if index is not None else None,
         "inputs": {key: sha256_of(path) for key, path in plan_file.data.items()},
         "entries": entry_records(plan_file),
@@ -88,17 +93,6 @@ def _models(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         for path, identity in identities.items()
     }
     return {path: of_cell for path, of_cell in models.items() if of_cell}
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of touche-rad, Python and the packages that touche-rad requires."""
-    numbers = {"touche-rad": __version__, "python": platform.python_version()}
-    for line in requires("touche-rad") or ():
-        name = _PACKAGE.match(line)
-        if name is not None and "extra ==" not in line:
-            with suppress(PackageNotFoundError):
-                numbers[name[0]] = version(name[0])
-    return numbers
 
 
 def entry_records(plan_file: PlanFile) -> dict[str, dict[str, Any]]:

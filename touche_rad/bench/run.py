@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of
 from touche_rad.bench._page import page_files, write_pages
 from touche_rad.bench.figures import Summary, compute
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
-from touche_rad.bench.record import begin_record, is_ours, write_record
+from touche_rad.bench.record import FIGURES, begin_record, is_ours, write_record
 from touche_rad.demo import is_demo
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, ToucheRadError, WorkError
 from touche_rad.files.outputs import (
     all_replaced,
     check_output,
@@ -26,6 +27,7 @@ from touche_rad.files.outputs import (
     read_status,
     status_beside,
 )
+from touche_rad.files.records import write_json
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs import judging
@@ -47,7 +49,7 @@ class Bench:
     def __init__(
         self, plan_file: PlanFile, results: Path, index: ArgumentIndex | None, open_model: OpenModel
     ) -> None:
-        """Check the index; nothing is read or written."""
+        """Check the index, and make each plugin; nothing is written."""
         self.plan_file, self.results, self.index = plan_file, results, index
         self.open_model = open_model
         self.cells = list(cells_of(plan_file))
@@ -58,13 +60,27 @@ class Bench:
                 f"expected an index with the fingerprint {expected}, got {index.fingerprint}",
                 field="index",
             )
+        self.failed: dict[str, str] = {}
+        """The errors of the cells that failed, and of those whose input failed."""
+        for group, entries in plan_file.groups.items():
+            for one in entries:
+                seed = plan_file.plan.seeds[0]
+                services = Services(index, seed, self._model(one, seed))
+                try:
+                    if isinstance(one, UserEntry):
+                        one.choice.make(services)
+                    else:
+                        one.plugin.make(services, one.options)
+                except ToucheRadError as error:
+                    field = f"{group}.{one.name}"
+                    raise InputError(plan_file.path, str(error), field=field) from None
 
     async def run(self, options: RunOptions) -> None:
-        """Play and judge everything that is not finished.
+        """Play and judge everything that is not finished; failed cells do not stop the others.
 
         Raises:
             UserError: The folder has other results, which must not be replaced.
-            WorkError: A cell failed; what is finished is kept.
+            WorkError: A result is a fallback, and the run is strict.
         """
         if not is_ours(self.results):
             check_output(self.results, replace=options.replace)
@@ -74,7 +90,14 @@ class Bench:
         begin_record(self.results, self.plan_file)
         done, total = 0, sum(counts)
         for cell, count in zip(self.cells, counts, strict=True):
-            await self._run(cell, replace(options, progress=_after(report, done, total)))
+            try:
+                if cell.input in self.failed:
+                    raise WorkError(f"{cell.input} failed")
+                await self._run(cell, replace(options, progress=_after(report, done, total)))
+            except ToucheRadError as error:
+                if options.strict:
+                    raise
+                self.failed[cell.path] = str(error)
             done += count
             report(done, total)
 
@@ -82,9 +105,7 @@ class Bench:
         """Count the claims and the labelled debates, so that a wrong line is reported at once."""
         readers = {"claims": files.read_claims, "debates": files.read_debates}
         data = self.plan_file.data
-        counts = {
-            key: sum(1 for _ in read(data[key])) for key, read in readers.items() if key in data
-        }
+        counts = {key: sum(1 for _ in readers[key](data[key])) for key in readers if key in data}
         for key, count in counts.items():
             if not count:
                 raise InputError(data[key], "expected at least one debate, found none")
@@ -163,24 +184,27 @@ class Bench:
     def finish(self) -> Summary:
         """Write the figures, the pages and, last, the record; the cells must be done."""
         summary = compute(self.plan_file, self.results)
-        summary.write(self.results)
+        write_json(self.results / FIGURES, summary.figures.to_json())
         write_pages(self.plan_file, self.results, summary)
-        statuses = {cell.path: read_status(self.results / cell.path) for cell in self.cells}
-        write_record(self.results, self.plan_file, self.index, statuses, page_files(self.results))
+        pages = page_files(self.results)
+        write_record(self.results, self.plan_file, self.index, self.statuses, pages)
         return summary
+
+    @cached_property
+    def statuses(self) -> dict[str, dict[str, Any]]:
+        """The statuses of the cells, which must be done."""
+        return {cell.path: read_status(self.results / cell.path) for cell in self.cells}
 
     def warnings(self) -> Iterator[str]:
         """Yield the warnings of all cells, each with its cell."""
-        for cell in self.cells:
-            for line in read_status(self.results / cell.path).get("warnings") or ():
-                yield f"{cell.path}: {line}"
+        for path, status in self.statuses.items():
+            yield from (f"{path}: {line}" for line in status.get("warnings") or ())
 
     def all_replaced(self) -> Iterator[str]:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""
-        for cell in self.cells:
-            status = read_status(self.results / cell.path)
+        for path, status in self.statuses.items():
             kinds = all_replaced(status.get("fallbacks") or (), status.get("counts") or {})
-            yield from (f"all {what} in {cell.path}" for what in kinds)
+            yield from (f"all {what} in {path}" for what in kinds)
 
 
 def _after(report: Progress, before: int, total: int) -> Progress:

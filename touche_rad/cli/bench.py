@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.bench.new import PLAN, Contents, new_bench
+from touche_rad.bench.new import PLAN, new_bench
 from touche_rad.bench.plan import PlanFile, load_plan
 from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, read_record
 from touche_rad.cli import help_text, prepare
@@ -33,26 +33,6 @@ _JUDGES: Final = ("grounded", "length")
 _BASELINES: Final = ("verbatim", "length")
 """Entries of the defaults that are baselines."""
 _RESULTS: Final = "results"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanOptions(opt.Common):
-    """The options of the commands that play a plan."""
-
-    index: str | None = opt.option(
-        "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
-    )
-    model: str | None = opt.MODEL
-    cache: Path | None = opt.CACHE
-    wait: float | None = opt.WAIT
-    trace: bool = opt.TRACE
-    plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    workers: int | None = opt.WORKERS
-    strict: bool = opt.STRICT
-    replace: bool = opt.REPLACE
-    restart: bool = opt.RESTART
-    trust: bool = opt.flag("Send keys to the addresses of models and indexes in the plan.")
-    quiet: bool = opt.QUIET
 
 
 @click.group("bench", cls=help_text.Group)
@@ -106,17 +86,21 @@ def new(options: NewOptions) -> None:
     if (options.labels is None) != (options.debates is None):
         raise OptionError("give --debates and --labels together")
     index = options.index or DEMO
-    contents = Contents(
-        data=_data(options),
-        index=index,
-        fingerprint=prepare.open_index_of(opt.Common(index=index)).fingerprint,
-        debaters=[str(one) for one in options.debaters] or _DEBATERS,
-        judges=[str(one) for one in options.judges] or _JUDGES,
-        users=options.users or ("rules",),
-        turns=options.turns,
-        baselines=() if options.debaters or options.judges else _BASELINES,
-    )
-    say(f"written: {new_bench(folder, contents)}", quiet=options.quiet)
+    settings = {
+        "index": index,
+        "index_fingerprint": prepare.open_index_of(opt.Common(index=index)).fingerprint,
+        "turns": options.turns,
+        "max_words": 60,
+        "seeds": [0],
+    }
+    entries = {
+        "users": options.users or ("rules",),
+        "debaters": [str(one) for one in options.debaters] or _DEBATERS,
+        "judges": [str(one) for one in options.judges] or _JUDGES,
+    }
+    baselines = () if options.debaters or options.judges else _BASELINES
+    plan = new_bench(folder, _data(options), entries, settings, baselines)
+    say(f"written: {plan}", quiet=options.quiet)
     next_step(["bench", "run", folder], quiet=options.quiet)
 
 
@@ -134,7 +118,7 @@ def _data(options: NewOptions) -> dict[str, Path]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(PlanOptions):
+class RunOptions(opt.Common):
     """The options of `bench run`."""
 
     plan: Path = opt.argument("DIR|FILE.toml|paper:TABLE")
@@ -145,6 +129,20 @@ class RunOptions(PlanOptions):
     model_of: tuple[str, ...] = opt.option(
         "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
     )
+    index: str | None = opt.option(
+        "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
+    )
+    model: str | None = opt.MODEL
+    cache: Path | None = opt.CACHE
+    wait: float | None = opt.WAIT
+    trace: bool = opt.TRACE
+    plugin_options: opt.PluginOptions = opt.plugin_options(None)
+    workers: int | None = opt.WORKERS
+    strict: bool = opt.STRICT
+    replace: bool = opt.REPLACE
+    restart: bool = opt.RESTART
+    trust: bool = opt.flag("Send keys to the addresses of models and indexes in the plan.")
+    quiet: bool = opt.QUIET
     as_json: bool = opt.JSON
 
 
@@ -168,15 +166,7 @@ def run(options: RunOptions) -> int:
     if str(options.plan).startswith(PREFIX):
         from touche_rad.cli.paper_table import run_table
 
-        return run_table(
-            str(options.plan).removeprefix(PREFIX),
-            options,
-            data=options.data,
-            out=options.output,
-            models=options.model_of,
-            again=options.restart or options.replace,
-            as_json=options.as_json,
-        )
+        return run_table(options)
     if options.data is not None or options.model_of:
         raise OptionError("--data and --model-of are for tables of papers")
     path, results = options.plan, options.output
@@ -221,7 +211,7 @@ def verify(options: VerifyOptions) -> None:
 class _Models:
     """Opens the models that a plan names; all cells share the server of a model."""
 
-    def __init__(self, options: PlanOptions) -> None:
+    def __init__(self, options: RunOptions) -> None:
         self.options = options
         self._backends: dict[str, Backend | None] = {}
 
@@ -247,7 +237,7 @@ class _Models:
                 await backend.close()
 
 
-def open_index(plan_file: PlanFile, options: PlanOptions) -> Any:
+def open_index(plan_file: PlanFile, options: RunOptions) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
     needed = plan_file.debaters or any("index" in one.plugin.needs for one in plan_file.entries)
     place = options.index or plan_file.plan.index
@@ -263,7 +253,7 @@ def open_index(plan_file: PlanFile, options: PlanOptions) -> Any:
         raise InputError(plan_file.path, str(error), field="index") from None
 
 
-def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Bench, Summary]:
+def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench, Summary]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     import anyio
 
@@ -273,7 +263,6 @@ def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Benc
     from touche_rad.runs.runner import Interrupted
 
     models = _Models(options)
-    plan_file.require_models(named=prepare.names_model(opt.Common()))
     bench = Bench(plan_file, results, open_index(plan_file, options), models.open)
     used = [one.model for one in plan_file.entries if one.plugin.uses_model]
     models.check(used)
@@ -304,10 +293,17 @@ def _run(plan_file: PlanFile, results: Path, options: PlanOptions) -> tuple[Benc
                     f"stopped; finished debates are kept in {results}: run the same command to "
                     "continue"
                 ) from None
+        for path, error in bench.failed.items():
+            say(f"error: {path}: {error}")
+        if bench.failed:
+            raise WorkError(
+                f"{len(bench.failed)} of {len(bench.cells)} runs failed, so there are no figures; "
+                "run the same command again, or take their entries out of the plan"
+            )
         return bench, bench.finish()
 
 
-def _check_addresses(plan_file: PlanFile, options: PlanOptions) -> None:
+def _check_addresses(plan_file: PlanFile, options: RunOptions) -> None:
     """Refuse to send credentials to addresses that only the plan names."""
     from touche_rad.cli.credentials import refuse_stranger
 

@@ -155,9 +155,10 @@ class _Content:
         every = ((topic.claim, one.turns) for topic in all_topics for one in topic.conversations)
         distinct = {(claim, repr(turns)): len(turns) for claim, turns in every}
         debates, turns = len(distinct), sum(distinct.values())
+        different = "different " * (len(self.sources) > 1)  # equal ones of several runs are one
         if isinstance(scored, JudgementReport):
-            debates, turns = scored.debates, scored.turns
-        self.summary.append(f"{debates} debates, {turns} turns")
+            debates, turns, different = scored.debates, scored.turns, ""
+        self.summary.append(f"{debates} {different}debates, {turns} turns")
 
     def _add_boards(self, all_topics: Sequence[Topic], *, with_rates: bool) -> None:
         run_names = [source.name for source in self.sources]
