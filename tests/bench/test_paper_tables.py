@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.bench.small_data import command_of, example_answer, rows_run, write_small_data
-from tests.models.scripted import Scripted
+from tests.models.scripted import Handler, Scripted, content
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.papers.tables import load, names
@@ -42,12 +43,13 @@ def test_a_table_is_printed_beside_the_paper(
     run = touche_rad(*words)
     assert run.code == 0, run.err
     table = load(name)
+    columns = [column for part in table.parts for column in part.columns]
     written = json.loads(Path("out/table.json").read_text("utf-8"))
     cells = [(cell["row"], cell["column"], cell["paper"]) for cell in written["cells"]]
     assert cells == [
         (row.name, column, value if value != "" else None)
         for row in table.rows
-        for column, value in zip(table.columns, row.values, strict=True)
+        for column, value in zip(columns, row.values, strict=True)
     ]
     ours = {cell["row"] for cell in written["cells"] if cell["ours"] is not None}
     assert ours == OURS.get(name, rows_run(name))
@@ -99,27 +101,40 @@ def test_options_reach_the_runs_and_other_data_need_replace(
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = touche_rad("bench", "run", "paper:sinai/table3")
-    assert (run.code, "list papers" in run.err) == (2, True)
+    for name, told in (("sinai/table9", "list papers"), ("sinai/table3", "touche-rad label")):
+        run = touche_rad("bench", "run", f"paper:{name}")
+        assert (run.code, told in run.err) == (2, True)
     run = touche_rad("bench", "run", "paper:sinai/table2")
     assert (run.code, "--data" in run.err) == (2, True)
     run = touche_rad("bench", "run", "paper:sinai/table2", "--data", ".")
     assert (run.code, "debates.jsonl" in run.err) == (2, True)
 
 
-@pytest.mark.long
-def test_a_damaged_run_leaves_the_other_rows(
+def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
     data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    server.always = example_answer
-    words = command_of("sinai/table2", data, f"{server.url}#tiny")
-    assert touche_rad(*words).code == 0
-    before = json.loads(Path("out/table.json").read_text("utf-8"))["cells"]
-    damaged = sorted(Path("out").glob("*.jsonl"))[0]
-    damaged.write_text("{", "utf-8")
-    run = touche_rad(*words)
-    assert (run.code, f"error: {damaged}:1: " in run.err) == (1, True)
-    after = json.loads(Path("out/table.json").read_text("utf-8"))["cells"]
-    kept = [one for one in after if one["ours"] is not None]
-    assert 0 < len(kept) < sum(one["ours"] is not None for one in before)
+    Path("data").mkdir()
+    for name, lines in (("debates", 1), ("labels", 1), ("examples", 40)):
+        text = (data / f"{name}.jsonl").read_text("utf-8").splitlines(keepends=True)[:lines]
+        Path(f"data/{name}.jsonl").write_text("".join(text), "utf-8")
+
+    def answer(handler: Handler) -> None:
+        (content("?") if len(server.asked) <= 80 else example_answer)(handler)
+
+    def cells(code: int) -> dict[str, dict[str, Any]]:
+        run = touche_rad(*words)
+        assert (run.code, run.err.count("\nerror: ") > 0) == (code, code == 1), run.err
+        written = json.loads(Path("out/table.json").read_text("utf-8"))["cells"]
+        return {cell["row"]: cell for cell in written}
+
+    server.always = answer
+    words = [*"bench run paper:sinai/table4 --data data -o out -m".split(), f"{server.url}#tiny"]
+    first = cells(1)
+    assert first["Analysis5"]["ours"] is None
+    assert any(cell["fallbacks"] for cell in first.values() if cell["ours"] is not None)
+    assert first["1-baseline"]["ours"] is not None
+    assert cells(0)["Analysis5"]["ours"] is not None
+    Path("out/zsl.jsonl").write_text("{", "utf-8")
+    damaged = cells(1)
+    assert [row for row, cell in damaged.items() if cell["ours"] is None] == ["ZSL"]

@@ -13,14 +13,13 @@ import click
 
 from touche_rad import __version__
 from touche_rad.cli.console import say, terminal_width
-from touche_rad.cli.options import Common
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.cli.steps import DONE, line_of, run_once
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import atomic_write
 from touche_rad.papers.comparison import Comparison, Records, compare, records_of
-from touche_rad.papers.tables import Reproduction, load
+from touche_rad.papers.tables import PREFIX, Reproduction, Row, load
 
 RECORD: Final = "commands.json"
 """The commands that are finished; they are not run again."""
@@ -29,34 +28,26 @@ _RUNS: Final = ("judge", "respond", "tournament")
 """The commands that play or judge."""
 
 
-def run_table(
-    name: str,
-    options: Common,
-    *,
-    data: Path | None,
-    out: Path | None,
-    models: Sequence[str],
-    again: bool,
-    as_json: bool,
-) -> int:
-    """Run the commands of a table, and print its values beside ours."""
+def run_table(options: Any) -> int:
+    """Run the commands of a table with the options of `bench run`, and print its values."""
+    name = str(options.plan).removeprefix(PREFIX)
     table = load(name)
-    if data is None:
+    if options.data is None:
         files = "; ".join(f"{file}: {what}" for file, what in table.data.items())
         raise UserError(f"bench run: give the folder with the data: --data DIR, with {files}")
     work = Reproduction(
         table,
-        data,
-        out or Path(name.replace("/", "-")),
+        options.data,
+        options.output or Path(name.replace("/", "-")),
         index=options.index or "",
         model=options.model or "",
-        models=dict(_pair(text) for text in models),
+        models=dict(_pair(text) for text in options.model_of),
     )
     work.check()
     work.out.mkdir(parents=True, exist_ok=True)
-    with redirect_stdout(sys.stderr):  # the commands print tables of their own
-        _run_commands(work, options, again=again)
     refused: list[str] = []
+    with redirect_stdout(sys.stderr):  # the commands print tables of their own
+        work = _run_commands(work, options, refused)
     comparison = _score(name, work, refused)
     as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
     for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines()))):
@@ -64,7 +55,7 @@ def run_table(
         with atomic_write(path) as stream:
             stream.write(f"{text}\n")
         say(f"written: {path}", quiet=options.quiet)
-    click.echo(as_text if as_json else "\n".join(comparison.lines(terminal_width())))
+    click.echo(as_text if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):
         refused.append(f"no row has a value: touche-rad score on the runs in {work.out} says why")
     for error in refused:
@@ -72,7 +63,7 @@ def run_table(
     return 1 if refused else 0
 
 
-def _for_runs(options: Common) -> list[str]:
+def _for_runs(options: Any) -> list[str]:
     """Return the options that a table passes on to the commands that play or judge."""
     words = [
         f"--{name}={value}"
@@ -93,14 +84,21 @@ def _pair(text: str) -> tuple[str, str]:
     return name, model
 
 
-def _run_commands(work: Reproduction, options: Common, *, again: bool) -> None:
-    """Run the commands that are not finished, or all of them again."""
+def _run_commands(work: Reproduction, options: Any, refused: list[str]) -> Reproduction:
+    """Run the commands that are not finished, or all of them again.
+
+    A row whose command fails is left out, and its error is added to `refused`.
+    """
     record, more = work.out / RECORD, _for_runs(options)
     state: dict[str, Any] = {"version": __version__, "data": work.digests(), DONE: []}
-    commands = [[*words, *(more if words[0] in _RUNS else ())] for words in work.commands()]
-    if record.is_file() and not again:
+    commands = [
+        (row, [[*words, *(more if words[0] in _RUNS else ())] for words in of_row])
+        for row, of_row in work.commands()
+    ]
+    if record.is_file() and not options.restart and not options.replace:
         known = json.loads(record.read_text("utf-8"))
-        if {**known, DONE: []} != state or not set(known[DONE]) <= set(map(line_of, commands)):
+        lines = {line_of(words) for _, of_row in commands for words in of_row}
+        if {**known, DONE: []} != state or not set(known[DONE]) <= lines:
             raise UserError(
                 f"{work.out} has runs with other data, models or options: --replace makes them "
                 "again; or name another folder with -o"
@@ -110,7 +108,18 @@ def _run_commands(work: Reproduction, options: Common, *, again: bool) -> None:
     def call(words: Sequence[str]) -> int:
         return run([*words, "--replace", "--quiet"], is_step=True)
 
-    run_once(commands, record, state, call, quiet=options.quiet)
+    failed: list[Row] = []
+    for row, of_row in commands:
+        try:
+            run_once(of_row, record, state, call, quiet=options.quiet)
+            if row is None:
+                work.check_examples()
+        except WorkError as error:
+            if row is None or error.exit_code != 1 or options.strict:
+                raise
+            failed.append(row)
+            refused.append(str(error))
+    return work.without(failed)
 
 
 def _score(name: str, work: Reproduction, refused: list[str]) -> Comparison:

@@ -36,6 +36,8 @@ def run_once(
         say(f"$ {line}", quiet=quiet)
         code = call(words)
         if code:
-            raise WorkError(f"the command failed with exit code {code}: {line}")
+            error = WorkError(f"the command failed with exit code {code}: {line}")
+            error.exit_code = code
+            raise error
         state[DONE].append(line)
         write_json(record, state)

@@ -22,6 +22,8 @@ class Cell(Item):
     ours: float | None = None
     low: float | None = None
     high: float | None = None
+    fallbacks: int = 0
+    """Results of a fallback in the runs of the row."""
 
     @property
     def difference(self) -> float | None:
@@ -41,26 +43,24 @@ class Comparison(Printed):
     """The models and data of the user's runs."""
     cells: tuple[Cell, ...]
 
-    def records(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the cells."""
-        for cell in self.cells:
-            yield {**cell.model_dump(), "difference": cell.difference}
-
     def parts(self) -> Iterator[Lines]:
         """Yield the lines of the terminal output."""
         yield (f"{self.paper}: {self.title}", *([self.note] if self.note else []))
+        fallbacks = any(one.fallbacks for one in self.cells)
         rows = [
             [
                 one.row,
                 one.column,
                 _text(one.paper),
                 _text(one.ours),
+                *([NONE if one.ours is None else str(one.fallbacks)] if fallbacks else []),
                 NONE if one.low is None else f"{_text(one.low)} to {_text(one.high)}",
                 _text(one.difference, "+"),
             ]
             for one in self.cells
         ]
-        yield Table(["row", "", "paper", "ours", INTERVAL, "difference"], rows)
+        ours = ["ours", "fallbacks"] if fallbacks else ["ours"]
+        yield Table(["row", "", "paper", *ours, INTERVAL, "difference"], rows)
         yield (f"The paper's values are on its data with its models; ours: {self.ours}.",)
 
 
@@ -115,6 +115,7 @@ def _cell(
     cell = Cell(row=row.name, column=name, paper=None if isinstance(value, str) else value)
     if row not in work.rows:
         return cell
+    cell = cell.model_copy(update={"fallbacks": work.fallbacks(row)})
     seeds = range(work.table.seeds)
     runs = [_value(work, row, seed, part, records, column) for seed in seeds]
     values = [one[0] for one in runs if one is not None]

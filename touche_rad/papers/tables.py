@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.resources import files as resources
 from itertools import product
 from pathlib import Path
@@ -22,13 +22,16 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from touche_rad import files
 from touche_rad.contests.two_sides import with_model
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.files.outputs import sha256_of
+from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.files.records import numbered_lines
 from touche_rad.plugins import find, parse_plugin
 
 PREFIX: Final = "paper:"
 """What the name of a table begins with on the command line."""
+_BY_PEOPLE: Final = ("sinai/table3", "rdebater/table6", "rdebater/figure3")
 
 
 class _Part(BaseModel):
@@ -89,11 +92,6 @@ class PaperTable(_Part):
     parts: tuple[Part, ...]
     rows: tuple[Row, ...]
 
-    @property
-    def columns(self) -> list[str]:
-        """The names of all columns."""
-        return [name for part in self.parts for name in part.columns]
-
 
 def names() -> list[str]:
     """Return the names of all tables, such as `sinai/table2`."""
@@ -107,6 +105,8 @@ def load(name: str) -> PaperTable:
     Raises:
         UserError: There is no table of this name.
     """
+    if name in _BY_PEOPLE:
+        raise UserError(f"{name} needs labels by people: touche-rad label, then touche-rad score")
     if name not in names():
         raise UserError(f"there is no table {name!r}{nearest(name, names())}; see: list papers")
     text = resources(__package__).joinpath(f"{name}.toml").read_text("utf-8")
@@ -137,34 +137,58 @@ class Reproduction:
         if "{index}" in " ".join((*self.table.steps, *self.table.each)) and not self.index:
             raise UserError("this table searches arguments: give an index with -i")
 
+    def check_examples(self) -> None:
+        """Refuse labels of which nothing is left to score without the examples of the judges."""
+        for part in self.table.parts:
+            if part.exclude:
+                truth, examples = self._path(part.truth), self._path(part.exclude)
+                turns = sum(map(len, files.read_labels(truth)))
+                if sum(1 for _ in numbered_lines(examples)) >= turns:
+                    raise UserError(
+                        f"{truth}: all {turns} labelled turns are examples of the judges, so that "
+                        "none is left to score: give more labelled debates"
+                    )
+
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 digests of the files of the data."""
-        files = (self.data / name for name in self.table.data)
-        return {path.name: sha256_of(path) for path in files if path.is_file()}
+        paths = (self.data / name for name in self.table.data)
+        return {path.name: sha256_of(path) for path in paths if path.is_file()}
 
     def about(self) -> str:
         """Say which models and data are used."""
         models = [self.model, *(f"{name} is {model}" for name, model in self.models.items())]
-        files = [self.data / name for name in self.table.data if (self.data / name).is_file()]
-        lines = [f"{path.name} ({len(path.read_bytes().splitlines())} lines)" for path in files]
+        paths = [self.data / name for name in self.table.data if (self.data / name).is_file()]
+        lines = [f"{path.name} ({len(path.read_bytes().splitlines())} lines)" for path in paths]
         return ", ".join([*(filter(None, models)), *lines])
 
     @property
     def rows(self) -> list[Row]:
         """The rows that are run: those with a system, and with the model that they need."""
-        return [
-            row
-            for row in self.table.rows
-            if row.system and (not row.model or row.model in self.models)
-        ]
+        return [row for row in self.table.rows if row.system and row.model in ("", *self.models)]
 
-    def commands(self) -> Iterator[list[str]]:
-        """Yield the command lines in their order."""
-        for step in self.table.steps:
-            yield self._words(step)
+    def commands(self) -> Iterator[tuple[Row | None, list[list[str]]]]:
+        """Yield the command lines for all rows, then those of each row."""
+        yield None, [self._words(step) for step in self.table.steps]
         for row, seed in product(self.rows, range(self.table.seeds)):
-            for command in self.table.each:
-                yield self._words(command, row, seed)
+            yield row, [self._words(command, row, seed) for command in self.table.each]
+
+    def without(self, failed: Container[Row]) -> Reproduction:
+        """Return the table with the paper's values only for rows that failed."""
+        rows = [
+            row.model_copy(update={"system": ""} if row in failed else {})
+            for row in self.table.rows
+        ]
+        return replace(self, table=self.table.model_copy(update={"rows": tuple(rows)}))
+
+    def fallbacks(self, row: Row) -> int:
+        """Count the results of a fallback in the runs of a row, and in those of all rows."""
+        count = 0
+        for seed in range(self.table.seeds):
+            for command in (*self.table.steps, *self.table.each):
+                out = self._path(shlex.split(command)[-1], row, seed)
+                runs = out.glob("*.jsonl") if out.is_dir() else [out]
+                count += sum(read_status(run).get("replaced", 0) for run in runs)
+        return count
 
     def scored(self, part: Part) -> Iterator[tuple[list[Path], Path]]:
         """Yield the runs of a part with their truth: all together, or each row with its own."""
@@ -174,7 +198,8 @@ class Reproduction:
                 yield [self._path(part.runs, row, seed)], self._path(part.truth, row, seed)
         else:
             runs = dict.fromkeys(self._path(part.runs, row, seed) for row, seed in every)
-            yield [*runs], self._path(part.truth)
+            if runs:
+                yield [*runs], self._path(part.truth)
 
     def file(self, text: str) -> Path | None:
         """Return a file of a part that is the same for all rows."""
