@@ -17,7 +17,7 @@ from tests.models.by_schema import filling
 from tests.models.scripted import serving
 from tests.models.tiny import SMALL, tiny_model
 from tests.terminal import touche_rad
-from touche_rad.debaters.inspiredebate.training.model import load_tokenizer, number_format
+from touche_rad.debaters.inspiredebate.training.model import load_tokenizer
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
 
@@ -195,16 +195,3 @@ def test_a_tiny_model_goes_through_two_rounds_and_stops_change_nothing(plan: Pat
     assert len(set(weights)) == 3, "each round has learnt"
     contests = (plan.parent / "out/round-2/debates.jsonl").read_text().splitlines()
     assert all({*json.loads(one)["sides"].values()} == {"pro", "con"} for one in contests)
-
-
-@pytest.mark.services
-def test_a_card_without_bfloat16_trains_in_float16(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    assert number_format("auto") == ("float32", "")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Tesla V100")
-    for has, wanted in ((True, "bfloat16"), (False, "float16")):
-        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda has=has, **_: has)
-        name, reason = number_format("auto")
-        assert (name, "Tesla V100 has no bfloat16" in reason) == (wanted, not has)

@@ -75,7 +75,10 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
             judged.append(tmp_path / f"{name}.judged.jsonl")
             judged[-1].write_text(files.evaluation_line(files.Evaluation(whole, scores)) + "\n")
         sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
-    (pair,) = made([*judged, *traces], tmp_path / "pairs.jsonl")
+    out = tmp_path / "pairs.jsonl"
+    ended = touche_rad("train", "preferences", *judged, *traces, "-o", out)
+    assert ended.code == 0, ended.err
+    (pair,) = map(json.loads, out.read_text().splitlines())
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
     assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
     assert pair["prompt"] == sent[0]

@@ -205,7 +205,6 @@ def test_a_finished_training_is_neither_done_again_nor_mixed_with_another(
         ("nonsense", {}, r"data\.jsonl:1"),
         ("", {"base": "/no/such/model"}, "/no/such/model: the folder does not exist"),
         ("", {"adapter": "/no/such/adapter"}, "/no/such/adapter contains no adapter"),
-        ("", {"targets": "zebra"}, "--targets zebra: "),
     ],
 )
 def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_right_one(

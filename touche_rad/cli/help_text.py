@@ -14,7 +14,7 @@ SECTIONS: Final = {
     "Run": ("deadline workers seed skip_bad restart replace strict dry_run fallback_index").split(),
     "Cluster": "shard engine actors".split(),
     "Training": (
-        "epochs rate batch accumulate group layers warmup rank alpha dropout targets longest "
+        "epochs rate batch accumulate group layers rank alpha dropout longest "
         "precision checkpointing save_every held_out"
     ).split(),
     "Global": "as_json quiet config_file plugins version help help_all".split(),

@@ -148,12 +148,15 @@ def examples(options: ExamplesOptions) -> None:
 
 # --- the language model of a debater
 
+_SOURCES: Any = opt.argument("FILE...", callback=None)
+"""Runs and traces: here traces beside runs are not left out."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnswersOptions(opt.ModelOptions):
     """The options of data from recorded answers."""
 
-    sources: tuple[Path, ...] = opt.argument("FILE...")
+    sources: tuple[Path, ...] = _SOURCES
     output: Path
     reasoning: Literal["given", "cited", "teacher"] = opt.option(
         "Reasoning for answers without it: leave out, use the citations, or ask -m.",
@@ -178,8 +181,7 @@ class AnswersOptions(opt.ModelOptions):
 class AdapterOptions(TrainingOptions):
     """The options of trainings of a language model."""
 
-    sources: tuple[Path, ...] = opt.argument("FILE...")
-    output: Path = opt.output("Folder of the training.", "DIR", required=True)
+    sources: tuple[Path, ...] = _SOURCES
     base: str | None = opt.option(
         "Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"
     )
@@ -187,15 +189,9 @@ class AdapterOptions(TrainingOptions):
     rate: float = opt.option("Learning rate; the default is the paper's.", default=1e-5)
     batch: int = opt.option("Records per forward pass.", default=4)
     accumulate: int = opt.option("Batches per optimiser step.", default=1)
-    warmup: float = opt.option(
-        "Share of the steps in which the learning rate grows.", least=0, default=0.0
-    )
     rank: int = opt.option("Rank of LoRA.", default=16)
     alpha: int = opt.option("Alpha of LoRA.", default=32)
     dropout: float = opt.option("Dropout of LoRA.", least=0, default=0.05)
-    targets: str = opt.option(
-        "Layers with an adapter: all-linear, or names separated by commas.", default="all-linear"
-    )
     longest: int = opt.option("Maximum tokens of a record; longer ones are left out.", default=4096)
     held_out: float = opt.option("Share of the topics that is held out.", least=0, default=0.1)
     precision: Literal["auto", "float32", "bfloat16", "float16"] = opt.option(
@@ -322,7 +318,6 @@ class DpoOptions(AdapterOptions):
     begins: Path | None = opt.option(
         "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
     )
-    adapter: str = opt.option("Adapter to continue, with --base.", metavar="DIR", default="")
     batch: int = opt.option("Pairs per forward pass.", default=1)
     accumulate: int = opt.option("Batches per optimiser step.", default=8)
     beta: float = opt.option(
@@ -338,9 +333,7 @@ class DpoOptions(AdapterOptions):
 )
 def dpo(options: DpoOptions) -> None:
     """Train a debater's language model on preference pairs (LoRA, DPO)."""
-    if options.begins is not None and (options.base or options.adapter):
-        raise UserError("--from replaces --base and --adapter: give only one of them")
-    if options.begins is None and not options.base:
+    if (options.begins is None) == (options.base is None):
         raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
     _train_adapter("dpo", options, recipe=vars(options), begins=options.begins)
 

@@ -118,8 +118,6 @@ class Reader:
     def learn(self, paths: Iterable[Path]) -> None:
         """Read the given traces, and the traces of the given runs."""
         for path in paths:
-            if not path.is_file():
-                raise UserError(f"{path}: the file does not exist")
             trace = path if is_trace(first_record(path)) else trace_of(path)
             if trace is not None:
                 self.traced += traced(read_trace(trace), trace.name)

@@ -7,7 +7,6 @@ reference is the model before training, which is the SFT adapter, or the base mo
 from __future__ import annotations
 
 import logging
-import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -216,7 +215,6 @@ class Training:
         numbers, reason = number_format(recipe.precision)
         if reason:
             log.warning(reason)
-        steps = math.ceil(len(training) / recipe.batch / recipe.accumulate) * recipe.epochs
         settings = {
             "output_dir": str(folder.checkpoints),
             "num_train_epochs": recipe.epochs,
@@ -224,8 +222,6 @@ class Training:
             "per_device_train_batch_size": recipe.batch,
             "per_device_eval_batch_size": recipe.batch,
             "gradient_accumulation_steps": recipe.accumulate,
-            # transformers 4 does not accept a share
-            "warmup_steps": math.ceil(recipe.warmup * math.ceil(steps)),
             "max_length": None,
             "seed": recipe.seed,
             "data_seed": recipe.seed,
@@ -246,7 +242,7 @@ class Training:
             r=recipe.rank,
             lora_alpha=recipe.alpha,
             lora_dropout=recipe.dropout,
-            target_modules=recipe.layers(),
+            target_modules="all-linear",
             task_type="CAUSAL_LM",
         )
         parts = {
@@ -256,34 +252,22 @@ class Training:
             "eval_dataset": Dataset.from_list(held_out) if held_out else None,
             "peft_config": None if recipe.adapter else adapter,
         }
-        try:
-            if self.method == "sft":
-                return SFTTrainer(**parts, args=SFTConfig(**settings, completion_only_loss=True))
-            return DPOTrainer(**parts, args=DPOConfig(**settings, beta=recipe.beta))
-        except ValueError as error:
-            if "arget modules" not in str(error):
-                raise
-            raise UserError(f"--targets {recipe.targets}: {one_line(error)}") from None
+        if self.method == "sft":
+            return SFTTrainer(**parts, args=SFTConfig(**settings, completion_only_loss=True))
+        return DPOTrainer(**parts, args=DPOConfig(**settings, beta=recipe.beta))
 
     def _finish(self, folder: Folder, done: Mapping[str, Any]) -> None:
         """Write the model card and, last, the report."""
-        write_card(
-            folder.card,
-            template=__package__,
-            name=folder.root.name,
-            method=self.method,
-            recipe=self.recipe.model_dump(),
-            versions=versions(),
-            data=[
+        values = {
+            "name": folder.root.name,
+            "versions": versions(),
+            "data": [
                 {"file": path.name, "sha256": sha256_of(path)}
                 for path in (folder.data, folder.held_out, *self.sources)
             ],
-            learnt=done["learnt"],
-            held_out=done["held_out"],
-            measured=done["measured"],
-            left_out={**done["data"].get("left_out", {}), "too long": done["too_long"]},
-            serve=done["serve"],
-        )
+            "left_out": {**done["data"].get("left_out", {}), "too long": done["too_long"]},
+        }
+        write_card(folder.card, template=__package__, **{**done, **values})
         folder.finish(done)
 
 
