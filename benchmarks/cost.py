@@ -100,25 +100,35 @@ PROSE = (
 )
 
 
-class Modest(Examples):
-    """Answers with half of what the schema allows, and cuts answers beyond the token limit."""
+class Counted(Examples):
+    """Counts tokens in a given way; answers speeches and graphs by the prompt.
 
-    cut = 0
+    If modest, it answers with half of what the schema allows, and cuts answers beyond the limit.
+    """
+
+    def __init__(self, count_tokens: Callable[[str], int], *, modest: bool) -> None:
+        super().__init__()
+        self._count, self.modest, self.cut = count_tokens, modest, 0
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Answer a request with texts and lists of half of their maximum length."""
+        """Answer a request."""
         reply = await super().complete(body, seconds)
         request, choice = self.requests[-1], reply["choices"][0]
-        if request.schema is None or request.schema_name in self._answers:
-            return reply
-        content = json.dumps(half(request.schema), ensure_ascii=False)
-        written, most = self._count(content), int(body["max_tokens"])
-        self.cut += written > most
+        content, ended, most = choice["message"]["content"], "stop", int(body["max_tokens"])
+        if request.schema_name in BY_PROMPT:
+            content = json.dumps(BY_PROMPT[request.schema_name](request.prompt))
+        elif self.modest and request.schema is not None:
+            content = json.dumps(half(request.schema), ensure_ascii=False)
+            if self._count(content) > most:
+                self.cut, ended = self.cut + 1, "length"
+        written = self._count(content)
         message = {"role": "assistant", "content": content}
-        ended = "length" if written > most else "stop"
         return {
             "choices": [{**choice, "message": message, "finish_reason": ended}],
-            "usage": {**reply["usage"], "completion_tokens": min(written, most)},
+            "usage": {
+                "prompt_tokens": self._count(request.prompt),
+                "completion_tokens": min(written, most) if ended == "length" else written,
+            },
         }
 
 
@@ -168,6 +178,9 @@ def speech(prompt: str) -> dict[str, Any]:
     argument = evidence[1] if evidence else "I disagree with that."
     reasoning = "The opponent makes a claim, and the evidence speaks against it. " * 6
     return {"reasoning": reasoning, "evidence": [1], "argument": cut_to_words(argument, 60)}
+
+
+BY_PROMPT = {"SceneGraph": graph, "Speech": speech}
 
 
 async def run_judge(
@@ -235,8 +248,7 @@ def main() -> None:
         for turn in debate.turns
     )
     print(f"{len(debates)} debates, {turns} turns, {text / len(debates):.0f} tokens a debate\n")
-    answers = {"SceneGraph": graph, "Speech": speech}
-    backend = (Modest if given.modest else Examples)(answers, count_tokens=tokens)
+    backend = Counted(tokens, modest=given.modest)
     index = open_index(given.index or DEMO)
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate |")
     print("| --- | --- | --- | --- |")
@@ -256,7 +268,7 @@ def main() -> None:
             f"{cost.prompt_tokens / len(debates):.0f} |",
             flush=True,
         )
-        if isinstance(backend, Modest):
+        if backend.modest:
             print(
                 f"| - answers: {cost.completion_tokens / len(debates):.0f} tokens a debate, "
                 f"{backend.cut} cut off | | | |"

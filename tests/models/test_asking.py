@@ -206,6 +206,17 @@ def test_no_more_calls_are_open_than_allowed(server: Scripted, at_once: int) -> 
     assert most == at_once
 
 
+def test_calls_that_waited_know_that_the_model_thinks(server: Scripted) -> None:
+    def answer(handler: Any) -> None:
+        cut = handler.body["max_tokens"] == 1024
+        said = reply("<think>Hm" if cut else OK, finish_reason="length" if cut else "stop")
+        says({**said, "usage": {"completion_tokens": 1024}})(handler)
+
+    server.always = answer
+    _with_model(server, lambda model: model.ask_all(_asks(model, 5)), at_once=1)
+    assert [body["max_tokens"] for body in server.asked].count(1024) == 1
+
+
 def test_a_key_that_http_does_not_allow_is_not_shown(
     server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,10 @@
-"""The cache: shared, damaged, full, moved, and replayed without an endpoint."""
+"""The cache: shared, merged, and read without an endpoint."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -13,9 +12,7 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, reply
-from tests.terminal import Ended, touche_rad
-from touche_rad import files
-from touche_rad.demo import demo_file
+from tests.terminal import touche_rad
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
 from touche_rad.models.endpoint import NONE, Address
@@ -23,9 +20,6 @@ from touche_rad.models.endpoint import NONE, Address
 
 class Fine(BaseModel):
     words: str
-
-
-DEBATES = demo_file("debates.jsonl")
 
 
 @pytest.fixture
@@ -105,52 +99,3 @@ def test_a_folder_without_a_cache_is_refused(tmp_path: Path) -> None:
     assert ended.code == 2
     assert "no cache here" in ended.err
     assert not (tmp_path / "none").exists()
-
-
-def respond(out: Path, cache: Path, workers: int, url: str, **env: str) -> Ended:
-    words = f"respond {DEBATES} -i demo -d grounded --workers {workers} -o {out}"
-    environment = {"OPENAI_BASE_URL": url, "OPENAI_MODEL": "tiny", "CACHE_DIR": str(cache), **env}
-    return touche_rad(*words.split(), env=environment)
-
-
-@pytest.fixture
-def chooses(server: Scripted) -> Scripted:
-    """A model that chooses by what it is shown, so that each turn has an answer of its own."""
-
-    def act(handler: Any) -> None:
-        prompt = handler.body["messages"][-1]["content"]
-        answer = {"number": 1 + len(prompt) % 9, "frame": "contrary"}
-        handler.say(200, json.dumps(reply(json.dumps(answer))).encode())
-
-    server.always = act
-    return server
-
-
-@pytest.mark.long
-def test_a_finished_run_repeats_without_an_endpoint_at_any_concurrency(
-    chooses: Scripted, tmp_path: Path
-) -> None:
-    cache, first = tmp_path / "cache", tmp_path / "first.jsonl"
-    ended = respond(first, cache, 4, chooses.url, OPENAI_API_KEY="sk-secret-of-mine")
-    assert ended.code == 0, ended.err
-    assert len(chooses.asked) == 60
-    for workers in (1, 8, 64):
-        again = tmp_path / f"{workers}.jsonl"
-        assert respond(again, cache, workers, NONE, OPENAI_API_KEY=NONE).code == 0
-        assert again.read_bytes() == first.read_bytes()
-        usage = json.loads(again.with_name(f"{again.name}.status.json").read_text())["usage"]
-        assert usage["total"]["calls"] == 0
-        assert usage["total"]["from_cache"] == 60
-    assert len(chooses.asked) == 60
-    for path in tmp_path.rglob("*"):
-        if path.is_file():
-            assert b"sk-secret-of-mine" not in path.read_bytes(), path
-
-
-@pytest.mark.long
-def test_a_first_run_without_an_endpoint_answers_all_the_same(tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    ended = respond(out, tmp_path / "cache", 4, NONE)
-    assert ended.code == 1
-    assert "60 of 60 answers are from grounded without its model" in " ".join(ended.err.split())
-    assert sum(1 for _ in files.read_views(out)) == 20

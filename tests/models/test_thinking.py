@@ -20,6 +20,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.models.examples import Request, _Writer
 
 THOUGHT = 'SECRET: is it "Quality": "no"?'
+HARMONY = "<|channel|>analysis<|message|>"
 ROOM = 1500
 """Tokens without which the thoughts of a scripted server do not end."""
 
@@ -52,6 +53,10 @@ def thinking(form: str) -> Callable[[Handler], None]:
             "with another name": f"<thinking>{THOUGHT}</thinking>{answer}",
             "in brackets": f"[THINK]{THOUGHT}[/THINK]{answer}",
             "opened by the template": f"{THOUGHT}\n</think>\n{answer}",
+            "in a channel": f"<|channel>thought\n{THOUGHT}<channel|>{answer}",
+            "in Harmony": f"{HARMONY}{THOUGHT}<|end|><|start|>assistant<|channel|>final "
+            f"<|constrain|>json<|message|>{answer}<|return|>",
+            "in Harmony without its marks": f"analysis{THOUGHT}assistantfinal{answer}",
             "without the schema": f"Sure:\n```json\n{answer}\n```" if answer != "yes" else answer,
         }.get(form, answer)
         body = reply(text)
@@ -59,19 +64,18 @@ def thinking(form: str) -> Callable[[Handler], None]:
         if form in ("reasoning", "reasoning_content"):
             message[form] = THOUGHT
             body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 3}
-        if form == "always" or (form == "unless switched off" and not switched_off):
-            message |= {"content": None if few else answer, "reasoning": THOUGHT}
+        thinks = form == "always" or (form == "unless switched off" and not switched_off)
+        if form == "endless" or thinks:
+            message["reasoning"] = THOUGHT
         if form == "scored by another token":
             body["choices"][0]["logprobs"] = {"content": [tops(The=-0.1, no=-3.0)]}
-        if form == "endless":
-            message |= {"content": None, "reasoning_content": THOUGHT}
-        if form == "endless inline":
-            message["content"] = f"<think>{THOUGHT}"
-        if form == "cut inline" and few:
-            message["content"] = f"<think>{THOUGHT}"
-        if (message["content"] or "<think>").startswith("<think>") and "</think>" not in str(
-            message["content"]
-        ):
+        if form.startswith("endless") or (few and (thinks or form == "cut inline")):
+            begin = {
+                "endless inline": "<think>",
+                "cut inline": "<think>",
+                "endless Harmony": HARMONY,
+            }
+            message["content"] = f"{begin[form]}{THOUGHT}" if form in begin else None
             body["choices"][0]["finish_reason"] = "length"
             body["usage"]["completion_tokens"] = asked["max_tokens"]
         says(body)(handler)
@@ -84,6 +88,9 @@ ANSWERING = [
     "with another name",
     "in brackets",
     "opened by the template",
+    "in a channel",
+    "in Harmony",
+    "in Harmony without its marks",
     "reasoning",
     "reasoning_content",
     "cut inline",
@@ -127,7 +134,7 @@ def test_thoughts_change_no_output(server: Scripted, command: str, tmp_path: Pat
             assert "SECRET" in Path(f"{out}.trace.jsonl").read_text(), "the trace keeps thoughts"
 
 
-@pytest.mark.parametrize("form", ["endless", "endless inline"])
+@pytest.mark.parametrize("form", ["endless", "endless inline", "endless Harmony"])
 def test_thoughts_that_use_up_the_tokens_are_named(
     server: Scripted, form: str, tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tests.models.tiny import SMALL, THOUGHT, asked
+from tests.processes import children, command_of, gone
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
@@ -44,46 +44,6 @@ class Judged(BaseModel):
     quality: Literal["yes", "no"]
     manner: Literal["yes", "no"]
     number: int = Field(ge=0, le=9)
-
-
-def children(pid: int) -> set[int]:
-    """All processes that a process has started, and those they have."""
-    pids: set[int] = set()
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            pids |= {int(child)} | children(int(child))
-    return pids
-
-
-def alive(pids: set[int]) -> set[int]:
-    def lives(pid: int) -> bool:
-        try:
-            return " Z " not in Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            return False
-
-    return {pid for pid in pids if lives(pid)}
-
-
-def gone(pids: set[int], seconds: float = 60) -> bool:
-    end = time.monotonic() + seconds
-    while alive(pids) and time.monotonic() < end:
-        time.sleep(0.2)
-    return not alive(pids)
-
-
-def engines(pids: set[int]) -> set[int]:
-    """The processes that compute, not those that speak HTTP."""
-
-    def is_engine(pid: int) -> bool:
-        try:
-            return "EngineCore" in Path(f"/proc/{pid}/comm").read_text() or "EngineCor" in Path(
-                f"/proc/{pid}/cmdline"
-            ).read_bytes().decode("utf-8", "replace")
-        except OSError:
-            return False
-
-    return {pid for pid in pids if is_engine(pid)}
 
 
 def test_it_follows_schemas_and_survives_the_death_of_its_engine(folder: Path) -> None:
@@ -147,7 +107,7 @@ async def _killed_in_the_middle(model: Model, seen: set[int]) -> list[Any]:
     async def kill() -> None:
         while len(done) < 10:
             await anyio.sleep(0.01)
-        computing = engines(seen)
+        computing = {pid for pid in seen if "EngineCor" in command_of(pid)}
         assert computing, "no engine process was found"
         for pid in computing:
             os.kill(pid, signal.SIGKILL)
@@ -185,13 +145,15 @@ def test_the_server_of_a_doctor_that_is_killed_ends(folder: Path) -> None:
 def test_thoughts_of_a_real_server_reach_no_output(
     thinker: Path, parser: str, tmp_path: Path
 ) -> None:
-    server = Vllm(str(thinker), {**SMALL, "reasoning-parser": parser})
+    reports: list[str] = []
+    server = Vllm(str(thinker), {**SMALL, "reasoning-parser": parser}, report=reports.append)
     thinks = ("-O", "model.think=on")
     source = tmp_path / "one.jsonl"
     source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
     try:
         anyio.run(server.ready)
-        at = ("-m", f"{server.url}#{thinker}")
+        port = reports[1].partition("--port ")[2].split()[0]
+        at = ("-m", f"http://127.0.0.1:{port}/v1#{thinker}")
         for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d grounded"):
             outs = [tmp_path / f"{command} {len(options)}.jsonl" for options in ((), thinks)]
             for out, options in zip(outs, ((), thinks), strict=True):

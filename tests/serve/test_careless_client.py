@@ -8,29 +8,22 @@ call.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.models.scripted import Scripted
 from tests.serve.careless import TURNS, Serve, everything, failing_model, more_open_files, write
 from tests.terminal import touche_rad
 
 DEBATES = 200
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[Scripted]:
-    with failing_model() as server:
-        yield server
-
-
 @pytest.mark.long
-def test_debates_all_at_once_lose_nothing(serve: Serve, model: Scripted, tmp_path: Path) -> None:
+def test_debates_all_at_once_lose_nothing(serve: Serve, tmp_path: Path) -> None:
     more_open_files()
-    _, url = serve("-j", "zsl", "-m", f"{model.url}#tiny", "--deadline", "280")
-    rows, judged = asyncio.run(everything(url, DEBATES))
+    with failing_model() as model:
+        _, url = serve("-j", "zsl", "-m", f"{model.url}#tiny", "--deadline", "280")
+        rows, judged = asyncio.run(everything(url, DEBATES))
     assert {} not in rows
     assert len(judged) == DEBATES
     simulations = write(tmp_path, "simulations.jsonl", rows)

@@ -5,41 +5,25 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
 import httpx2
 import pytest
 
+from tests.processes import children, command_of, gone
 from tests.serve.careless import Serve
 from tests.terminal import touche_rad_process
 
 pytestmark = pytest.mark.long
 
 
-def _until(number: int, those: Callable[[], set[int]]) -> set[int]:
-    """Wait until there are so many processes or sockets."""
+def _workers(server: subprocess.Popen[bytes], number: int) -> set[int]:
+    """Wait until a server has so many processes."""
     for _ in range(600):
-        if len(found := those()) == number:
+        found = {pid for pid in children(server.pid) if "spawn_main" in command_of(pid)}
+        if len(found) == number:
             return found
         time.sleep(0.1)
-    pytest.fail(f"expected {number}, got {those()}")
-
-
-def _children(server: subprocess.Popen[bytes]) -> set[int]:
-    line = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()
-    return {int(pid) for pid in line.split() if "spawn_main" in _command(pid)}
-
-
-def _command(pid: str) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    return ""
-
-
-def _alive(processes: set[int]) -> set[int]:
-    return {one for one in processes if Path(f"/proc/{one}").exists()}
+    pytest.fail(f"expected {number}, got {found}")
 
 
 def _answers(url: str, count: int) -> list[bytes]:
@@ -52,19 +36,19 @@ def _answers(url: str, count: int) -> list[bytes]:
 def test_they_answer_like_one_process_and_end_with_it(serve: Serve) -> None:
     _, alone = serve("-d", "verbatim")
     server, url = serve("-d", "verbatim", "--processes", "3")
-    children = _until(3, lambda: _children(server))
+    workers = _workers(server, 3)
     assert _answers(url, 12) == _answers(alone, 12)
     server.send_signal(signal.SIGTERM)
     assert server.wait(30) == 0
-    assert not _alive(children)
+    assert gone(workers, 0)
 
 
 def test_without_their_parent_they_end(serve: Serve) -> None:
     server, _ = serve("-d", "verbatim", "--processes", "2")
-    children = _until(2, lambda: _children(server))
+    workers = _workers(server, 2)
     server.kill()
     server.wait()
-    _until(0, lambda: _alive(children))
+    assert gone(workers)
 
 
 @pytest.mark.parametrize(

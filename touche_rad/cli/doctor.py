@@ -6,9 +6,8 @@ import json
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -22,9 +21,6 @@ from touche_rad.models import Model
 from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import KINDS, index_backend_of, registered
 from touche_rad.text import printable
-
-_OPTIONAL: Final = ("model thinking", "model schemas", "model logprobs")
-"""Checks of a model that only some plugins need."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +83,7 @@ def _model(options: DoctorOptions) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
 
     async def check_all(model: Model) -> list[Check]:
-        return [replace(one, optional=one.what in _OPTIONAL) async for one in checks(model)]
+        return [one async for one in checks(model)]
 
     try:
         model = prepare.open_model(options) if options.wait else prepare.make_model(options)

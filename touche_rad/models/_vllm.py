@@ -94,13 +94,6 @@ class Vllm(Backend):
         self._server: subprocess.Popen[bytes] | None = None
         _check_installed(model)
 
-    @property
-    def url(self) -> str | None:
-        """Address of the running server."""
-        started = self._started
-        ready = started is not None and started.done() and started.exception() is None
-        return started.result().place if started is not None and ready else None
-
     async def ready(self) -> None:
         """Start the server if it does not run."""
         await self._endpoint()

@@ -93,7 +93,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     if not place:
         sent = switch_of(model.name, model.settings.think).fields
         why = f" (sent with each request: {json.dumps(sent)})" if sent else ""
-        yield Check("model thinking", True, f"it answers without thoughts{why}")
+        yield Check("model thinking", True, f"it answers without thoughts{why}", optional=True)
     else:
         of_family = (family.off,) if family is not None and family.off else ()
         for one in (*of_family, *_SWITCHES):
@@ -106,13 +106,15 @@ async def checks(model: Model) -> AsyncIterator[Check]:
             line = " ".join(f"-O 'model.{key}={json.dumps(one)}'" for key, one in switch.items())
             if switch == switch_of(model.name, "off").fields:
                 line = "-O model.think=off"
-            yield Check("model thinking", False, where, f"switch thinking off with {line}")
+            yield Check(
+                "model thinking", False, where, f"switch thinking off with {line}", optional=True
+            )
         else:
             limit, ended = much, answers(reply, _WORD)
             found = f"{where}, and no request field switches that off"
             found += "" if ended else f"; it was still thinking after {much} tokens"
             room = "raise -O model.think_tokens, or use a model that does not think"
-            yield Check("model thinking", ended, found, room)
+            yield Check("model thinking", ended, found, room, optional=True)
 
     form = {**_OBJECT.forms[0], "max_tokens": limit}
     follows = answers(await ask(form | switch), _OBJECT)
@@ -125,7 +127,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         parser = (family.vllm if family else {}).get("reasoning-parser", "NAME")
         found = "no JSON object after its thoughts"
         fix = f"{NO_THINKING}; start vLLM with --reasoning-parser {parser}"
-    yield Check("model schemas", follows, found, fix)
+    yield Check("model schemas", follows, found, fix, optional=True)
 
     scored_forms = _WORD.forms[:2]
     reply = await ask(*({**one, "max_tokens": limit, **switch} for one in scored_forms)) or {}
@@ -135,7 +137,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         scored = has_scores(reply)
     found = "available" if likely else "not of the answer's token" if scored else "not available"
     fix = "scores are 0 or 1 instead of probabilities; vLLM supports them"
-    yield Check("model logprobs", likely, found, fix)
+    yield Check("model logprobs", likely, found, fix, optional=True)
     longest = None
     with suppress(ModelError):
         longest = await backend.context()

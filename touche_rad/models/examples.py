@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
@@ -69,20 +69,12 @@ class Examples(Backend):
 
     model = place = "examples"
 
-    def __init__(
-        self,
-        answers: Mapping[str, Callable[[str], Any]] | None = None,
-        count_tokens: Callable[[str], int] = estimate_tokens,
-        *,
-        varied: bool = False,
-    ) -> None:
-        """Make a backend; `answers` has functions of the prompt by the names of schemas.
+    def __init__(self, *, varied: bool = False) -> None:
+        """Make a backend.
 
         Varied answers depend on the prompt, have usual lengths, and are cut off at the token limit.
         """
         self.requests: list[Request] = []
-        self._answers = answers or {}
-        self._count = count_tokens
         self._varied = varied
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
@@ -90,7 +82,7 @@ class Examples(Backend):
         request = Request.of(body)
         self.requests.append(request)
         content = self._answer(request)
-        written, reason = self._count(content), "stop"
+        written, reason = estimate_tokens(content), "stop"
         limit = int(body.get("max_tokens") or 10**9)
         if self._varied and written > limit:
             content, written, reason = content[: 4 * limit], limit, "length"
@@ -98,15 +90,13 @@ class Examples(Backend):
         return {
             "choices": [{"index": 0, "message": message, "finish_reason": reason}],
             "usage": {
-                "prompt_tokens": self._count(request.prompt),
+                "prompt_tokens": request.tokens,
                 "completion_tokens": max(1, written) if self._varied else written,
             },
         }
 
     def _answer(self, request: Request) -> str:
         writer = _Writer(request.prompt if self._varied else None)
-        if request.schema_name in self._answers:
-            return dumps(self._answers[request.schema_name](request.prompt))
         if request.schema is not None:
             value = writer.value(request.schema, request.schema)
             return dumps(value, ensure_ascii=not self._varied)

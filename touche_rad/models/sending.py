@@ -8,8 +8,8 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -282,12 +282,14 @@ class Sender:
             self._retried = now
         key = f"{bodies[0]['model']} {question.kind}"
         at = accepted = self._accepted.get(key, 0)
-        extra = thinks or self._thinks
+        extra = thinks
         while True:
             limit = bodies[at]["max_tokens"]
-            body = {**bodies[at], "max_tokens": limit + think_tokens * extra}
             try:
-                reply = await self._send(call, body)
+                async with self._place(call) as backend:
+                    extra = extra or self._thinks  # as another call may have learned meanwhile
+                    body = {**bodies[at], "max_tokens": limit + think_tokens * extra}
+                    reply = await self._send(call, backend, body)
                 answer = question.read(reply, str(body["model"]))
             except NoObject:
                 self._accepted[key] = accepted
@@ -321,8 +323,9 @@ class Sender:
                     self.has_scores = False
                 return answer
 
-    async def _send(self, call: Call, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Wait until one more call may be open, and send a request.
+    @asynccontextmanager
+    async def _place(self, call: Call) -> AsyncIterator[Backend]:
+        """Wait until one more call may be open.
 
         Without a deadline of the plugin, the call's time limit counts neither this time nor that in
         which the backend starts.
@@ -338,24 +341,30 @@ class Sender:
                 await place.acquire()
         except TimeoutError:
             raise Timeout(f"{backend.place}: no place before the deadline") from None
+        if waits:
+            call.end += time.monotonic() - begun
         try:
-            if waits:
-                call.end += time.monotonic() - begun
-            if call.left <= 0:
-                raise Timeout(f"{backend.place}: no time is left before the deadline")
-            call.usage.reserve()
-            call.cost.calls += 1
-            if call.context.observe is not None:
-                sent = call.cost.calls
-                call.context.observe({"event": "asking", "step": call.step, "sent": sent})
-            begun = time.monotonic()
-            try:
-                reply = await backend.complete(body, call.left)
-            except ModelError as error:
-                self.trace.write(call, body, None, fault=str(error), begun=begun)
-                raise
+            yield backend
         finally:
             place.release()
+
+    async def _send(
+        self, call: Call, backend: Backend, body: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Send a request, count what it costs, and trace it."""
+        if call.left <= 0:
+            raise Timeout(f"{backend.place}: no time is left before the deadline")
+        call.usage.reserve()
+        call.cost.calls += 1
+        if call.context.observe is not None:
+            sent = call.cost.calls
+            call.context.observe({"event": "asking", "step": call.step, "sent": sent})
+        begun = time.monotonic()
+        try:
+            reply = await backend.complete(body, call.left)
+        except ModelError as error:
+            self.trace.write(call, body, None, fault=str(error), begun=begun)
+            raise
         self.error = None
         used = cost_of(reply)
         call.usage.spend(used)

@@ -68,8 +68,12 @@ def switch_of(model: str, think: Think) -> Switch:
     return Switch(fields, on or always)
 
 
-_BEGIN: Final = re.compile(r"\s*(?:<think(?:ing)?>|\[THINK\])")
-_END: Final = re.compile(r"</think(?:ing)?>|\[/THINK\]")
+_MARK: Final = r"[\w:|]*(?i:think(?:ing)?|thought)\|?[>\]▷]"
+_BEGIN: Final = re.compile(rf"\s*(?:[<\[◁]{_MARK}|<\|(?:start|channel)\|?>|analysis(?=[A-Z]))")
+"""A mark such as `<think>`, or a channel (Gemma 4, gpt-oss); a server may leave out its marks."""
+_END: Final = re.compile(
+    rf"[<\[◁]/{_MARK}|<channel\|>|<\|channel\|>\s*final\b[^\n]*?<\|message\|>|assistantfinal"
+)
 """The end of thoughts; a chat template may have written their beginning into the prompt."""
 _FIELDS: Final = ("reasoning", "reasoning_content")
 """The fields of a message in which servers put thoughts."""

@@ -26,6 +26,8 @@ READ_SECONDS: Final = 30.0
 """Time that a client has to read what was sent to it."""
 CHECK_SECONDS: Final = 2.0
 """Seconds between two checks of the time limits of a connection."""
+SEND_BUFFER: Final = 2**16
+"""Bytes that the kernel keeps of what a client has not read; Linux doubles the number."""
 SMALL: Final = 256 * 2**10
 """Bytes of a body that may have any content."""
 _NO_TEXT: Final = b"0123456789-+.[]{},:"
@@ -241,6 +243,8 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # Otherwise the kernel takes megabytes of answers for a client that does not read them.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         self.head_since = self.loop.time()
         self.timer = self.loop.call_later(CHECK_SECONDS, self._check)
         super().connection_made(transport)
@@ -281,7 +285,7 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         limits = (self.head_since, HEADER_SECONDS), (self.unread_since, READ_SECONDS)
         now = self.loop.time()
         if any(since is not None and now - since > seconds for since, seconds in limits):
-            # Reset: otherwise the kernel keeps megabytes that the client does not read.
+            # Reset: otherwise the kernel keeps what the client does not read.
             raw = self.transport.get_extra_info("socket")
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.transport.abort()
