@@ -303,7 +303,7 @@ def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> Non
 
 def test_what_one_model_of_a_server_refuses_is_tried_with_the_other(server: Scripted) -> None:
     async def both(model: Model) -> list[Fine]:
-        return [await one.ask(ASKED, Fine) for one in (model.named("qwen3:8b"), model)]
+        return [await one.ask(ASKED, Fine) for one in (model.copy(name="qwen3:8b"), model)]
 
     server.script = [fails(400, "an unknown field")] * 5
     assert _with_model(server, both) == [Fine(words="fine", score=1)] * 2

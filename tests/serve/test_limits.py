@@ -288,7 +288,8 @@ def test_connections_that_do_not_send_are_closed(quick: int, first: bytes, drop:
             pytest.fail("the connection is open")
 
 
-def test_connections_that_do_not_read_are_closed(quick: int) -> None:
+@pytest.mark.parametrize("requests", [16, 500], ids=["unread answers", "too many ahead"])
+def test_connections_that_do_not_read_are_closed(quick: int, requests: int) -> None:
     asked = b"GET /assets/serve/debate.js HTTP/1.1\r\n" + HEAD + b"\r\n"
     clients = []
     for _ in range(20):
@@ -298,7 +299,7 @@ def test_connections_that_do_not_read_are_closed(quick: int) -> None:
         client.setblocking(False)
         clients.append(client)
         with suppress(BlockingIOError, ConnectionError):
-            client.send(asked * 500)
+            client.send(asked * requests)
     try:
         assert _health(quick) < 30
         closed: set[socket.socket] = set()

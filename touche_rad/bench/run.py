@@ -119,7 +119,7 @@ class Bench:
             verb = "simulate"
             of_user = self._model(cell.user, cell.seed)
             if model is not None and of_user is not None:
-                of_user = of_user.spending(model.usage)  # the status has the usage of both
+                of_user = of_user.copy(usage=model.usage)  # the status has the usage of both
             identity, make_work = self._simulation(cell, source, model, of_user)
             model = model or of_user
         else:

@@ -294,7 +294,9 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
 
     def work(services: Services) -> Work[Any]:
         shared = services.model
-        models = {one.tag: shared.named(one.model[1:]) for one in several if shared and one.model}
+        models = {
+            one.tag: shared.copy(name=one.model[1:]) for one in several if shared and one.model
+        }
         settings = replace(options, max_words=words)
         players = make_answerers(settings, several, services, models=models)
         stage = two_sides.Stage(players, options.rounds or ROUNDS, services.index)

@@ -285,9 +285,9 @@ def _own_models(
     for one in debaters:
         if one.model:
             if shared and one.shares_server:
-                model = shared.named(one.model[1:])
+                model = shared.copy(name=one.model[1:])
             else:
                 model = prepare.open_model(replace(options, model=one.model, trace=False))
             shared = shared or model
-            models[one.tag] = model.spending(shared.usage)
+            models[one.tag] = model.copy(usage=shared.usage)
     return models

@@ -92,7 +92,7 @@ class BestOfN:
             return debaters
         for number in range(1, self.options.n):
             seed = services.model.settings.seed + number
-            model = services.model.with_settings(seed=seed, temperature=self.options.temperature)
+            model = services.model.copy(seed=seed, temperature=self.options.temperature)
             other = replace(services, model=model, seed=services.seed + number)
             debaters.append(plugin.make(other, options))
         return debaters

@@ -158,28 +158,22 @@ class Model:
         if self._sender.trace.path is not None:
             self._sender.trace.path.unlink(missing_ok=True)
 
-    def with_settings(self, **changes: Any) -> Model:
-        """Return the same model with other settings; backend, cache and budget are shared."""
-        other = copy.copy(self)
-        other.settings = replace(self.settings, **changes)
-        return other
+    def copy(
+        self, *, name: str | None = None, usage: Usage | None = None, **settings: Any
+    ) -> Model:
+        """Return the same model, or another of its server, with another budget or other settings.
 
-    def named(self, name: str) -> Model:
-        """Return another model of the same server; budget, cache and trace are shared."""
-        twin = copy.copy(self)
-        twin.name = name
-        return twin
+        Everything else is shared.
+        """
+        other = copy.copy(self)
+        other.name, other.usage = name or self.name, usage or self.usage
+        other.settings = replace(self.settings, **settings)
+        return other
 
     @property
     def identity(self) -> dict[str, Any]:
         """Name and settings: what the answers depend on."""
         return {"name": self.name, **self.settings.fields_for(self.name)}
-
-    def spending(self, usage: Usage) -> Model:
-        """Return the same model with another budget; everything else is shared."""
-        other = copy.copy(self)
-        other.usage = usage
-        return other
 
     def keep_answers(self, rows: Sequence[Row]) -> None:
         """Add rows that other processes made to the cache."""

@@ -8,8 +8,8 @@ import logging
 import random
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -286,11 +286,8 @@ class Sender:
         while True:
             limit = bodies[at]["max_tokens"]
             try:
-                async with self._place(call) as backend:
-                    extra = extra or self._thinks  # as another call may have learned meanwhile
-                    body = {**bodies[at], "max_tokens": limit + think_tokens * extra}
-                    reply = await self._send(call, backend, body)
-                answer = question.read(reply, str(body["model"]))
+                reply, extra = await self._send(call, bodies[at], think_tokens, thinks=extra)
+                answer = question.read(reply, str(bodies[at]["model"]))
             except NoObject:
                 self._accepted[key] = accepted
                 raise
@@ -323,9 +320,13 @@ class Sender:
                     self.has_scores = False
                 return answer
 
-    @asynccontextmanager
-    async def _place(self, call: Call) -> AsyncIterator[Backend]:
-        """Wait until one more call may be open.
+    async def _send(
+        self, call: Call, body: Mapping[str, Any], think_tokens: int, *, thinks: bool
+    ) -> tuple[Mapping[str, Any], bool]:
+        """Wait until one more call may be open, and send a request.
+
+        The reply comes with whether tokens for thoughts were added: meanwhile another call may have
+        learned that the model thinks.
 
         Without a deadline of the plugin, the call's time limit counts neither this time nor that in
         which the backend starts.
@@ -341,30 +342,26 @@ class Sender:
                 await place.acquire()
         except TimeoutError:
             raise Timeout(f"{backend.place}: no place before the deadline") from None
-        if waits:
-            call.end += time.monotonic() - begun
         try:
-            yield backend
+            if waits:
+                call.end += time.monotonic() - begun
+            if call.left <= 0:
+                raise Timeout(f"{backend.place}: no time is left before the deadline")
+            call.usage.reserve()
+            call.cost.calls += 1
+            if call.context.observe is not None:
+                sent = call.cost.calls
+                call.context.observe({"event": "asking", "step": call.step, "sent": sent})
+            thinks = thinks or self._thinks
+            body = {**body, "max_tokens": body["max_tokens"] + think_tokens * thinks}
+            begun = time.monotonic()
+            try:
+                reply = await backend.complete(body, call.left)
+            except ModelError as error:
+                self.trace.write(call, body, None, fault=str(error), begun=begun)
+                raise
         finally:
             place.release()
-
-    async def _send(
-        self, call: Call, backend: Backend, body: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Send a request, count what it costs, and trace it."""
-        if call.left <= 0:
-            raise Timeout(f"{backend.place}: no time is left before the deadline")
-        call.usage.reserve()
-        call.cost.calls += 1
-        if call.context.observe is not None:
-            sent = call.cost.calls
-            call.context.observe({"event": "asking", "step": call.step, "sent": sent})
-        begun = time.monotonic()
-        try:
-            reply = await backend.complete(body, call.left)
-        except ModelError as error:
-            self.trace.write(call, body, None, fault=str(error), begun=begun)
-            raise
         self.error = None
         used = cost_of(reply)
         call.usage.spend(used)
@@ -375,4 +372,4 @@ class Sender:
         is_cut = isinstance(first, dict) and first.get("finish_reason") == "length"
         if is_cut and 0 < written < body["max_tokens"]:
             raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
-        return reply
+        return reply, thinks

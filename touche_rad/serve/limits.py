@@ -27,7 +27,12 @@ READ_SECONDS: Final = 30.0
 CHECK_SECONDS: Final = 2.0
 """Seconds between two checks of the time limits of a connection."""
 SEND_BUFFER: Final = 2**16
-"""Bytes that the kernel keeps of what a client has not read; Linux doubles the number."""
+AHEAD: Final = 16
+"""Requests that a client may send before the first of them is answered."""
+STARTS: Final = 8
+"""Requests that begin in one turn of the event loop; further ones wait for the next turns."""
+_PIECE: Final = 2**12
+"""Bytes that are parsed before the number of requests is checked."""
 SMALL: Final = 256 * 2**10
 """Bytes of a body that may have any content."""
 _NO_TEXT: Final = b"0123456789-+.[]{},:"
@@ -139,6 +144,7 @@ class Gate:
         self.app, self.limits, self.access = app, limits, access
         self.requests = 0
         """Number of requests that are being answered."""
+        self._starts = asyncio.Semaphore(STARTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -156,6 +162,9 @@ class Gate:
         connection = scope.get("state", {}).get("connection")
         timed = connection.request() if connection is not None else nullcontext()
         with timed:
+            if scope["path"] != "/health":  # which is answered at once, beside a thousand others
+                async with self._starts:
+                    await asyncio.sleep(0)
             try:
                 await self._answer(scope, receive, send_secured)
             except Refusal as refusal:
@@ -243,17 +252,26 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # Otherwise the kernel takes megabytes of answers for a client that does not read them.
+            # Few answers go ahead of the client, so that one that reads none of them is closed.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         self.head_since = self.loop.time()
         self.timer = self.loop.call_later(CHECK_SECONDS, self._check)
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Start the time limit of a request, which ends when `Gate` has the complete header."""
+        """Start the time limit of a request, which ends when `Gate` has the complete header.
+
+        A client that sends too many requests ahead is closed: uvicorn parses all that has arrived,
+        and nothing else is answered meanwhile.
+        """
         if self.head_since is None and not self.requests:
             self.head_since = self.loop.time()
-        super().data_received(data)
+        for at in range(0, len(data), _PIECE):
+            super().data_received(data[at : at + _PIECE])
+            if len(self.pipeline) > AHEAD:
+                self._reset()
+            if self.transport.is_closing():
+                return
 
     def pause_writing(self) -> None:
         """Start the time limit of reading."""
@@ -285,9 +303,12 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         limits = (self.head_since, HEADER_SECONDS), (self.unread_since, READ_SECONDS)
         now = self.loop.time()
         if any(since is not None and now - since > seconds for since, seconds in limits):
-            # Reset: otherwise the kernel keeps what the client does not read.
-            raw = self.transport.get_extra_info("socket")
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.transport.abort()
+            self._reset()
         else:
             self.timer = self.loop.call_later(CHECK_SECONDS, self._check)
+
+    def _reset(self) -> None:
+        """Close the connection at once: the kernel forgets what the client does not read."""
+        raw = self.transport.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()

@@ -77,7 +77,7 @@ class Budgets:
         """Return the model with the budget of a debater."""
         usage = PerDebate(self.max_calls, self.max_tokens, whole=model.usage)
         self._of[name] = usage
-        return model.spending(usage)
+        return model.copy(usage=usage)
 
     def costs(self, game: Game) -> Mapping[str, int]:
         """Return the costs of a debate as counts that `costs_in` reads."""
