@@ -1,8 +1,9 @@
-"""On which side `grounded` answers 72 messages about the demo's topics, without a model.
+"""On which side `grounded` answers 144 messages about the demo's topics, without a model.
 
-The messages were written for this test: four kinds (for the topic, against it with and without a
-negation, with a reason) on 18 topics, in words that differ from the collection. The rule was tuned
-on the topics with odd numbers; the test reads the others, which nobody tuned on.
+Their writer had not seen the collection, and nobody tuned on them. Each has a topic, a side, and a
+kind: F for the topic, P against something with a plain negation, N another sentence with a
+negation, O against the topic without one, R with a reason. In 60 of them no word leads to the
+topic.
 """
 
 from __future__ import annotations
@@ -56,10 +57,13 @@ def count_answers(messages: list[str]) -> Counter[str]:
     return counts
 
 
-UNSEEN = [line for line in MESSAGES if int(line.partition("\t")[0]) % 2 == 0]
+def test_more_answers_are_against_the_user_than_for_the_user() -> None:
+    counts = count_answers(MESSAGES)
+    assert counts["with"] <= 0.2 * len(MESSAGES)
+    assert counts["against"] >= 2 * counts["with"]
 
 
-def test_most_answers_are_against_the_user() -> None:
-    counts = count_answers(UNSEEN)
-    assert counts["against"] >= 0.6 * len(UNSEEN)
-    assert counts["with"] <= 0.2 * len(UNSEEN)
+def test_a_plain_negation_is_understood_where_the_topic_is_found() -> None:
+    counts = count_answers([line for line in MESSAGES if line.split("\t")[2] == "P"])
+    assert counts["against"] >= 8
+    assert counts["against"] >= 0.85 * (counts["against"] + counts["with"])

@@ -9,6 +9,7 @@ from threading import Event
 
 import anyio
 
+from retrieval.index.analyser import content
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.text import content_words
 
@@ -65,11 +66,9 @@ class SmallIndex:
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         asked = set(content_words(query))
-        scored = [
-            (len(asked & set(content_words(getattr(argument, field)))), argument)
-            for argument in self._by_id.values()
-        ]
-        found = sorted((pair for pair in scored if pair[0]), key=lambda p: (-p[0], p[1].id))
+        texts = ((one, set(content_words(content(one, field)))) for one in self.arguments())
+        scored = [(len(asked & text), one) for one, text in texts if asked & text]
+        found = sorted(scored, key=lambda pair: (-pair[0], pair[1].id))
         return [
             Hit(argument=argument, score=score, rank=rank)
             for rank, (score, argument) in enumerate(found[:k])

@@ -1,8 +1,7 @@
 """On which side of a topic a short claim is, and with it an argument, without a model.
 
-The rule is plain: each negation, negative action and negative evaluation turns the side of a
-clause. It fails where a claim is against something in other words than these, so a side is a vote,
-not a fact.
+Each negation, negative action and negative evaluation turns the side of a clause. The rule fails
+where a claim is against something in other words than these, so a side is a vote, not a fact.
 """
 
 from __future__ import annotations
@@ -19,33 +18,27 @@ from touche_rad.debate import Argument
 from touche_rad.evidence.words import lexicon, read_words, stem
 from touche_rad.text import sentences, stopwords
 
-CLEAR: Final = 0.5
-"""Votes from which a side counts as known. Below, arguments of the demo were right by chance."""
-
 _LONGEST: Final = 25
 """Maximum words of a claim that is read: longer ones are arguments of their own."""
-_ABOUT: Final = 2
-"""Weight of a word that a clause and the topic share, beside 1 for the clause itself."""
-_FACT: Final = 0.25
-"""Size of the side of a clause without a word of opinion."""
-_REASON: Final = re.compile(
-    r"(?:,|(?<!\s))\s*\b(?:because|since|so that|due to|thanks to|in order to)\b.*$"
+_ASIDE: Final = re.compile(
+    r"^.{10,}(?:(?:[,;]|\band) so|\b(?:therefore|thus|hence))\b,?\s+(?=\w+ \w+ \w+)"
+    r"|^(?:while|whilst|although|though|even (?:if|though)|despite|granted|admittedly)\b[^,]*,"
+    r"|,?\s\b(?:although|even (?:if|though)|despite|in spite of)\b.*$"
+    r"|(?:,|(?<!\s))\s*\b(?:because|since|so that|due to|thanks to|in order to)\b.*$"
     r"|,\s+(?:as|for) \w+ .*$",
     re.IGNORECASE,
 )
-_PREMISE: Final = re.compile(
-    r"^.{10,}\b(?:so|therefore|thus|hence)\b,?\s+(?=\w+ \w+ \w+)", re.IGNORECASE
-)
-_CONCEDED: Final = re.compile(
-    r"^(?:while|whilst|although|though|even (?:if|though)|despite|granted|admittedly)\b[^,]*,"
-    r"|,?\s\b(?:although|even though|despite)\b.*$",
-    re.IGNORECASE,
-)
+"""Premises, concessions and reasons: they are about something else."""
+_RELATIVE: Final = re.compile(r"(?<=.{20})\b(?:that|who|whose|which)\b")
 _CLAUSE: Final = re.compile(r"[;:]|,?\s\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 _TURN: Final = re.compile(
-    r"\b(?:(?:keep|keeps|kept|keeping|lock|locks|locked|locking)\b(?=.*\bout\b)"
-    r"|take[sn]? away|took away|taking away|instead of|rather than|more important"
-    r"|(?:must|should|ought to) go|had enough|free of|get around)",
+    r"\b(?:(?:keep(?:s|ing)?|kept|kick|push|throw)\b.{0,60}\b(?:out|off|away|from)|get\b.{0,60}\boff"
+    r"|(?:tak(?:es?|en|ing)|took|do|does)\b.{0,60}\baway|g(?:ives?|iving|ave) up"
+    r"|(?:must|should|ought to|ha(?:s|ve) to) go(?!\s\w)|(?:a?m|are|is|be|vote) (?:\w+ly )?against"
+    r"|(?:cut|reduc|limit)\w*(?!.{0,60}\bto (?:\d+|two|three|four|five|six|\w+teen)\b)|minimum age"
+    r"|rid of|\w+-free|free (?:from|of(?! charge))|instead|rather than|had enough|get around"
+    r"|too far|phas(?:e|ed|ing) out|belongs? (?:in|to) the past|rip-off|reserved for"
+    r"|(?:so|too|very|do|does|makes?|ha(?:s|ve)) (?:little|few))\b",
     re.IGNORECASE,
 )
 """Phrases that turn a clause as a negative action does."""
@@ -81,22 +74,25 @@ def content(text: str) -> frozenset[str]:
 def side(text: str, topic: str) -> float:
     """Return the side of a text, from -1 (against the topic as a proposition) to 1 (for it).
 
-    It is the mean of the clauses; those that share words with the topic weigh more. Reasons are
-    not read, because they are about something else.
+    It is the mean of the clauses; those that share words with the topic weigh more. A question is
+    read as a doubt. Reasons and relative clauses are not read: they are about something else.
     """
-    about = _subject(topic)
-    weights = turned = 0.0
+    about, words, lists = _subject(topic), set(read_words(topic).words), _words()
+    contrary = lists["duties"] if words & lists["freedoms"] else frozenset()
+    contrary = lists["freedoms"] if words & lists["duties"] else contrary
+    weights = turned = 0
     for sentence in sentences(text) or [text]:
-        claim = _PREMISE.sub("", _REASON.sub("", _CONCEDED.sub("", sentence)))
-        for clause in _CLAUSE.split(claim):
-            words = _subject(clause)
-            if words:
-                weight = 1 + _ABOUT * len(words & about)
-                turned += weight * _sign(clause, about)
-                weights += weight
-    return (-1 if _sign(topic) < 0 else 1) * turned / weights if weights else 0.0
+        claim = _ASIDE.sub("", sentence)
+        main = _RELATIVE.split(claim, maxsplit=1)[0]
+        claim = main if _subject(main) & about else claim
+        for clause in filter(str.strip, _CLAUSE.split(claim)):
+            weight = 1 + 2 * len(_subject(clause) & about)
+            weights += weight
+            turned += weight * _sign(clause, contrary) * (-1 if sentence.endswith("?") else 1)
+    return _sign(topic) * turned / (weights or 1)
 
 
+@lru_cache(maxsize=32_768)
 def _subject(clause: str) -> frozenset[str]:
     """Return the stems that say what a clause is about."""
     read = read_words(clause)
@@ -107,20 +103,14 @@ def _subject(clause: str) -> frozenset[str]:
     )
 
 
-def _sign(clause: str, about: frozenset[str] = frozenset()) -> float:
-    """Return a negative number for a clause against its subject; below 1 if it hardly says so."""
-    read = read_words(clause)
-    turns = len(_TURN.findall(clause))
-    following = (*read.words[1:], "")
-    for word, root, behind in zip(read.words, read.stems, following, strict=False):
-        negates = word in _words()["negations"] and behind not in _words()["not_negated"]
+def _sign(clause: str, contrary: frozenset[str] = frozenset()) -> int:
+    """Return -1 for a clause against its subject, else 1."""
+    read, lists = read_words(clause), _words()
+    turns = len(_TURN.findall(clause)) + (not contrary.isdisjoint(read.words))
+    for word, root, behind in zip(read.words, read.stems, (*read.words[1:], ""), strict=False):
+        negates = word in lists["negations"] and behind not in lists["not_negated"]
         turns += negates or root in _turning()
-    better, *worse = re.split(r"\bthan\b", clause, maxsplit=1)
-    # "Paper is better than plastic" is against plastic.
-    turns += bool(worse and _subject(worse[0]) & about and not _subject(better) & about)
-    opinion = turns or not _words()["opinions"].isdisjoint(read.words)
-    size = 1.0 if opinion else _FACT
-    return -size if turns % 2 else size
+    return -1 if turns % 2 else 1
 
 
 def sides(arguments: Sequence[Argument], topic: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from touche_rad.calls import report_without_model
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
 from touche_rad.debaters._asking import ask_about, narrowed
-from touche_rad.debaters.grounded._polarity import CLEAR, content
+from touche_rad.debaters.grounded._polarity import content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     PHRASES,
@@ -74,12 +74,12 @@ FLOOR: Final = "minimum word similarity of user and argument, else 'nothing foun
 
 _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
-_LINKED: Final = 3
+_LINKED: Final = 6
 """Best quotations among which the first one with enough common words is used."""
 _PROMPTS: Final = 2
 """Prompts with quotations that a model gets at most, `shown` in each."""
 _OPPOSED: Final = 1.0
-"""Weighted output of a stance model from which it is known that an argument opposes the user."""
+"""Weighted side from which it is known that an argument opposes the user."""
 
 
 class Grounded:
@@ -155,7 +155,7 @@ class Grounded:
         longest_frame = max(map(count_words, STANCES)) if self.options.frame else 0
         room = max(1, self.options.max_words - longest_frame)
         # The stance model, or the words of the claims, oppose an argument to the user.
-        side, least = (SIDE, CLEAR) if self._stance is None else (AGAINST, _OPPOSED)
+        side = SIDE if self._stance is None else AGAINST
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
         texts: set[str] = set()
         for one in self._ranked(queries)[:_MAX_TRIED]:
@@ -164,7 +164,7 @@ class Grounded:
                 continue
             texts.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
-            opposed = one.features.get(side, 0.0) >= least
+            opposed = one.features.get(side, 0.0) >= _OPPOSED
             by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed))
             if len(by_fault[0]) == most:
                 break

@@ -22,7 +22,7 @@ LONGEST: Final = 400
 
 PHRASES: Final[Mapping[str, str]] = {
     "attacks": "attacks a claim like those of the debate",
-    "text": "has a text like your message",
+    "text": "has words of your message in its text, claims or topic",
     "topic": "is about the topic of the debate",
     "side": "is probably on the other side than you",
     "meaning": "attacks a claim with the meaning of your message",
@@ -31,12 +31,11 @@ PHRASES: Final[Mapping[str, str]] = {
 }
 """What the features mean, as parts of a sentence that begins with "it". All have the weight 1."""
 SIDE: Final = "side"
-"""From 1, surely on the other side than the user, to -1."""
+"""From 2, surely on the other side than the user, to -2."""
 AGAINST: Final = "against"
-"""Output of a stance model: 1 against the user, -1 for the user, 0 unknown."""
-_AGAINST_WEIGHT: Final = 2.0
-_VOICES: Final = 20
-"""Best hits of each search that decide the topic."""
+"""The same from a stance model, which replaces `SIDE`."""
+_WEIGHT: Final = 2.0
+"""Weight of a side beside searches and topic."""
 _NEAR: Final = 4
 """One in this many hits of a search may come from vectors."""
 
@@ -87,7 +86,7 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
     arguments: dict[str, Argument] = {}
     routes = {
         "attacks": _search(index, "attacks", queries.context, k, arguments),
-        "text": _search(index, "text", queries.message, k, arguments),
+        "text": _search(index, "all", queries.message, k, arguments),
     }
     meaning = meaning_of(index)
     topics = _topics(routes.values(), arguments)
@@ -132,10 +131,10 @@ def _search(
 def _topics(
     routes: Iterable[Mapping[str, float]], arguments: Mapping[str, Argument]
 ) -> dict[str, float]:
-    """Return the share of each topic in the best hits; the best topic has 1."""
+    """Return the share of each topic in the hits; the best topic has 1."""
     weights: Counter[str] = Counter()
     for route in routes:
-        for one, score in list(route.items())[:_VOICES]:
+        for one, score in route.items():
             weights[arguments[one].topic] += score  # type: ignore[assignment]
     best = max(weights.values(), default=0) or 1
     return {topic: weight / best for topic, weight in weights.items()}
@@ -157,7 +156,9 @@ def _with_sides(
     votes = sides([one.argument for one in ranked if one.argument.topic == topic], topic)
     user = side(queries.message, topic)
     return [
-        replace(one, features={**one.features, SIDE: -user * votes.get(one.argument.id, 0.0)})
+        replace(
+            one, features={**one.features, SIDE: -_WEIGHT * user * votes.get(one.argument.id, 0.0)}
+        )
         for one in ranked
     ]
 
@@ -207,7 +208,7 @@ class StanceRanking:
             log.warning("grounded ranks without %s: %s", self._name, error)
             return list(ranked)
         again = [
-            replace(one, features={**one.features, AGAINST: _AGAINST_WEIGHT * stance.against})
+            replace(one, features={**one.features, SIDE: 0.0, AGAINST: _WEIGHT * stance.against})
             for one, stance in zip(best, stances, strict=True)
         ]
         return ordered([*again, *rest])
