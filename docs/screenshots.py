@@ -42,7 +42,7 @@ bench new bench --turns 1
 bench run bench
 """.replace("demo/", f"{ROOT}/touche_rad/demo/").strip()
 QRELS = """awk '$4 % 3 == 1 {print $1, 0, $3, 1}' attack.run > qrels"""
-SAID = "Zoos should be closed because captivity harms animals."
+SAID = "Zoos should be closed because animals suffer in small enclosures."
 
 
 def stamp(package: str) -> str:

@@ -39,7 +39,7 @@ def write_pages(
     judges = summary.judges
     if judges is not None:
         board = judgement_board(judges)
-        board.tables.append(_entries(summary))
+        board.tables += _entries(summary)
         page = write_report(
             [results / one.path for one in labelled_runs(plan_file)],
             folder / JUDGES if plan_file.debaters else folder,
@@ -61,13 +61,15 @@ def write_pages(
     return page
 
 
-def _entries(summary: Summary) -> BoardTable:
-    return BoardTable("Entries", ["name", "kind", "plugin"], summary.figures.entries)
+def _entries(summary: Summary) -> list[BoardTable]:
+    """Return a table of the names that are not their plugins', if there are any."""
+    rows = [row for row in summary.figures.entries if row[0] != row[2]]
+    return [BoardTable("Entries", ["name", "kind", "plugin"], rows)] if rows else []
 
 
 def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Board]:
     board = _debaters(summary.figures, set(plan_file.plan.pages.baselines))
-    board.tables.append(_entries(summary))
+    board.tables += _entries(summary)
     board.warnings += without_model(
         results / cell.path
         for cell in cells_of(plan_file)
