@@ -174,6 +174,18 @@ def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> No
     ]
 
 
+def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: Path) -> None:
+    source, path = recorded(tmp_path, 1), tmp_path / "status.json"
+    debate = json.loads(source.read_text())
+    del debate["simulation"]["userTurns"][0]["systemResponse"]
+    source.write_text(json.dumps(debate))
+    judge_file(
+        source, Giving(four(manner=Verdict(score=None, rationale="cut off"))), status_path=path
+    )
+    (example,) = json.loads(path.read_text())["examples"]["unscored manner"]
+    assert example.endswith("turn 2: cut off")
+
+
 def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     source = recorded(tmp_path, 2)

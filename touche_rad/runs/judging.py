@@ -205,15 +205,15 @@ def work(
         if not debate.turns and not debate.wire:
             return _lost(await anyio.to_thread.run_sync(turns_if_equal))
         turns = await _judge_whole(judge, views, deadline)
-        return _done(debate, turns or await asyncio.gather(*map(cached.judge, views)))
+        return _done(debate, views, turns or await asyncio.gather(*map(cached.judge, views)))
 
     return Work("judge", source, read, do, identity)
 
 
-def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:
+def _done(debate: Debate, views: Sequence[Debate], turns: Sequence[ViewVerdicts]) -> Done:
     notes = tuple(
-        at_turn(f"unscored {maxim}: {reason}", debate, turn)
-        for turn, of_turn in enumerate(turns)
+        at_turn(f"unscored {maxim}: {reason}", debate, len(view.turns) - 1)
+        for view, of_turn in zip(views, turns, strict=True)
         for maxim, reason in of_turn.unscored.items()
     )
     notes += tuple(at_turn(f"{KIND}: {where}", debate, turn) for turn, where in flags(debate.turns))
