@@ -80,7 +80,7 @@ class Bench:
 
         Raises:
             UserError: The folder has other results, which must not be replaced.
-            WorkError: A result is a fallback, and the run is strict.
+            WorkError: A result is a fallback, and the run is strict; or nothing can be written.
         """
         if not is_ours(self.results):
             check_output(self.results, replace=options.replace)
@@ -95,7 +95,7 @@ class Bench:
                     raise WorkError(f"{cell.input} failed")
                 await self._run(cell, replace(options, progress=_after(report, done, total)))
             except ToucheRadError as error:
-                if options.strict:
+                if options.strict or isinstance(error.__cause__, OSError):  # such as a full disk
                     raise
                 self.failed[cell.path] = str(error)
             done += count
