@@ -174,7 +174,7 @@ def test_each_candidate_names_the_search_that_led_to_it() -> None:
     against = Argument(id="b", text="Radios guide boats.", attacks=own.supports, supports="Radios.")
     found = rank(BothSides([own, against]), read(debate("Lighthouses guide boats.")), 5)
     paths = {one.argument.id: one.path for one in found}
-    assert paths["a"] == ("its text is similar to yours",)
+    assert paths["a"] == ("shares words with your message",)
     assert paths["b"] == ("attacks a claim similar to the debate so far",)
 
 

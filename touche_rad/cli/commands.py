@@ -30,7 +30,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Make and look up": {
         "new": ("tools", "Write the package of a new debater, judge, panel or retriever."),
-        "train": ("train", "Train a debater, a judge, a stance model or an encoder."),
+        "train": ("train", "Train an encoder or a model of a debater; draw examples for a judge."),
         "prompts": ("prompts", "Print the prompts of a plugin, or copy them to change them."),
         "list": ("listing", "List plugins, or the options and profiles of one plugin."),
         "doctor": ("doctor", "Check this machine, the plugins and the index."),

@@ -144,7 +144,7 @@ def _path(hits: Mapping[str, float]) -> tuple[str, ...]:
     if hits.get("attacks", 0.0) >= hits.get("text", 0.0) and "attacks" in hits:
         return ("attacks a claim similar to the debate so far",)
     if "text" in hits:
-        return ("its text is similar to yours",)
+        return ("shares words with your message",)
     return ("attacks a claim near in meaning to what you say",)
 
 
