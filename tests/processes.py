@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Set
+from contextlib import suppress
 from pathlib import Path
 
 
 def children(pid: int) -> set[int]:
     """Return all processes that a process has started, and those they have."""
     pids: set[int] = set()
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            pids |= {int(child)} | children(int(child))
+    with suppress(OSError):  # one that ends has none
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                pids |= {int(child)} | children(int(child))
     return pids
 
 

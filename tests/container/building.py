@@ -1,6 +1,6 @@
 """Building the image without a Docker engine, and running it without a network.
 
-The base image is made by debootstrap: a minimal Debian with Python. What this machine needs to
+The base image is made by mmdebstrap: a minimal Debian with Python. What this machine needs to
 reach its package index (certificates, pip's settings) is lent to the build and stays out of it.
 """
 
@@ -107,18 +107,16 @@ def base_image() -> Iterator[str]:
     if named:
         yield named
         return
-    if shutil.which("debootstrap") is None:
-        unavailable(f"debootstrap: apt-get install debootstrap, or name an image: {BASE_IMAGE}")
+    if shutil.which("mmdebstrap") is None:
+        unavailable(f"mmdebstrap: apt-get install mmdebstrap, or name an image: {BASE_IMAGE}")
     with tempfile.TemporaryDirectory(prefix="touche-rad-base-") as folder:
-        root = Path(folder, "root")
+        packed = Path(folder, "base.tar")
         subprocess.run(
-            ["debootstrap", "--variant=minbase", f"--include={_INCLUDED}", "bookworm", root],
+            ["mmdebstrap", "--variant=minbase", f"--include={_INCLUDED}", "bookworm", packed],
             check=True,
             capture_output=True,
             timeout=600,
         )
-        packed = Path(folder, "base.tar")
-        subprocess.run(["tar", "-C", root, "-cf", packed, "."], check=True)
         made = buildah("from", "scratch")
         buildah("add", "-q", made, packed, "/")
         path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -131,7 +129,7 @@ def base_image() -> Iterator[str]:
 def needed() -> None:
     """Skip where the image cannot be built."""
     if shutil.which("buildah") is None:
-        unavailable("buildah: apt-get install buildah debootstrap")
+        unavailable("buildah: apt-get install buildah mmdebstrap")
     if os.geteuid() != 0:
         unavailable("root, to build an image without a Docker engine")
 

@@ -16,12 +16,13 @@ pytestmark = pytest.mark.images
 
 SECRETS = {
     "a private key": rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----\\?\s+[A-Za-z0-9+/=]{20}",
-    "a GitHub token": rb"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{50,})\b",
-    "a Hugging Face token": rb"\bhf_[A-Za-z]{34}\b",
-    "a key of a model's API": rb"\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{32,}\b",
-    "a key of a package index": rb"\bpypi-AgE[\w-]{50,}",
-    "an AWS key": rb"\bAKIA[0-9A-Z]{16}\b",
+    "a GitHub token": rb"gh[pousr]_(?<=\b....)[A-Za-z0-9]{36}\b|github_pat_(?<=\b.{11})\w{50,}\b",
+    "a Hugging Face token": rb"hf_(?<=\b...)[A-Za-z]{34}\b",
+    "a key of a model's API": rb"sk-(?<=\b...)(?:[a-z]+-)?[A-Za-z0-9_-]{32,}\b",
+    "a key of a package index": rb"pypi-AgE(?<=\b.{8})[\w-]{50,}",
+    "an AWS key": rb"AKIA(?<=\b....)[0-9A-Z]{16}\b",
 }
+"""Each begins with letters, which `re` finds fast; `(?<=...)` says that a word begins with them."""
 PASSWORD_IN_AN_ADDRESS = rb"https?://[^\s/:@\"'<>{}]+:[^\s/@\"'<>{}]+@[\w.-]+"
 PRIVATE_NAMES = re.compile(
     r"^(\.env(\..*)?|\.netrc|\.pypirc|pip\.conf|\.git|\.git-credentials|\.ssh|id_(rsa|ed25519|ecdsa)"

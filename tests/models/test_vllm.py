@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,26 +128,23 @@ def test_the_server_of_a_doctor_that_is_killed_ends(folder: Path) -> None:
     doctor = subprocess.Popen(
         [sys.executable, "-m", "touche_rad", "doctor", "-m", f"vllm:{folder}", *flags],
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        stderr=subprocess.DEVNULL,
     )
     try:
-        assert doctor.stderr is not None
-        assert any("vLLM: ready after" in line for line in doctor.stderr)
-        started = children(doctor.pid)
-        assert len(started) >= 3
+        started: set[int] = set()
+        while not any("spawn_main" in command_of(pid) for pid in started):  # the engine
+            assert doctor.poll() is None
+            time.sleep(0.2)
+            started = children(doctor.pid)
     finally:
         doctor.kill()
         doctor.wait()
     assert gone(started), "the server outlived its owner"
 
 
-@pytest.mark.parametrize("parser", ["qwen3", "false"])
-def test_thoughts_of_a_real_server_reach_no_output(
-    thinker: Path, parser: str, tmp_path: Path
-) -> None:
+def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path) -> None:
     reports: list[str] = []
-    server = Vllm(str(thinker), {**SMALL, "reasoning-parser": parser}, report=reports.append)
+    server = Vllm(str(thinker), SMALL, report=reports.append)
     thinks = ("-O", "model.think=on")
     source = tmp_path / "one.jsonl"
     source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
@@ -162,16 +160,14 @@ def test_thoughts_of_a_real_server_reach_no_output(
                 assert ended.code == 0, ended.err
                 assert json.loads(Path(f"{out}.status.json").read_text())["fallbacks"] == []
                 thought = THOUGHT in Path(f"{out}.trace.jsonl").read_text()
-                assert thought == (parser == "qwen3" and bool(options)), "the trace keeps it"
+                assert thought == bool(options), "the trace keeps it"
                 assert THOUGHT not in out.read_text()
-            if parser == "qwen3":  # otherwise the schema makes the model answer before it thinks
-                assert outs[0].read_bytes() == outs[1].read_bytes(), "also the probabilities"
+            assert outs[0].read_bytes() == outs[1].read_bytes(), "also the probabilities"
         told = touche_rad("doctor", *at, *thinks, "--json")
     finally:
         anyio.run(server.close)
     check = {one["what"]: one for one in json.loads(told.out)}
-    place = "reasoning" if parser == "qwen3" else "content"
-    assert f"thoughts in `{place}`" in check["model thinking"]["found"]
+    assert "thoughts in `reasoning`" in check["model thinking"]["found"]
     assert check["model thinking"]["fix"] == "switch thinking off with -O model.think=off"
     assert check["model context"]["found"] == "16384 tokens"
     assert check["model schemas"]["ok"]
