@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.debaters.test_sides_of_messages import MESSAGES, count_answers
 from tests.debaters.world import debate
 from touche_rad.files import read_arguments
 from touche_rad.plugins import (
@@ -46,6 +47,12 @@ def test_meaning_finds_and_weighs_candidates(place: Path) -> None:
     for row in rows:
         assert row.score == pytest.approx(sum(part.adds for part in row.features.values()))
         assert -1.01 <= row.features["meaning"].value <= 1.01
+
+
+def test_a_topic_is_found_also_where_no_word_leads_to_it(place: Path) -> None:
+    by_words, by_meaning = count_answers(MESSAGES), count_answers(MESSAGES, str(place))
+    assert by_meaning["elsewhere"] < by_words["elsewhere"] / 2
+    assert by_meaning["against"] > by_words["against"] + 20
 
 
 def test_an_encoder_that_is_not_to_be_had_is_done_without(

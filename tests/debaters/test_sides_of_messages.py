@@ -44,8 +44,8 @@ def is_for(argument: Argument) -> bool:
     return list(claims).index(argument.attacks) >= FIRST_AGAINST.get(topic, 4)
 
 
-def count_answers(messages: list[str]) -> Counter[str]:
-    grounded = find("debater", "grounded").make(Services(open_index("demo"), 0, None))
+def count_answers(messages: list[str], index: str = "demo") -> Counter[str]:
+    grounded = find("debater", "grounded").make(Services(open_index(index), 0, None))
     counts: Counter[str] = Counter()
     for line in messages:
         topic, side, _, message = line.split("\t")

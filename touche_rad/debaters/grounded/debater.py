@@ -61,6 +61,8 @@ class Quotable:
     path: tuple[str, ...] = ()
     opposed: bool = False
     """Whether it is known that the argument opposes the user."""
+    meant: bool = False
+    """Whether the argument has the topic that the user means, also without common words."""
 
 
 class Choice(BaseModel):
@@ -165,18 +167,18 @@ class Grounded:
             texts.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
             opposed = one.features.get(side, 0.0) >= _OPPOSED
-            by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed))
+            by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed, one.meant))
             if len(by_fault[0]) == most:
                 break
         return next((some[:most] for some in by_fault if some), [])
 
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
-        """Quote the first of the best quotations that shares enough words with the user.
+        """Quote the first of the best quotations on what the user means, by words or by vectors.
 
         If there is none, say that no argument answers the user.
         """
         for one in quotables[:_LINKED]:
-            if self.link(debate, one.argument) >= self.options.floor:
+            if one.meant or self.link(debate, one.argument) >= self.options.floor:
                 return self.quote(debate, one)
         return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 

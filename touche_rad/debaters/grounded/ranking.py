@@ -38,6 +38,8 @@ _WEIGHT: Final = 2.0
 """Weight of a side beside searches and topic."""
 _NEAR: Final = 4
 """One in this many hits of a search may come from vectors."""
+_AGREED: Final = 0.7
+"""Share of the nearest claims that have one topic, from which the user means this topic."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Ranked:
     """Score in each search, divided by the score of its best hit."""
     features: Mapping[str, float] = field(default_factory=dict)
     path: tuple[str, ...] = ()
+    meant: bool = False
+    """Whether vectors say that the user means its topic."""
 
     @property
     def score(self) -> float:
@@ -89,8 +93,11 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
         "text": _search(index, "all", queries.message, k, arguments),
     }
     meaning = meaning_of(index)
-    topics = _topics(routes.values(), arguments)
     nearest = _nearest(index, meaning, queries, max(1, k // _NEAR), arguments) if meaning else {}
+    # A claim is often near in meaning to claims with which it shares no word.
+    topics = _topics([nearest] if nearest else routes.values(), arguments)
+    count = Counter(arguments[one].topic for one in nearest)
+    agreed = {topic for topic, number in count.items() if number >= _AGREED * len(nearest)}
     likeness = _likeness(meaning, queries, arguments) if meaning else {}
     ranked = []
     for one, argument in arguments.items():
@@ -99,7 +106,8 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
         features |= {"meaning": likeness[one]} if likeness else {}
         searches = {**routes, "meaning": nearest}
         hits = {name: of[one] for name, of in searches.items() if one in of}
-        ranked.append(Ranked(argument, hits, features, _path(hits)))
+        meant = argument.topic in agreed
+        ranked.append(Ranked(argument, hits, features, _path(hits), meant))
     return ordered(_with_sides(ranked, queries, topics))
 
 
