@@ -29,7 +29,6 @@ test-images: $(VENV)/test-images.stamp  ## build and run the container image (ne
 PORTABLE := PYTHONPATH=$(CURDIR)/tests/portable
 test-portable: $(VENV)/dev.stamp  ## what other machines than x86-64 Linux run: types, demo, plain tests on an index
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
-	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(PORTABLE) XDG_CACHE_HOME=build/portable $(BIN)/touche-rad demo -o build/portable/demo --replace
 	$(PORTABLE) $(PYTEST) tests/retrieval tests/debaters/test_real.py tests/pipelines tests/cli $(PYTEST_ARGS)
 

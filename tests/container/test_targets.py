@@ -65,7 +65,7 @@ def _on_its_standin(image: Image, target: str, **arguments: str) -> Iterator[str
 
 @pytest.fixture(scope="module")
 def _official(image: Image) -> Iterator[str]:
-    with _on_its_standin(image, "official", BASE=image.base) as tag:
+    with _on_its_standin(image, "official", BASE=image.base, PACKAGES=image.name) as tag:
         yield tag
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.serve.careless import TURNS, Serve, everything, failing_model, more_open_files, write
 from tests.terminal import touche_rad
 
-DEBATES = 200
+DEBATES = 100
 
 
 @pytest.mark.long
