@@ -34,7 +34,7 @@ def lines(files: Iterable[Path]) -> int:
 @pytest.mark.parametrize(
     ("folders", "endings", "most"),
     [
-        (PRODUCT, (".py",), 49_500),
+        (PRODUCT, (".py",), 49_600),
         (PRODUCT, (".js", ".css"), 1_600),
         (("tests",), (".py",), 35_500),
         (("benchmarks",), (".py",), 2_200),

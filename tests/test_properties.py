@@ -94,6 +94,9 @@ def test_a_line_in_is_a_line_out_in_its_place_or_a_counted_loss(
     assert [one["userTurnsEvaluations"][0]["Quality"]["score"] for one in verdicts] == list(
         map(float, good)
     )
+    checked = touche_rad("check", judged, "--input", source, "--json", cwd=folder)
+    kinds = {one["kind"] for one in json.loads(checked.out)[0]["findings"]}
+    assert not kinds & {"the number of debates is not the input's", "the order is not the input's"}
 
     findings = json.loads(touche_rad("check", source, "--json", cwd=folder).out)[0]["findings"]
     faults = [one["line"] for one in findings if one["kind"] in UNREAD]

@@ -123,7 +123,7 @@ NO_INDEX = "touche-rad index ARGUMENTS -o index, then add -i index"
         ("respond", DEBATES, "--explain"),
         ("simulate", CLAIMS, "-o", "run.jsonl"),
         ("simulate", CLAIMS, "-o", "run.jsonl", "--both-sides"),
-        ("serve",),
+        ("serve", "--port", "0"),
         ("tournament", CLAIMS, "-d", "grounded", "-d", "verbatim", "-o", "cup"),
         ("retrieve", CLAIMS, "-o", "run"),
     ],

@@ -21,8 +21,14 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     folder, site = tmp_path / "package", tmp_path / "site"
     made = touche_rad("new", kind, "my-plugin", "-o", folder)
     assert (made.code, "pip install -e . pytest &&" in made.err) == (0, True)
+    prompt = folder / "my_plugin" / "profiles" / "other.toml"
+    prompt.parent.mkdir()
+    for path in (prompt, folder / "my_plugin" / "my.jinja"):
+        path.touch()
     install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
     _python(*install, "--target", site, folder, cwd=tmp_path)
+    assert (site / "my_plugin" / "my.jinja").exists()
+    assert (site / "my_plugin" / "profiles" / "other.toml").exists()
     env = {"PYTHONPATH": str(site)}
     tested = _python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder, env=env)
     assert "1 passed" in tested
@@ -46,6 +52,8 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     assert "code-submission --path ." in _cli(*trial, cwd=folder, env=env)
     assert "--command" in _cli("submit", "my-plugin", cwd=folder, env=env)
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    shutil.rmtree(prompt.parent)
+    (folder / "my_plugin" / "my.jinja").unlink()
     status = ["git", "status", "--porcelain", "-uall"]
     left = subprocess.run(status, cwd=folder, capture_output=True, text=True, check=True).stdout
     assert len(left.split("?? ")[1:]) == len(made.err.split("written: ")[1:]), left
@@ -55,6 +63,8 @@ def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None
     for name in ("My Plugin", "import", "9lives", "a--b", "../up"):
         refused = touche_rad("new", "debater", name, cwd=tmp_path)
         assert (refused.code, "expected a name such as my-debater" in refused.err) == (2, True)
+    refused = touche_rad("new", "debater", "grounded", cwd=tmp_path)
+    assert (refused.code, "there is a debater 'grounded' already" in refused.err) == (2, True)
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     refused = touche_rad("new", "judge", "taken", cwd=tmp_path)

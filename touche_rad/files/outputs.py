@@ -163,7 +163,7 @@ class Status(BaseModel):
                 f"{total['prompt_tokens']} + {total['completion_tokens']} tokens"
             )
         lines.extend(f"{WARNING}{warning}" for warning in self.warnings)
-        if self.errors:
+        if self.errors and (self.fallbacks or self.state != "done"):  # not of an earlier attempt
             lines.append(f"tracebacks: {self.errors}")
         return lines
 

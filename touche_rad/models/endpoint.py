@@ -230,7 +230,9 @@ def parse_address(text: str | None = None) -> Address:
     except ValueError as error:
         raise UserError(f"-m {redact(url)}: {error}") from None
     if not model:
-        raise UserError(f"no model name: pass -m {url}#MODEL or set {MODEL}")
+        raise UserError(
+            f"no model name: pass -m {url}#MODEL or set {MODEL}; to use no model, unset {URL}"
+        )
     return Address(url.rstrip("/"), model)
 
 

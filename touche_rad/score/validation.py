@@ -246,7 +246,12 @@ def _compare_with_input(
 ) -> None:
     """Compare the debates with those of the input, line by line; unread lines keep their place."""
     claims = files.detect_kind(source) is Kind.CLAIMS
-    inputs = list(files.read_claims(source) if claims else files.read_debates(source))
+    bad = files.BadLines(skip=True)
+    views = () if claims else files.read_views(source, bad, keep_lost=True)
+    inputs = list(files.read_claims(source, bad)) if claims else [debate for debate, _ in views]
+    if bad.count:
+        message = f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}"
+        result.add(None, "the input has lines that cannot be read", message, "warning")
     places = sorted([*unread, *(number for number, *_ in lines)])
     if len(inputs) != len(places):
         message = f"{len(places)} debates, and {source} has {len(inputs)}"

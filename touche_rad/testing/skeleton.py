@@ -11,6 +11,7 @@ from typing import Final, Literal
 import jinja2
 
 from touche_rad.errors import UserError
+from touche_rad.plugins.registry import registered
 
 NewKind = Literal["debater", "judge", "panel", "retriever"]
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -21,6 +22,8 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
     package = name.replace("-", "_")
     if not _NAME.fullmatch(name) or keyword.iskeyword(package):
         raise UserError(f"{name!r}: expected a name such as my-{kind}: a-z, 0-9, single hyphens")
+    if name in registered(kind):
+        raise UserError(f"there is a {kind} {name!r} already; choose another name")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: exists and is not an empty folder; choose another with -o DIR")
     values = {
