@@ -101,6 +101,16 @@ def test_a_wrong_plan_is_told_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
+def test_what_is_not_installed_is_told_before_the_teacher_plays(
+    plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touche_rad.cli.train_loop.find_spec", lambda name: None)
+    ended = touche_rad("train", "loop", plan, "-o", "out")
+    assert (ended.code, "pip install 'touche-rad[train]'" in ended.err) == (2, True), ended.err
+    assert not Path("out").exists()
+
+
+@pytest.mark.services
 def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) -> None:
     def call(*more: str) -> tuple[int, str]:
         ended = touche_rad("train", "loop", plan, "-o", plan.parent / "out", *more)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,6 +64,7 @@ def loop_command(options: LoopOptions) -> None:
     if options.dry_run:
         click.echo("\n".join(map(line_of, commands)))
         return
+    _check_installed(loop.plan.model)
     state = _begin(loop, replace=options.replace)
     for name, topics in parts.items():
         with files.atomic_write(loop.out / f"{name}.tsv") as stream:
@@ -76,6 +78,18 @@ def loop_command(options: LoopOptions) -> None:
         click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(one))
     say(f"written: {manifest}", quiet=options.quiet)
     next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"], quiet=options.quiet)
+
+
+def _check_installed(model: str) -> None:
+    """Check what trains and serves the model before a teacher is paid."""
+    from touche_rad.models._vllm import check_installed
+
+    for name in ("datasets", "peft", "trl"):
+        if find_spec(name) is None:
+            raise UserError(
+                f"training needs the extra train (pip install 'touche-rad[train]'): {name}"
+            )
+    check_installed(model)
 
 
 def _check(words: Sequence[str]) -> None:
