@@ -53,6 +53,14 @@ def test_a_turn_is_the_terms_and_then_one_answer(server: Scripted, profile: str)
     assert response.content == SPOKEN["argument"]
 
 
+@pytest.mark.parametrize("profile", ["paper", "paper-web"])
+def test_without_a_source_of_evidence_it_warns(
+    server: Scripted, profile: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer(server, profile=profile)
+    assert ("no source of evidence" in caplog.text) == (profile == "paper-web")
+
+
 @pytest.mark.parametrize(("side", "written"), [("con", True), ("pro", False)])
 def test_the_position_against_a_negated_topic_is_written_out(
     server: Scripted, side: str, written: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -40,6 +41,8 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.contest_views import opens
+
+log = logging.getLogger("touche_rad")
 
 Shows = Literal["argument", "both"]
 _MIN_WORDS = 6
@@ -90,6 +93,11 @@ class InspireDebate:
         self.index = services.index
         self.model = services.need_model("debater inspiredebate")
         self.web = web_search(options.web)
+        if options.retrieval and self.web is None and not (options.arguments and self.index):
+            log.warning(
+                "inspiredebate has no source of evidence: -O web=URL names a SearXNG server or a "
+                "folder of texts"
+            )
         self._guard = Guard(longest=options.max_words)
 
     async def answer(self, debate: Debate) -> Response:
