@@ -320,6 +320,30 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
 
 
 @pytest.mark.services
+def test_a_stopped_message_and_the_next_one_are_both_kept(open_page: OpenPage, url: str) -> None:
+    page = open_page(url)
+    say, first = page.locator("#say"), page.locator("#first")
+    first.select_option("slow")
+    _type(page)
+    say.press_sequentially("My next thought.")
+    say.press("Enter")
+    page.get_by_text("Wait for the answer, or stop it.").wait_for()
+    page.locator("#stop").click()
+    page.get_by_text(f"Stopped. Not answered: {ZOOS}").wait_for()
+    first.select_option("grounded")
+    page.get_by_role("button", name="Try again").click()
+    page.locator("#t0 .verdict-list").wait_for()
+    assert ZOOS in page.locator("#t0").inner_text()
+    assert say.input_value() == "My next thought."
+    first.select_option("slow")
+    page.locator("#t0").get_by_role("button", name="Answer again").click()
+    page.locator("#stop").click()
+    page.locator("#send").wait_for()
+    assert not page.locator("#cancel").is_visible()
+    assert say.input_value() == "My next thought."
+
+
+@pytest.mark.services
 def test_back_shows_the_last_debate(open_page: OpenPage, url: str) -> None:
     page = open_page(url)
     _send(page, ZOOS, 0)

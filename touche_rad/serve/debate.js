@@ -131,7 +131,7 @@
       h("div", { class: "head" }, h("div", { class: "bubble user" }, h("span", { class: "who" }, `You, turn ${place}`), h("span", { class: "text", dir: "auto" }, turn.say)),
         siblings.length > 1 && h("span", { class: "row" }, h("button", { type: "button", class: "plain", disabled: here === 0, "aria-label": "Previous branch", onclick: branch(here - 1) }, "◂"), h("span", { class: "soft" }, `branch ${here + 1} of ${siblings.length}`), h("button", { type: "button", class: "plain", disabled: here === siblings.length - 1, "aria-label": "Next branch", onclick: branch(here + 1) }, "▸")),
         answerOf(turn) && h("span", { class: "row" }, index !== state.at && h("button", { type: "button", class: "plain", onclick: () => forkAt(index) }, "Continue from here"),
-          h("button", { type: "button", class: "plain", onclick: () => forkAt(turn.parent, turn.say) }, "Edit"), h("button", { type: "button", class: "plain", onclick: () => { forkAt(turn.parent, turn.say); send(turn.say); } }, "Answer again"))),
+          h("button", { type: "button", class: "plain", onclick: () => forkAt(turn.parent, turn.say) }, "Edit"), h("button", { type: "button", class: "plain", onclick: () => send(turn.say, turn.parent) }, "Answer again"))),
       h("div", { class: `columns${turn.answers.length > 1 ? "" : " one"}` }, turn.answers.map((_, which) => answerView(turn, index, which))));
   };
   const show = () => {
@@ -156,7 +156,7 @@
       : fork.draft === null ? `Your next message continues from turn ${place}, in a new branch.`
       : `You edit turn ${place + 1}. Your message begins a new branch; the old one stays.`;
   };
-  const problem = (what, again) => rad.replace($("problem"), what && rad.ui.notice(what, what === STOPPED ? "" : "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
+  const problem = (what, again) => rad.replace($("problem"), what && rad.ui.notice(what, what.startsWith(STOPPED) ? "" : "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
   const tick = () => { for (const clock of document.querySelectorAll(".clock")) { clock.textContent = seconds((Date.now() - Number(clock.dataset.begun)) / 1000); } };
   setInterval(tick, 250);
   const focusTurn = (index) => { const one = $(`t${index}`); if (one) { one.focus({ preventScroll: true }); one.scrollIntoView({ block: "start" }); } };
@@ -209,12 +209,12 @@
       renew(index, which);
     }
   };
-  const send = async (say) => {
+  const send = async (say, parent = fork ? fork.parent : state.at) => {
     if (running || !say.trim()) { return; }
+    const typed = say === $("say").value;
     const debaters = [$("first").value, $("second").value].filter(Boolean);
     const judges = [...document.querySelectorAll("#judges input:checked")].map((one) => one.value);
     const before = { at: state.at, fork };
-    const parent = fork ? fork.parent : state.at;
     const body = simulation(parent, say);
     const turn = { parent, say, pick: 0, answers: debaters.map((debater) => ({ debater, by: "", problem: "", notices: [], steps: [], system: null, shown: null, seconds: 0, calls: 0, tokens: 0, considered: 0, candidates: [], judged: [], working: "working", doing: "working", waiting: [], begun: Date.now() })) };
     const index = state.turns.push(turn) - 1;
@@ -222,7 +222,7 @@
     fork = null;
     running = new AbortController();
     problem("");
-    write("");
+    if (typed) { write(""); }
     busy(true);
     show();
     $(`t${index}`).scrollIntoView({ block: "start" });
@@ -235,8 +235,9 @@
     } else { // no answer: the message goes back, nothing of it is lost
       state.turns.pop();
       state.at = before.at; fork = before.fork;
-      if (!$("say").value.trim()) { write(say); }
-      problem([...new Set(turn.answers.map((one) => one.problem))].join(" "), () => send($("say").value));
+      if (typed && !$("say").value.trim()) { write(say); }
+      const unsaid = say !== $("say").value; // the field has something else
+      problem([...new Set(turn.answers.map((one) => one.problem))].join(" ") + (unsaid ? ` Not answered: ${say}` : ""), () => send(unsaid ? say : $("say").value, parent));
     }
     await save(); // the address is complete when the next message can be sent
     running = null;
@@ -287,7 +288,10 @@
   });
   $("composer").addEventListener("submit", (event) => { event.preventDefault(); send($("say").value); });
   $("say").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); send($("say").value); }
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      if (running) { $("where").textContent = "Wait for the answer, or stop it."; } else { send($("say").value); }
+    }
     if (event.key === "Escape") { if (fork) { cancel(); } else { $("say").blur(); } }
   });
   $("stop").addEventListener("click", stop);
