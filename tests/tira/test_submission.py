@@ -140,6 +140,8 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     words = ("submit", "grounded", "--file", file, "--upload", "--collection")
     elsewhere = touche_rad(*words, collection)
     assert (elsewhere.code, "cp " in elsewhere.err) == (2, True)
+    absent = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
+    assert (absent.code, "expected a file" in absent.err) == (2, True)
     shutil.copy(collection, repository / "docker" / "collection")
     uploads = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
     assert uploads.code == 0
@@ -175,4 +177,4 @@ def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
     ended = touche_rad("submit", cwd=tmp_path)
     assert ended.code == 2
     assert ended.err.startswith("touche-rad: error: tira.yml: not found: ")
-    assert "--file FILE" in ended.err
+    assert "in the folder of your package, or name it: --file FILE" in ended.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,11 @@ FAILURES: dict[str, tuple[list[str], str, str]] = {
     "no such plugin": (["-d", "verbatin"], "debater", "did you mean 'verbatim'?"),
     "no such option": (["-d", "verbatim(k=x)"], "debater", "no option 'k'"),
     "no model": (["-d", "sinai"], "debater", "needs a language model"),
-    "a dead model": (["-d", "sinai", "-m", "http://127.1:9/v1#x"], "model", "start the server"),
+    "a dead model": (["-d", "sinai", "-m", "http://x.invalid/v1#x"], "model", "start the server"),
     "a loopback": (["-d", "sinai", "-m", "http://[::1]:9/v1#x"], "model", "with -m vllm:MODEL"),
+    "its name": (["-d", "sinai", "-m", "http://127.1:9/v1#x"], "model", "with -m vllm:MODEL"),
+    "any address": (["-d", "sinai", "-m", "http://0.0.0.0:9/v1#x"], "model", "is this machine"),
+    "any IPv6": (["-d", "sinai", "-m", "http://[::]:9/v1#x"], "model", "is this machine"),
     "a needless model": (["-d", "verbatim", "-m", "http://x/v1#x"], "model", "leave out -m"),
     "claims": (["-d", "verbatim", "--claims", "none.tsv"], "files", "none.tsv"),
     "no clone": (["-d", "verbatim", "--file", "none.yml"], "files", "run this in a clone"),
@@ -112,21 +116,30 @@ def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None
     assert "COLLECTION=" not in ended.out
 
 
-def test_a_model_is_asked_and_its_address_is_forwarded(place: Path) -> None:
-    with serving() as server:
+def test_a_model_is_asked_and_its_address_is_forwarded(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving() as server, monkeypatch.context() as patched:
         server.always = content('{"number": 1, "frame": "not so"}')
-        url = server.url.replace("127.0.0.1", "127.1")  # the same, but the check cannot know it
-        ended = tried(place, "-d", "grounded", "-m", f"{url}#tiny", "--save", "mine")
         local = tried(place, "-d", "grounded", "-m", f"{server.url}#tiny", "--save", "local")
+        url = server.url.replace("127.0.0.1", "127.1")  # the same, but the check cannot know it
+        words = ("-d", "grounded", "-m", f"{url}#tiny", "--save", "mine")
+        patched.setattr("touche_rad.tira.submission.getaddrinfo", lambda host, port: [])
+        patched.delenv("OPENAI_API_KEY", raising=False)
+        ended = tried(place, *words)
+        patched.setenv("OPENAI_API_KEY", "sk-of-mine")
+        with_key = tried(place, *words)
     assert local.code == 1
     assert "in the container it is the container itself" in " ".join(local.out.split())
     assert "local" not in load(place / "tira.yml").software
     assert ended.code == 0, ended.out
     assert "tiny answers at" in " ".join(ended.out.split())
-    assert f"export OPENAI_BASE_URL={url} OPENAI_API_KEY=KEY OPENAI_MODEL=tiny" in ended.out
+    assert f"export OPENAI_BASE_URL={url} OPENAI_MODEL=tiny\n" in ended.out
+    assert "warning: OPENAI_API_KEY is not set" in ended.out
+    assert "OPENAI_API_KEY is not set" not in with_key.out
     entry = load(place / "tira.yml").find("mine")
     assert (entry.user, entry.cache) == ("own", "CACHE_DIR")
-    assert entry.has_collection
+    assert entry.collection == "docker/collection/ours.jsonl"
 
 
 PLUGIN = """
@@ -147,12 +160,39 @@ class Brief:
 
 def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     (place / "brief.py").write_text(PLUGIN)
+    bare = tried(place, "--plugin", "brief.py", "-d", "brief")
+    assert "is no git repository" in " ".join(bare.out.split())
+    assert "git add" not in bare.out
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
     ended = tried(place, "--plugin", "brief.py", "-d", "brief", "--save", "mine")
     assert ended.code == 0, ended.out
     one = load(place / "tira.yml").find("mine")
     assert one.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
     assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
-    assert "git add docker/plugins/brief.py brief.py tira.yml" in ended.out
+    add = "git add brief.py docker/ ours.jsonl submission/ tira.yml"
+    assert add in ended.out
+    missing = touche_rad("submit", "mine", "--upload", cwd=place)
+    assert (missing.code, "docker/collection/ours.jsonl: not found" in missing.err) == (2, True)
+    shutil.copy(place / "ours.jsonl", place / "docker" / "collection")
+    uploads = touche_rad("submit", "mine", "--upload", cwd=place)
+    assert (uploads.code, f"next: {add}\n" in uploads.err) == (0, True)
+    (place / "brief.py").write_text(f"{PLUGIN}# changed\n")
+    for words in (("--upload",), ("--plugin", "brief.py")):
+        old = touche_rad("submit", "mine", *words, cwd=place)
+        assert (old.code, old.out, "cp brief.py docker/plugins/" in old.err) == (2, "", True)
+
+
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [
+        ("True", "--plugin brief.py ended with 1"),
+        ("len(debate.turns) == 1", "warning: submission/simulations.jsonl: 2 of 4 answers are"),
+    ],
+)
+def test_the_failures_of_a_plugin_are_reported(place: Path, when: str, told: str) -> None:
+    (place / "brief.py").write_text(PLUGIN.replace("return", f"assert not ({when}); return"))
+    ended = tried(place, "--turns", "2", "--plugin", "brief.py", "-d", "brief")
+    assert told in " ".join(ended.out.split())
 
 
 def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None:
@@ -215,8 +255,9 @@ def test_the_image_is_built_with_the_first_engine_that_works(
 
 
 @pytest.mark.parametrize(
-    "words", [("-d", "verbatim"), ("--collection", "x"), ("grounded", "-d", "verbatim")]
+    "words",
+    ["-d verbatim", "--collection x", "grounded -d verbatim", "grounded -m x", "--save x"],
 )
-def test_a_trial_needs_a_collection_and_a_plugin(place: Path, words: tuple[str, ...]) -> None:
-    ended = touche_rad("submit", *words, cwd=place)
+def test_a_trial_needs_a_collection_and_a_plugin(place: Path, words: str) -> None:
+    ended = touche_rad("submit", *words.split(), cwd=place)
     assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)

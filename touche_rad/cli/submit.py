@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from touche_rad import files
 from touche_rad.cli import options as opt
@@ -26,6 +28,7 @@ from touche_rad.errors import OptionError, ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.models.checks import checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
+from touche_rad.plugins.registry import IMPORTED
 from touche_rad.text import clean, printable
 from touche_rad.tira.submission import (
     COLLECTIONS,
@@ -42,6 +45,8 @@ from touche_rad.tira.submission import (
 LIMIT: Final = 300
 """Seconds after which the organisers' client gives up an answer."""
 ENGINES: Final = ("docker", "podman", "buildah")
+OF_TRIAL: Final = "debater judge model official claims first turns output build save".split()
+"""The options that only a trial uses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +98,13 @@ def submit_command(options: SubmitOptions) -> int:
     tira-cli builds the image, runs it on a small dataset and validates the output.
     """
     name, collection = options.name, options.collection
-    is_trial = options.debater is not None or options.judge is not None
-    if is_trial and (name is not None or collection is None):
+    source = click.get_current_context().get_parameter_source
+    typed = [f"--{one}" for one in OF_TRIAL if source(one) is ParameterSource.COMMANDLINE]
+    if typed and (name is not None or collection is None):
         raise OptionError(
-            "-d and -j are for a trial: submit --collection ARGUMENTS -d NAME (without an entry)"
+            f"{', '.join(typed)}: for a trial only: submit --collection ARGUMENTS -d NAME, no entry"
         )
+    is_trial = name is None and (options.debater is not None or options.judge is not None)
     if name is None and collection is not None and not is_trial:
         raise OptionError("submit --collection: name what to try, with -d NAME or -j NAME")
     if collection is not None and is_trial:
@@ -105,21 +112,57 @@ def submit_command(options: SubmitOptions) -> int:
     entries = load(options.file)
     if name is None:
         return _list(entries)
-    entry = entries.find(name)
+    entry, repository = entries.find(name), options.file.parent
     if collection is not None:
-        place = options.file.parent / COLLECTIONS
-        if collection.resolve() != (place / collection.name).resolve() or not collection.is_file():
+        place = repository / COLLECTIONS
+        if not collection.is_file():
+            raise UserError(f"{collection}: expected a file with arguments, found none")
+        if collection.resolve() != (place / collection.name).resolve():
             raise UserError(
                 f"{collection}: the image takes collections from {place}: cp {collection} {place}/"
             )
         entry = entry.with_collection(collection.name)
-    elif options.upload and entry.sub_task == 1 and not entry.has_collection:
+    elif options.upload and entry.sub_task == 1 and not entry.collection:
         raise UserError(
             f"{name} is not fit to upload: demo index; build the image with the task's "
             f"collection: submit {name} --upload --collection {COLLECTIONS}/FILE"
         )
+    _check_files(name, entry, repository)
+    commands, warning = _commit(repository)
+    if commands:
+        warning = "there are uncommitted files, which TIRA's client refuses to upload"
+    say(f"warning: {warning}", quiet=not warning)
+    for line in commands:
+        say(f"next: {line}")
     click.echo(_client(entries, name, entry, options, upload=options.upload))
     return 0
+
+
+def _check_files(name: str, entry: Software, repository: Path) -> None:
+    """Refuse an entry whose collection is missing, or whose plugin was changed after the copy."""
+    if entry.collection and not (collection := repository / entry.collection).is_file():
+        raise UserError(f"{collection}: not found: copy the collection of {name} there")
+    for file in re.findall(r"/opt/plugins/([^/]+?\.py)\b", entry.command):
+        copy = repository / PLUGINS / file
+        own = next((one for one in map(Path, reversed(IMPORTED)) if one.name == file), Path(file))
+        if not copy.is_file() or (own.is_file() and not filecmp.cmp(own, copy, shallow=False)):
+            fix = f"run cp {own} {copy.parent}/ and commit it"
+            raise UserError(f"{copy}: expected a copy of {own}: {fix}")
+
+
+def _commit(folder: Path) -> tuple[list[str], str]:
+    """Return the commands that commit all below a folder, and a warning if it is not in git."""
+    quiet = {"cwd": folder, "stderr": subprocess.DEVNULL}
+    git = partial(subprocess.check_output, **quiet, encoding="utf-8", errors="replace")
+    try:
+        root = git("git rev-parse --show-toplevel".split()).rstrip("\n")
+        rows = git("git status --porcelain --no-renames -z -- .".split()).split("\0")[:-1]
+    except (OSError, subprocess.CalledProcessError):
+        return [], f"{folder.resolve()} is no git repository, which TIRA's client needs: git init"
+    changed = [row[3:] for row in rows if row[1] != " "]  # the others are staged
+    names = [os.path.relpath(Path(root, one)) + "/" * one.endswith("/") for one in changed]
+    add = [shlex.join(["git", "add", *names])] if names else []
+    return add + ["git commit -m Submission"] * bool(rows), ""
 
 
 def _client(
@@ -155,9 +198,11 @@ def _try(options: SubmitOptions, collection: Path) -> int:
     upload = options.upload and not trial.demo
     click.secho("\nRun next:", bold=True)
     for line in trial.preparations():
-        click.echo(f"  {line}")
+        click.echo(f"  {printable(line)}")
     for name, entry in trial.entries.items():
         click.echo(f"  {_client(trial.submission, name, entry, options, upload=upload)}")
+    for line in trial.warnings:
+        print_text(clean(printable(line)), click.style("warning: ", fg="yellow"), "  ")
     if trial.demo:
         click.echo("\nThis is the demo collection: not fit to upload.")
     elif not upload:
@@ -181,8 +226,7 @@ class _Trial:
         self.demo = False
         self.uses_model = False
         self.entries: dict[str, Software] = {}
-        self.plugin_files: list[Path] = []
-        """Files of plugins in the repository, which the images copy."""
+        self.warnings: list[str] = []
 
     def steps(self) -> Iterator[tuple[str, Callable[[], str]]]:
         """Yield the name of each step and what it does; its errors say how to mend them."""
@@ -286,6 +330,7 @@ class _Trial:
         begun = time.monotonic()
         code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
         if code:
+            line += [word for file in IMPORTED for word in ("--plugin", file)]
             raise WorkError(
                 f"touche-rad {shlex.join(line)} ended with {code}: try touche-rad doctor"
             )
@@ -307,6 +352,7 @@ class _Trial:
             for group in groups
             if group not in faults
         )
+        self.warnings += [f"{run}: {one}" for one in warnings.split("; ") if "fallback" in one]
         return f"{run}: valid{warnings and f' ({warnings})'}"
 
     def _describe(self) -> str:
@@ -342,9 +388,6 @@ class _Trial:
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not (copy.exists() and copy.samefile(plugin.file)):
             shutil.copy(plugin.file, copy)
-        self.plugin_files.append(copy)
-        if plugin.file.resolve().is_relative_to(self.repository.resolve()):
-            self.plugin_files.append(Path(os.path.relpath(plugin.file)))
         return copy.name
 
     def _save(self) -> str:
@@ -381,16 +424,15 @@ class _Trial:
         """Yield the commands to run before TIRA's client."""
         if copy := self._copy():
             yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
-        changed = [
-            *dict.fromkeys(self.plugin_files),
-            *([self.options.file] if self.options.save else []),
-        ]
-        if changed:
-            yield shlex.join(["git", "add", *map(str, changed)])
-            yield shlex.join(["git", "commit", "-m", "Submission"])
+        commands, warning = _commit(self.repository)
+        yield from commands
+        self.warnings += [warning] if warning else []
         url, _, model = (self.options.model or "").partition("#")
-        if model and any(one.forward for one in self.entries.values()):
-            values = f"OPENAI_BASE_URL={url}", "OPENAI_API_KEY=KEY", f"OPENAI_MODEL={model}"
-            yield f"export {shlex.join(values)}"
+        if any(one.forward for one in self.entries.values()):
+            if model:
+                yield f"export {shlex.join([f'OPENAI_BASE_URL={url}', f'OPENAI_MODEL={model}'])}"
+            if "OPENAI_API_KEY" not in os.environ:
+                hint = "OPENAI_API_KEY is not set, but TIRA's client forwards it: export it, too"
+                self.warnings.append(hint)
         if shutil.which("tira-cli") is None:
             yield from ("pip install tira", "tira-cli login --token TOKEN")

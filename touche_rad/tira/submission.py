@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
+from socket import getaddrinfo
 from textwrap import indent
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -72,9 +73,9 @@ class Software(_Strict):
         return self
 
     @property
-    def has_collection(self) -> bool:
-        """Whether the image is built with a collection instead of the demo's."""
-        return "COLLECTION=" in self.build
+    def collection(self) -> str:
+        """The file in the repository with the image's collection; empty: the demo's."""
+        return "".join(re.findall(r"COLLECTION=(\S+)", self.build)[-1:])
 
     def with_collection(self, name: str) -> Software:
         """Return the same software in an image with the collection of this name."""
@@ -136,8 +137,9 @@ def refuse_loopback(addresses: str) -> None:
     """Refuse a model's address that is another machine inside the container."""
     for address in addresses.split(","):
         host = urlsplit(address.partition("#")[0]).hostname or ""
-        with suppress(ValueError):
-            host = "localhost" if ip_address(host).is_loopback else host
+        with suppress(OSError, ValueError):  # a name that does not resolve is another machine
+            ips = [ip_address(str(one[4][0])) for one in getaddrinfo(host, None)] if host else []
+            host = "localhost" if any(ip.is_loopback or ip.is_unspecified for ip in ips) else host
         if host == "localhost" or host.endswith(".localhost"):
             raise UserError(
                 f"{address} is this machine, but in the container it is the container itself: name "
@@ -153,7 +155,8 @@ def load(path: Path) -> Submission:
     except FileNotFoundError:
         raise InputError(
             path,
-            "not found: run this in a clone of the touche-rad repository, or name it: --file FILE",
+            "not found: run this in a clone of the touche-rad repository or in the folder of your "
+            "package, or name it: --file FILE",
         ) from None
     except yaml.YAMLError as error:
         raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
