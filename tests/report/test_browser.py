@@ -84,6 +84,10 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
     page.reload()
     wait(page, result)
     assert page.locator("select[name=run]").input_value() == "kind"
+    for leave in (lambda: page.keyboard.press("Escape"), page.locator("h1").first.click):
+        page.locator(".filter > summary").click()
+        leave()
+        assert page.locator(".filter[open]").count() == 0
     page.locator(".filter > summary").click()
     page.get_by_role("button", name="Clear the filter").first.click()
     wait(page, "1 of 20")

@@ -49,6 +49,7 @@ rad.report.Browser = class {
     const filter = rad.h("details", { class: "filter" }, this.summary = rad.h("summary", { class: "button" }, "Filter"),
       rad.h("div", { class: "fields" }, fields,
         rad.h("button", { type: "button", onclick: () => this.reset() }, "Clear the filter")));
+    for (const kind of ["pointerdown", "keydown"]) { addEventListener(kind, (event) => { if (kind === "keydown" ? event.key === "Escape" : !filter.contains(event.target)) { filter.open = false; } }); }
     this.tools = rad.h("form", { class: "tools no-print", role: "search", "aria-label": `Filter the ${this.nouns}`, onsubmit: (event) => event.preventDefault() },
       rad.h("div", { class: "row" }, this.search, fields.length > 0 && filter, this.extra || null,
         rad.h("span", { class: "pager" },
