@@ -54,6 +54,12 @@ def test_without_their_parent_they_end(serve: Serve) -> None:
     assert gone(workers)
 
 
+def test_the_page_says_that_the_model_cannot_be_reached(serve: Serve) -> None:
+    _, url = serve("-m", "http://127.0.0.1:9/v1#tiny")
+    page = httpx2.get(url, headers={"accept": "text/html"}, follow_redirects=True).text
+    assert "When the server started: " in page
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -254,6 +254,8 @@ def _offer(
         examples = [one.claim for one in islice(claims, 3)]
     if services.model is None:
         notices.append(f"{prepare.SIDE_UNKNOWN[0].upper()}{prepare.SIDE_UNKNOWN[1:]}.")
+    else:
+        notices += [f"When the server started: {one}" for one in services.model.warnings]
     collection = ""
     if services.index is not None and not examples:
         collection = f"The collection {place} has {len(services.index):,} arguments."
