@@ -49,6 +49,18 @@ def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -
     assert "--fix" not in ended.out, "nothing of it can be repaired"
 
 
+@pytest.mark.parametrize("line", ["{}", '{"simulation": '])
+def test_the_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path, line: str) -> None:
+    lines = (runs / "simulations.jsonl").read_text().splitlines()
+    run, judged = tmp_path / "run.jsonl", tmp_path / "judged.jsonl"
+    run.write_text("\n".join([*lines[:2], line, *lines[3:]]) + "\n")
+    assert touche_rad("judge", run, "--skip-bad", "-o", judged).code == 0
+    for words in ((judged,), (judged, "--input", run)):
+        ended = touche_rad("check", *words)
+        assert (ended.code, "fault" in ended.out) == (0, False), ended.out
+        assert "warning      1  the debate is lost\n" in ended.out
+
+
 def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (runs / "simulations.jsonl").open()]
     says("Another answer.")(rows[2])
@@ -212,7 +224,7 @@ STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
     "all": (
         {"fallbacks": fallbacks("answers", 20), "counts": {"answers": 20}},
         1,
-        "all answers are fallbacks",
+        "not fit to upload: all answers are fallbacks",
     ),
     "some": (
         {"fallbacks": fallbacks("answers", 3), "counts": {"answers": 20}},
@@ -237,3 +249,7 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
     ended = touche_rad("check", tmp_path / "simulations.jsonl")
     assert ended.code == code, ended.out
     assert message in ended.out
+    with (tmp_path / "simulations.jsonl").open("a") as run:
+        run.write("{}\n")
+    unfit = f"; {message}" if code else ""
+    assert f": not valid{unfit}" in touche_rad("check", tmp_path / "simulations.jsonl").out

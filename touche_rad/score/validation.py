@@ -26,6 +26,7 @@ OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
 """The kinds of files that can be uploaded."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
+_LOST = "the debate is lost"
 
 Level = Literal["fault", "warning"]
 Finding = tuple[str, str, Level]
@@ -84,11 +85,11 @@ class Validation:
     @property
     def verdict(self) -> str:
         """Whether the run can be uploaded, and why not."""
-        if self.unfit:
-            return f"not fit to upload: {'; '.join(self.unfit)}"
-        if not self.good:
-            return "not valid"
-        return "valid" if self.official else "valid, but not a file to upload"
+        faults = sum(one.level == "fault" for one in self.findings)
+        reasons = ["not valid"] if faults > len(self.unfit) else []
+        reasons += [f"not fit to upload: {'; '.join(self.unfit)}"] if self.unfit else []
+        fit = "valid" if self.official else "valid, but not a file to upload"
+        return "; ".join(reasons) or fit
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -107,7 +108,7 @@ class Validation:
         """Add a line that cannot be read."""
         lost = error.expected == files.EMPTY_RECORD
         what = "file" if error.line is None else "line"
-        kind = "the debate is lost" if lost else f"the {what} cannot be read"
+        kind = _LOST if lost else f"the {what} cannot be read"
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
@@ -163,7 +164,7 @@ def check(
     for number, debate, evaluation in lines:
         result.debates += 1
         result.turns += len(debate.turns)
-        if not debate.turns:
+        if not debate.turns and not _is_lost(debate, evaluation):
             result.add(number, "the debate has no turn")
         for finding in (
             _verdict_findings(debate, evaluation)
@@ -221,9 +222,16 @@ def _response_findings(
             yield f"a cited argument {problem}", message, "fault"
 
 
+def _is_lost(debate: Debate, evaluation: Evaluation | None) -> bool:
+    """Whether `judge` wrote the line in the place of a lost debate."""
+    return evaluation is not None and bool(debate.wire) and not debate.turns
+
+
 def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Finding]:
     answered = sum(turn.response is not None for turn in debate.turns)
-    if len(evaluation.turns) != answered:
+    if _is_lost(debate, evaluation):
+        yield _LOST, "the judged line had no debate; its verdicts count as no", "warning"
+    elif len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
         yield "the verdicts do not match the turns", message, "fault"
     for turn, verdicts in enumerate(evaluation.turns, 1):
