@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,59 @@ def test_the_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path,
         ended = touche_rad("check", *words)
         assert (ended.code, "fault" in ended.out) == (0, False), ended.out
         assert "warning      1  the debate is lost\n" in ended.out
+
+
+def findings(*words: str | Path) -> list[tuple[int | None, str]]:
+    """The place and the message of each finding of one run that is not valid."""
+    (record,) = json.loads(touche_rad("check", *words, "--json").out)
+    assert record["verdict"] == "not valid"
+    return [(one["line"], one["message"]) for one in record["findings"]]
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_a_debate_that_is_there_twice_is_one_finding(
+    runs: Path, tmp_path: Path, *, has_ids: bool
+) -> None:
+    rows = [json.loads(line) for line in (runs / "simulations.jsonl").open()]
+    rows = [row | ({"id": f"d{at}"} if has_ids else {}) for at, row in enumerate(rows)]
+    run, source = tmp_path / "run.jsonl", tmp_path / "claims.tsv"
+    rows.insert(4, rows[3])
+    run.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    twice = (5, "line 5 repeats line 4")
+    assert findings(run) == [twice]
+    assert findings(run, "--input", CLAIMS) == [(None, f"11 debates, and {CLAIMS} has 10"), twice]
+    claims = CLAIMS.read_text().splitlines(keepends=True)
+    source.write_text("".join([*claims[:5], *claims[4:]]))  # the input has the claim twice
+    assert touche_rad("check", run, "--input", source).code == 0
+
+
+def test_missing_and_additional_debates_are_named(runs: Path, tmp_path: Path) -> None:
+    lines = (runs / "simulations.jsonl").read_text().splitlines(keepends=True)
+    claims, run, source = CLAIMS.read_text().splitlines(True), tmp_path / "r", tmp_path / "s"
+    claim = claims[4].split("\t")[0]
+    run.write_text("".join(lines[:3] + lines[4:]))
+    message = f"9 debates, and {CLAIMS} has 10"
+    assert findings(run, "--input", CLAIMS) == [
+        (None, message),
+        (None, f"no debate on {claim[:60]!r}"),
+    ]
+    run.write_text("".join(lines))
+    source.write_text("".join(claims[:4] + claims[5:]))
+    assert findings(run, "--input", source) == [
+        (None, f"10 debates, and {source} has 9"),
+        (4, f"{source} has no debate on {claim[:60]!r}"),
+    ]
+
+
+def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path, tmp_path: Path) -> None:
+    packed = gzip.compress((runs / "evaluations.jsonl").read_bytes())
+    run = tmp_path / "run.jsonl.gz"
+    run.write_bytes(packed[: len(packed) * 9 // 10])
+    (record,) = json.loads(touche_rad("check", run, "--json").out)
+    (broken,) = record["findings"]
+    assert 1 < record["debates"] == broken["line"] - 1
+    head = f"{run}: evaluations, {record['debates']} lines: not valid"
+    assert touche_rad("check", run).out.startswith(head)
 
 
 def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> None:
@@ -121,6 +175,14 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
     "unconfigured": (
         lambda row: row["simulation"].pop("configuration"),
         "TIRA refuses a line without simulation.configuration",
+    ),
+    "number": (
+        lambda row: answer(row)["response"].update(content=42),
+        "turn 2: response.content: expected text, got 42",
+    ),
+    "no content": (
+        lambda row: answer(row)["response"].pop("content"),
+        "turn 2: response.content: expected text, got None",
     ),
     "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
 }

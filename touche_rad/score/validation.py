@@ -17,6 +17,8 @@ from touche_rad.errors import InputError
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.outputs import read_status
+from touche_rad.files.records import original_record
+from touche_rad.files.simulations import SIMULATIONS
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.judging import NO_VERDICT
 from touche_rad.text import clean, count_words, printable
@@ -28,6 +30,7 @@ _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
 _LOST = "the debate is lost"
 
+_Line = tuple[int, Debate, Evaluation | None]
 Level = Literal["fault", "warning"]
 Finding = tuple[str, str, Level]
 """The kind, the message and the level of an issue; without a message, the kind says all."""
@@ -151,16 +154,18 @@ def check(
         run = runs[0]
     result = Validation(str(run))
     bad = CollectedErrors()
+    lines: list[_Line] = []
     try:
         kind = files.detect_kind(run)
         result.kind = kind.value
-        lines = list(files.read_numbered(run, bad))
+        lines.extend(files.read_numbered(run, bad))
     except InputError as error:
         result.add_error(error)
-        return result
+        if not lines:
+            return result
+        result.unread, source = 0, None  # the rest of the file is lost
     for one in bad.errors:
         result.add_error(one)
-    seen: set[str] = set()
     for number, debate, evaluation in lines:
         result.debates += 1
         result.turns += len(debate.turns)
@@ -172,12 +177,10 @@ def check(
             else _debate_findings(kind, debate, index, words)
         ):
             result.add(number, *finding)
-        if debate.id and debate.id in seen and kind is not Kind.RESPONSES:
-            result.add(number, "the debate is there twice", f"debate {debate.id} is there twice")
-        seen.add(debate.id)
-    if source is not None and kind is not Kind.RESPONSES:
+    if kind is not Kind.RESPONSES:
         unread = [error.line for error in bad.errors if error.line is not None]
-        _compare_with_input(result, lines, unread, source)
+        input_of = _compare_with_input(result, lines, unread, source) if source else {}
+        _add_repeats(result, lines, input_of)
     _read_status(result, run)
     result.findings.sort(key=lambda one: one.line or 0)
     return result
@@ -193,6 +196,13 @@ def _debate_findings(
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         for of_kind, message, level in _response_findings(turn.response, index, words):
             yield of_kind, f"turn {number}: {message or of_kind}", level
+        if kind is Kind.SIMULATIONS and turn.response and turn.response.content.strip():
+            record = original_record(debate, SIMULATIONS) or {}
+            system = record["simulation"]["userTurns"][number - 1]["systemResponse"]
+            content = (system.get("response") or {}).get("content")
+            if not isinstance(content, str) or not content:
+                message = f"turn {number}: response.content: expected text, got {content!r:.40}"
+                yield "the content is no text", message, "fault"
     for place, where in flags(debate.turns):
         yield KIND, f"turn {place + 1}: {where}", "warning"
 
@@ -247,12 +257,12 @@ def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Findin
 
 
 def _compare_with_input(
-    result: Validation,
-    lines: list[tuple[int, Debate, Evaluation | None]],
-    unread: list[int],
-    source: Path,
-) -> None:
-    """Compare the debates with those of the input, line by line; unread lines keep their place."""
+    result: Validation, lines: list[_Line], unread: list[int], source: Path
+) -> dict[int, Debate]:
+    """Compare each debate with that of the input, and return the input of each line.
+
+    Unread lines keep their place. In a run of another length, claims say which debate it is.
+    """
     claims = files.detect_kind(source) is Kind.CLAIMS
     bad = files.BadLines(skip=True)
     views = () if claims else files.read_views(source, bad, keep_lost=True)
@@ -261,10 +271,20 @@ def _compare_with_input(
         message = f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}"
         result.add(None, "the input has lines that cannot be read", message, "warning")
     places = sorted([*unread, *(number for number, *_ in lines)])
+    input_of = dict(zip(places, inputs, strict=False))
     if len(inputs) != len(places):
         message = f"{len(places)} debates, and {source} has {len(inputs)}"
         result.add(None, "the number of debates is not the input's", message)
-    input_of = dict(zip(places, inputs, strict=False))
+        of_claim = {own.claim: own for own in inputs if own.claim}
+        line_of = {debate.claim: number for number, debate, _ in lines if debate.claim}
+        if len(of_claim) < sum(bool(own.claim) for own in inputs) or not of_claim.keys() & line_of:
+            return {}
+        for claim in (one for one in of_claim if one not in line_of):
+            result.add(None, "a debate is missing", f"no debate on {claim[:60]!r}")
+        for claim in (one for one in line_of if one not in of_claim):
+            message = f"{source} has no debate on {claim[:60]!r}"
+            result.add(line_of[claim], "a debate is additional", message)
+        input_of = {number: of_claim.get(debate.claim, Debate()) for number, debate, _ in lines}
     for number, debate, evaluation in lines:
         own = input_of.get(number, Debate())
         if debate.claim and own.claim and debate.claim != own.claim:
@@ -272,6 +292,21 @@ def _compare_with_input(
             result.add(number, "the order is not the input's", message)
         elif evaluation is not None and own.turns and _said(own) != _said(debate):
             result.add(number, "the responses are not the input's")
+    return input_of
+
+
+def _add_repeats(result: Validation, lines: list[_Line], input_of: dict[int, Debate]) -> None:
+    """Add each debate with the id of an earlier one, or with its texts if it has no id."""
+    first: dict[object, int] = {}
+    for number, debate, _ in lines:
+        keys: list[object] = [debate.id] if debate.id else []
+        if debate.turns and debate.id in ("", f"debate-{number}"):  # the reader's default
+            keys.append((debate.claim, debate.user, *_said(debate)))
+        earlier = min((first.setdefault(key, number) for key in keys), default=number)
+        own, other = input_of.get(number), input_of.get(earlier)
+        of_input = own and other and own is not other and own.claim == other.claim
+        if earlier != number and not of_input:  # the input may have a claim twice
+            result.add(number, "a debate twice", f"line {number} repeats line {earlier}")
 
 
 def _said(debate: Debate) -> list[tuple[str, str]]:
