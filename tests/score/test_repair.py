@@ -124,7 +124,7 @@ def test_a_debate_that_is_there_twice_and_an_unfit_run_stay_so(runs: Path, tmp_p
     rows = [row | {"id": f"d{at}"} for at, row in enumerate(read(runs / "simulations.jsonl"))]
     run, out = write(tmp_path / "run.jsonl", [*rows, rows[0]]), tmp_path / "new.jsonl"
     ended = touche_rad("check", run, "--fix", "-o", out)
-    assert (ended.code, "is there twice" in ended.out) == (1, True)
+    assert (ended.code, "line 11 repeats line 1" in ended.out) == (1, True)
     demo = {"output": "run.jsonl", "demo": True}
     run.with_name("run.jsonl.status.json").write_text(json.dumps(demo))
     for words in (("check", run, "--fix", "-o", out, "--replace"), ("check", out)):

@@ -100,7 +100,7 @@ def test_missing_and_additional_debates_are_named(runs: Path, tmp_path: Path) ->
     source.write_text("".join(claims[:4] + claims[5:]))
     assert findings(run, "--input", source) == [
         (None, f"10 debates, and {source} has 9"),
-        (4, f"{source} has no debate on {claim[:60]!r}"),
+        (4, f"not in {source}: {claim[:60]!r}"),
     ]
 
 

@@ -140,7 +140,7 @@ class AuditOptions(opt.ModelOptions):
     "audit run.jsonl -j grounded -j length --turns 50",
     "audit run.jsonl -o audit",
 )
-def audit_command(options: AuditOptions) -> None:
+def audit_command(options: AuditOptions) -> int:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: none (the same again), another order, padding, no words, another topic, no sources,
@@ -150,6 +150,7 @@ def audit_command(options: AuditOptions) -> None:
     from touche_rad.score.audit import audit
 
     quiet, out = options.quiet, options.output and options.output / "audit.json"
+    bad = files.BadLines(skip=options.skip_bad)
     own = options.plugin_options.of("judge")
     judges = {spec.name: prepare.select("judge", spec, own) for spec in options.judges}
     plugins = [one.plugin for one in judges.values()]
@@ -164,11 +165,13 @@ def audit_command(options: AuditOptions) -> None:
             {name: one.make(services) for name, one in judges.items()},
             most=options.turns,
             seed=options.seed,
-            bad=files.BadLines(skip=options.skip_bad),
+            bad=bad,
             progress=report,
             repeat=options.cache is None,
         )
         result = prepare.run_and_close(work, model)
+    if bad.count:
+        say(f"warning: invalid lines of runs skipped: {bad.count}; the first: {bad.first}")
     as_json = result.model_dump_json(indent=2)
     if out is not None:
         with files.atomic_write(out) as stream:
@@ -177,6 +180,9 @@ def audit_command(options: AuditOptions) -> None:
     click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
     name = next(iter(judges))
     next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"], quiet=quiet)
+    for error in result.refused.values():
+        say(f"error: not audited: {error}")
+    return 1 if result.refused else 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ from touche_rad.plugins import Judge
 from touche_rad.runs.judging import judge_view
 from touche_rad.runs.work import Progress
 from touche_rad.score.measures import count, kappa, says_yes
+from touche_rad.score.naming import each_run, names
 from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 __all__ = ["AGREEMENT_COLUMNS", "Audit", "PairAgreement", "audit", "pair_agreement"]
@@ -145,6 +147,7 @@ class Audit(Printed):
     """The result of an audit."""
 
     format: int = 1
+    refused: Mapping[str, str] = {}
     turns: int
     judges: tuple[str, ...]
     flips: tuple[Flips, ...]
@@ -196,18 +199,13 @@ async def audit(
 ) -> Audit:
     """Audit judges on the responses of runs.
 
-    `most` draws a random sample of the turns. Without `repeat` no response is judged again
-    unchanged: with a cache of answers, the verdicts would be the same.
+    A run without responses is refused. `most` draws a random sample of the turns. Without `repeat`
+    no response is judged again unchanged: a cache of answers would give the same verdicts.
     """
     probes = [one for one in PROBES if repeat or not one.repeats]
-    views = [
-        (debate.id or str(number), view)
-        for run in runs
-        for number, (debate, of_debate) in enumerate(files.read_views(run, bad), 1)
-        for view in of_debate
-    ]
-    if not views:
-        raise UserError(f"{runs[0]} contains no response to judge")
+    refused: dict[str, str] = {}
+    read = each_run(dict(zip(names(runs), runs, strict=True)), partial(_views, bad), refused)
+    views = [view for of_run in read.values() for view in of_run]
     if most is not None and len(views) > most:
         views = [views[at] for at in sorted(random.Random(seed).sample(range(len(views)), most))]
     work = []
@@ -237,6 +235,7 @@ async def audit(
             group.start_soon(take)
     plain = {name: [scores[name, "", place] for place in range(len(views))] for name in judges}
     return Audit(
+        refused=refused,
         turns=len(views),
         judges=tuple(judges),
         flips=tuple(
@@ -248,6 +247,18 @@ async def audit(
         agreement=tuple(_agreements(plain)),
         warning=warning((key, view.turns) for key, view in dict(views).items()),
     )
+
+
+def _views(bad: files.BadLines | None, _: str, run: Path) -> list[tuple[str, Debate]]:
+    """Return each response of a run with the id of its debate."""
+    views = [
+        (debate.id or str(number), view)
+        for number, (debate, of_debate) in enumerate(files.read_views(run, bad, keep_lost=True), 1)
+        for view in of_debate
+    ]
+    if not views:
+        raise UserError(f"{run} contains no response to judge")
+    return views
 
 
 def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | None:

@@ -91,7 +91,6 @@ def _mend_ids(rows: list[Record], result: Repair) -> None:
         if isinstance(place, dict) and isinstance(place.get("id"), str):
             name, number = place["id"], 2
             if seen.get(name) == row:
-                result.left.append(f"debate {name} is there twice")
                 continue
             while place["id"] in seen:
                 place["id"], number = f"{name}-{number}", number + 1

@@ -169,7 +169,10 @@ def check(
     for number, debate, evaluation in lines:
         result.debates += 1
         result.turns += len(debate.turns)
-        if not debate.turns and not _is_lost(debate, evaluation):
+        if not debate.turns and evaluation is not None and debate.wire:
+            message = "the judged line had no debate; its verdicts count as no"
+            result.add(number, _LOST, message, "warning")
+        elif not debate.turns:
             result.add(number, "the debate has no turn")
         for finding in (
             _verdict_findings(debate, evaluation)
@@ -196,11 +199,11 @@ def _debate_findings(
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         for of_kind, message, level in _response_findings(turn.response, index, words):
             yield of_kind, f"turn {number}: {message or of_kind}", level
-        if kind is Kind.SIMULATIONS and turn.response and turn.response.content.strip():
+        if kind is Kind.SIMULATIONS and turn.response:
             record = original_record(debate, SIMULATIONS) or {}
             system = record["simulation"]["userTurns"][number - 1]["systemResponse"]
             content = (system.get("response") or {}).get("content")
-            if not isinstance(content, str) or not content:
+            if not isinstance(content, str) or not (content or turn.response.content == ""):
                 message = f"turn {number}: response.content: expected text, got {content!r:.40}"
                 yield "the content is no text", message, "fault"
     for place, where in flags(debate.turns):
@@ -232,16 +235,9 @@ def _response_findings(
             yield f"a cited argument {problem}", message, "fault"
 
 
-def _is_lost(debate: Debate, evaluation: Evaluation | None) -> bool:
-    """Whether `judge` wrote the line in the place of a lost debate."""
-    return evaluation is not None and bool(debate.wire) and not debate.turns
-
-
 def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Finding]:
     answered = sum(turn.response is not None for turn in debate.turns)
-    if _is_lost(debate, evaluation):
-        yield _LOST, "the judged line had no debate; its verdicts count as no", "warning"
-    elif len(evaluation.turns) != answered:
+    if debate.turns and len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
         yield "the verdicts do not match the turns", message, "fault"
     for turn, verdicts in enumerate(evaluation.turns, 1):
@@ -259,10 +255,7 @@ def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Findin
 def _compare_with_input(
     result: Validation, lines: list[_Line], unread: list[int], source: Path
 ) -> dict[int, Debate]:
-    """Compare each debate with that of the input, and return the input of each line.
-
-    Unread lines keep their place. In a run of another length, claims say which debate it is.
-    """
+    """Compare each debate with that of its place in the input, or of its claim, and return it."""
     claims = files.detect_kind(source) is Kind.CLAIMS
     bad = files.BadLines(skip=True)
     views = () if claims else files.read_views(source, bad, keep_lost=True)
@@ -282,8 +275,7 @@ def _compare_with_input(
         for claim in (one for one in of_claim if one not in line_of):
             result.add(None, "a debate is missing", f"no debate on {claim[:60]!r}")
         for claim in (one for one in line_of if one not in of_claim):
-            message = f"{source} has no debate on {claim[:60]!r}"
-            result.add(line_of[claim], "a debate is additional", message)
+            result.add(line_of[claim], "a debate is additional", f"not in {source}: {claim[:60]!r}")
         input_of = {number: of_claim.get(debate.claim, Debate()) for number, debate, _ in lines}
     for number, debate, evaluation in lines:
         own = input_of.get(number, Debate())
@@ -299,8 +291,8 @@ def _add_repeats(result: Validation, lines: list[_Line], input_of: dict[int, Deb
     """Add each debate with the id of an earlier one, or with its texts if it has no id."""
     first: dict[object, int] = {}
     for number, debate, _ in lines:
-        keys: list[object] = [debate.id] if debate.id else []
-        if debate.turns and debate.id in ("", f"debate-{number}"):  # the reader's default
+        keys: list[object] = [debate.id]
+        if debate.turns and debate.id == f"debate-{number}":  # the default
             keys.append((debate.claim, debate.user, *_said(debate)))
         earlier = min((first.setdefault(key, number) for key in keys), default=number)
         own, other = input_of.get(number), input_of.get(earlier)
