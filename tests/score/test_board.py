@@ -211,6 +211,8 @@ def test_skip_bad_keeps_the_places(folder: Path) -> None:
     whole = (folder / "good.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "byte.jsonl").write_bytes(b"".join([*whole[:2], b"\xff\n", *whole[3:]]))
     assert "byte.jsonl:3: expected UTF-8" in score(folder, "byte.jsonl", "labels.jsonl").err
+    (folder / "cut.jsonl").write_bytes(b"".join([*whole[:2], b"{\n", *whole[3:]]))
+    assert "; --skip-bad skips it" in score(folder, "cut.jsonl", "labels.jsonl").err
     ended = score(folder, "byte.jsonl", "labels.jsonl", "--skip-bad", "--json")
     result = json.loads(ended.out)
     assert result["lost"] == {"byte": 1}

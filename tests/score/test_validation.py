@@ -47,7 +47,9 @@ def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -
         ["1", "the", "debate", "is", "lost"],
         ["1", "the", "line", "cannot", "be", "read"],
     ]
-    assert "--fix" not in ended.out, "nothing of it can be repaired"
+    assert f"Write bad lines as {{}}: touche-rad check {run} --fix -o NEW" in ended.out
+    run.write_text("\n".join([*lines[:5], "{}", *lines[6:]]) + "\n")
+    assert "--fix" not in touche_rad("check", run).out, "nothing of it can be repaired"
 
 
 @pytest.mark.parametrize("line", ["{}", '{"simulation": '])

@@ -141,16 +141,18 @@ def _print_findings(result: Validation, *, fixed: bool) -> None:
         for one in group[:EXAMPLES]:
             if one.message != one.kind or one.line is not None:
                 click.echo(f"    {one.place}: {plain(one.message)}")
-    if result.official and not result.good and not fixed and _can_repair(result.path):
+    if result.official and not result.good and not fixed and (made := _repair(result.path)):
         path = plain(result.path)
-        click.echo(f"Repair ids, nulls and missing scores: touche-rad check {path} --fix -o NEW")
+        what = "Repair ids, nulls and missing scores" if made.done else "Write bad lines as {}"
+        click.echo(f"{what}: touche-rad check {path} --fix -o NEW")
     if any(len(group) > EXAMPLES for group in result.groups):
         click.echo("Print every finding: --json")
 
 
-def _can_repair(path: str) -> bool:
+def _repair(path: str) -> Repair | None:
     from touche_rad.score.repair import repair
 
     with suppress(UserError):
-        return bool(repair(Path(path)).done)
-    return False
+        made = repair(Path(path))
+        return made if made.done or made.left else None
+    return None

@@ -9,7 +9,6 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -204,8 +203,16 @@ async def audit(
     """
     probes = [one for one in PROBES if repeat or not one.repeats]
     refused: dict[str, str] = {}
-    read = each_run(dict(zip(names(runs), runs, strict=True)), partial(_views, bad), refused)
-    views = [view for of_run in read.values() for view in of_run]
+
+    def read(_: str, run: Path) -> list[tuple[str, Debate]]:
+        debates = enumerate(files.read_views(run, bad, keep_lost=True), 1)
+        views = [(debate.id or str(at), view) for at, (debate, each) in debates for view in each]
+        if not views:
+            raise UserError(f"{run} contains no response to judge")
+        return views
+
+    of_runs = each_run(dict(zip(names(runs), runs, strict=True)), read, refused)
+    views = [view for of_run in of_runs.values() for view in of_run]
     if most is not None and len(views) > most:
         views = [views[at] for at in sorted(random.Random(seed).sample(range(len(views)), most))]
     work = []
@@ -247,18 +254,6 @@ async def audit(
         agreement=tuple(_agreements(plain)),
         warning=warning((key, view.turns) for key, view in dict(views).items()),
     )
-
-
-def _views(bad: files.BadLines | None, _: str, run: Path) -> list[tuple[str, Debate]]:
-    """Return each response of a run with the id of its debate."""
-    views = [
-        (debate.id or str(number), view)
-        for number, (debate, of_debate) in enumerate(files.read_views(run, bad, keep_lost=True), 1)
-        for view in of_debate
-    ]
-    if not views:
-        raise UserError(f"{run} contains no response to judge")
-    return views
 
 
 def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | None:

@@ -44,6 +44,7 @@ class CorrectionReport(Printed):
 
     truth: str
     rows: tuple[Corrected, ...]
+    warnings: tuple[str, ...] = ()
 
     def records(self) -> Iterable[Mapping[str, Any]]:
         """Return a row per run and maxim."""
@@ -70,6 +71,7 @@ class CorrectionReport(Printed):
             "judge and the labels of random turns.",
             "F1: estimated for the judge on all turns. The intervals are by debate.",
         ]
+        yield self.warnings
 
 
 def correct(report: JudgementReport) -> CorrectionReport:
@@ -87,11 +89,13 @@ def correct(report: JudgementReport) -> CorrectionReport:
         )
     if not rows:
         raise UserError(f"{report.truth} has no label: label some turns first")
-    return CorrectionReport(truth=report.truth, rows=tuple(rows))
+    own = [one for one in report.problems if one.run in report.runs]
+    warnings = tuple(report.model_copy(update={"problems": own}).warnings())
+    return CorrectionReport(truth=report.truth, rows=tuple(rows), warnings=warnings)
 
 
 def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | None:
-    """Return the turns that the run judged; None if no random one of them has a label.
+    """Return all turns, where a missing verdict is a no; None if no random one has a label.
 
     A file of `touche-rad label` says of each turn whether it is random.
     """
@@ -100,13 +104,12 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | No
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
         for verdicts, turn in zip(scored, labelled, strict=True):
-            score, label = verdicts.get(maxim), turn.get(maxim)
-            if score is not None:
-                debates.append(number)
-                scores.append(float(score))
-                labels.append(math.nan if label is None else float(label))
-                sample = turn.get("sample", "" if label is None else "unknown")
-                selected.append(sample not in ("", "random"))
+            label = turn.get(maxim)
+            debates.append(number)
+            scores.append(float(verdicts.get(maxim) or 0))
+            labels.append(math.nan if label is None else float(label))
+            sample = turn.get("sample", "" if label is None else "unknown")
+            selected.append(sample not in ("", "random"))
     turns = JudgedTurns(
         np.array(debates, dtype=np.int64),
         np.array(scores),

@@ -23,6 +23,7 @@ from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
 
+_SKIP = "; --skip-bad skips it"
 KEYS = {maxim.key for maxim in Maxim}
 _number = TypeAdapter(float)
 T = TypeVar("T", bound=BaseModel)
@@ -151,7 +152,8 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> tuple[Row, 
         if not isinstance(data, dict):
             raise FieldError("", f"expected an object, got {type(data).__name__}")
     except FieldError as error:
-        bad.report(InputError(path, f"not a line of an evaluations file: {error}", line=number))
+        message = f"not a line of an evaluations file: {error}" + _SKIP * (not bad.skip)
+        bad.report(InputError(path, message, line=number))
         return Row(number, ProblemKind.BAD_LINE), {}
     if not data:
         return Row(number, ProblemKind.LOST), {}

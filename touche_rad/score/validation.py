@@ -28,7 +28,6 @@ OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
 """The kinds of files that can be uploaded."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
-_LOST = "the debate is lost"
 
 _Line = tuple[int, Debate, Evaluation | None]
 Level = Literal["fault", "warning"]
@@ -91,8 +90,7 @@ class Validation:
         faults = sum(one.level == "fault" for one in self.findings)
         reasons = ["not valid"] if faults > len(self.unfit) else []
         reasons += [f"not fit to upload: {'; '.join(self.unfit)}"] if self.unfit else []
-        fit = "valid" if self.official else "valid, but not a file to upload"
-        return "; ".join(reasons) or fit
+        return "; ".join(reasons) or f"valid{', but not a file to upload' * (not self.official)}"
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -111,7 +109,7 @@ class Validation:
         """Add a line that cannot be read."""
         lost = error.expected == files.EMPTY_RECORD
         what = "file" if error.line is None else "line"
-        kind = _LOST if lost else f"the {what} cannot be read"
+        kind = "the debate is lost" if lost else f"the {what} cannot be read"
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
@@ -170,8 +168,7 @@ def check(
         result.debates += 1
         result.turns += len(debate.turns)
         if not debate.turns and evaluation is not None and debate.wire:
-            message = "the judged line had no debate; its verdicts count as no"
-            result.add(number, _LOST, message, "warning")
+            result.add(number, "the debate is lost", "its verdicts count as no", "warning")
         elif not debate.turns:
             result.add(number, "the debate has no turn")
         for finding in (
@@ -183,7 +180,16 @@ def check(
     if kind is not Kind.RESPONSES:
         unread = [error.line for error in bad.errors if error.line is not None]
         input_of = _compare_with_input(result, lines, unread, source) if source else {}
-        _add_repeats(result, lines, input_of)
+        first: dict[object, int] = {}  # by id, or by the texts if the id is the default
+        for number, debate, _ in lines:
+            keys: list[object] = [debate.id]
+            if debate.turns and debate.id == f"debate-{number}":
+                keys.append((debate.claim, debate.user, *_said(debate)))
+            earlier = min(first.setdefault(key, number) for key in keys)
+            own, other = input_of.get(number), input_of.get(earlier)
+            of_input = own and other and own is not other and own.claim == other.claim
+            if earlier != number and not of_input:  # the input may have a claim twice
+                result.add(number, "a debate twice", f"line {number} repeats line {earlier}")
     _read_status(result, run)
     result.findings.sort(key=lambda one: one.line or 0)
     return result
@@ -285,20 +291,6 @@ def _compare_with_input(
         elif evaluation is not None and own.turns and _said(own) != _said(debate):
             result.add(number, "the responses are not the input's")
     return input_of
-
-
-def _add_repeats(result: Validation, lines: list[_Line], input_of: dict[int, Debate]) -> None:
-    """Add each debate with the id of an earlier one, or with its texts if it has no id."""
-    first: dict[object, int] = {}
-    for number, debate, _ in lines:
-        keys: list[object] = [debate.id]
-        if debate.turns and debate.id == f"debate-{number}":  # the default
-            keys.append((debate.claim, debate.user, *_said(debate)))
-        earlier = min((first.setdefault(key, number) for key in keys), default=number)
-        own, other = input_of.get(number), input_of.get(earlier)
-        of_input = own and other and own is not other and own.claim == other.claim
-        if earlier != number and not of_input:  # the input may have a claim twice
-            result.add(number, "a debate twice", f"line {number} repeats line {earlier}")
 
 
 def _said(debate: Debate) -> list[tuple[str, str]]:
