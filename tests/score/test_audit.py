@@ -124,18 +124,16 @@ def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     assert json.loads(touche_rad(*command, "--turns", "5", "--json").out) == record
 
 
-def test_a_bad_run_stops_no_other_and_a_skipped_line_is_reported(run: Path, tmp_path: Path) -> None:
-    lines = run.read_text().splitlines()
-    lost, bad = tmp_path / "lost.jsonl", tmp_path / "bad.jsonl"
-    lost.write_text("\n".join([lines[0], "{}", lines[2]]))
-    bad.write_text("\n".join([lines[0], "nonsense"]))
+def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:
+    lines, lost, bad = run.read_text().splitlines(), tmp_path / "lost", tmp_path / "bad"
+    lost.write_text(f"{lines[0]}\n{{}}\n{lines[2]}\n")
+    bad.write_text(f"{lines[0]}\nnonsense\n")
     ended = touche_rad("audit", bad, lost, run)
-    assert (ended.code, "5 turns, judged" in ended.out) == (1, True), ended.err
+    assert (ended.code, "5 turns, judged" in ended.out) == (1, True)
     assert f"error: not audited: {bad}:2: expected JSON" in ended.err
-    assert (touche_rad("audit", lost).code, touche_rad("audit", bad).code) == (0, 2)
     ended = touche_rad("audit", bad, lost, run, "--skip-bad")
-    assert (ended.code, "6 turns, judged" in ended.out) == (0, True), ended.err
-    assert f"warning: invalid lines of runs skipped: 1; the first: {bad}:2: " in ended.err
+    warning = f"warning: invalid lines of runs skipped: 1; the first: {bad}:2: "
+    assert (ended.code, warning in ended.err) == (0, True), ended.err
 
 
 @pytest.fixture
