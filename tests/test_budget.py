@@ -34,9 +34,9 @@ def lines(files: Iterable[Path]) -> int:
 @pytest.mark.parametrize(
     ("folders", "endings", "most"),
     [
-        (PRODUCT, (".py",), 49_600),
+        (PRODUCT, (".py",), 49_700),
         (PRODUCT, (".js", ".css"), 1_600),
-        (("tests",), (".py",), 35_500),
+        (("tests",), (".py",), 35_900),
         (("benchmarks",), (".py",), 2_200),
     ],
 )
