@@ -247,6 +247,14 @@ def with_a_model(folder: Path, index: Path, *more: str, code: int = 0) -> tuple[
         return ratings(folder / "out"), len(server.asked)
 
 
+def traced(path: Path) -> tuple[int, int]:
+    """Return the number of calls in a run's trace, and of units that its status says are resumed."""
+    status = json.loads(path.with_name(f"{path.name}.status.json").read_text())
+    return len(path.with_name(f"{path.name}.trace.jsonl").read_text().splitlines()), status[
+        "resumed"
+    ]
+
+
 def of(result: Tournament, name: str) -> Any:
     (one,) = [one.asked for one in result.standings if one.name == name]
     return one
@@ -289,6 +297,11 @@ def test_costs_outlast_a_kill_while_it_judges(tmp_path: Path, demo_index_path: P
     again, calls = with_a_model(tmp_path, demo_index_path)
     assert calls == 0, "what was played is not played again"
     assert again == result
+    third = ("-d", "grounded(k=3)")
+    _, calls = with_a_model(tmp_path, demo_index_path, *third)
+    assert traced(tmp_path / "out" / "contests.jsonl") == (4 + calls, 2)
+    with_a_model(tmp_path, demo_index_path, *third, "--restart")
+    assert traced(tmp_path / "out" / "contests.jsonl") == (4 + calls, 0)
 
 
 def test_the_judge_may_ask_another_model_than_the_debaters(
@@ -310,10 +323,10 @@ def test_the_same_command_repeats_failed_verdicts(tmp_path: Path, demo_index_pat
     with scripted.serving() as other:
         judge = ("-j", "zsl", "--judge-model", f"{other.url}#wise")
         assert with_a_model(tmp_path, demo_index_path, *judge, code=1)[0].undecided == 2
-        maxims = [maxim.value for maxim in Maxim]
-        other.always = scripted.content(json.dumps(dict.fromkeys(maxims, "yes")))
+        other.always = scripted.content(json.dumps(dict.fromkeys(Maxim, "yes")))
         result, calls = with_a_model(tmp_path, demo_index_path, *judge)
         assert (result.undecided, calls) == (0, 0), "no debate is played again"
+        assert traced(tmp_path / "out" / "outcomes.jsonl") == (len(other.asked), 0)
 
 
 def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_path: Path) -> None:

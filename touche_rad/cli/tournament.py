@@ -133,6 +133,7 @@ def _run(
             progress=report,
             replace=options.replace or folder.may_replace(out),
             restart=True,  # what is finished is in the folder's record
+            keep_trace=True,
             status_path=status_beside(out),
             bad=files.BadLines(skip=options.skip_bad),
             strict=options.strict,
@@ -194,7 +195,7 @@ def tournament_command(options: TournamentOptions) -> int:
     shared = [one.plugin for one in debaters if one.shares_server]
     index = any(one.opens_index(options) for one in debaters)
     services = prepare.open_services(unlimited, *shared, out=folder.contests, index=index)
-    model, models = services.model, _own_models(debaters, unlimited, services.model)
+    model, models = services.model, _own_models(debaters, unlimited, services.model, folder)
     answerers = make_answerers(
         replace(options, max_words=options.words), debaters, services, budgets.model_of, models
     )
@@ -278,7 +279,7 @@ def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
 
 
 def _own_models(
-    debaters: Sequence[Selected], options: TournamentOptions, shared: Model | None
+    debaters: Sequence[Selected], options: TournamentOptions, shared: Model | None, folder: Folder
 ) -> dict[str, Model]:
     """Open the models of debaters that have their own; all calls count for the first model."""
     models: dict[str, Model] = {}
@@ -287,7 +288,7 @@ def _own_models(
             if shared and one.shares_server:
                 model = shared.copy(name=one.model[1:])
             else:
-                model = prepare.open_model(replace(options, model=one.model, trace=False))
+                model = prepare.open_model(replace(options, model=one.model), folder.contests)
             shared = shared or model
             models[one.tag] = model.copy(usage=shared.usage)
     return models

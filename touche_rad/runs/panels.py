@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,16 +44,17 @@ class Recorded:
         """Return the recorded result of a unit, or do its work and record it, unless it failed."""
         text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-        if digest not in self._units:
-            done = await work(item)
-            if any(one.what == VERDICTS for one in done.fallbacks):
-                return done  # the same command judges this debate again
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # The line break comes first, so that an incomplete line spoils no other one.
-            with self.path.open("ab") as stream:
-                stream.write(b"\n" + record_line(digest, done))
-            self._units[digest] = done
-        return self._units[digest]
+        if digest in self._units:
+            return replace(self._units[digest], resumed=True)
+        done = await work(item)
+        if any(one.what == VERDICTS for one in done.fallbacks):
+            return done  # the same command judges this debate again
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # The line break comes first, so that an incomplete line spoils no other one.
+        with self.path.open("ab") as stream:
+            stream.write(b"\n" + record_line(digest, done))
+        self._units[digest] = done
+        return done
 
     def clear(self) -> None:
         """Delete all units."""

@@ -261,7 +261,7 @@ class Output:
             if not self.resumed:
                 if self.options.errors is not None:
                     self.options.errors.unlink(missing_ok=True)
-                if self.options.model is not None:
+                if self.options.model is not None and not self.options.keep_trace:
                     self.options.model.begin_trace()
             yield
         finally:
@@ -276,6 +276,7 @@ class Output:
             self._file.write(record_line(unit, done))
             self._file.flush()
         self.finished[unit] = offset
+        self.resumed += done.resumed
         self.options.progress(len(self.finished), len(self.units))
 
     def numbered(self) -> Iterator[tuple[int, Done]]:

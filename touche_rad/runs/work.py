@@ -35,6 +35,8 @@ class Done:
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
+    resumed: bool = False
+    """Whether an earlier run did it."""
 
 
 def at_turn(note: str, debate: Debate, turn: int) -> str:
@@ -139,6 +141,8 @@ class RunOptions:
     """Processes the units in other processes."""
     more_models: tuple[Model, ...] = ()
     """Further models that the runner closes; their calls count for the first one."""
+    keep_trace: bool = False
+    """Append to the trace of an earlier run also if nothing is in the journal."""
 
 
 Process = Callable[

@@ -12,6 +12,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.outputs import alone_in, is_output_of, read_status
+from touche_rad.files.traces import TRACE
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.runs.panels import Recorded
 from touche_rad.runs.parts import SUFFIX, short_json
@@ -47,9 +48,10 @@ class Folder:
             yield
 
     def restart(self) -> None:
-        """Delete the debates, verdicts and ratings."""
+        """Delete the debates, verdicts, traces and ratings."""
         for path in (self.contests, self.outcomes, self.path / RATINGS):
             path.unlink(missing_ok=True)
+            path.with_name(path.name + TRACE).unlink(missing_ok=True)
         self.recorded.clear()
 
     def is_done(self, work: Work[Any], out: Path, *, replace: bool) -> bool:
