@@ -12,6 +12,7 @@ import pytest
 
 from tests.bench.makers import SMALL, WITH_LABELS, contents, write_bench, write_data
 from tests.forks import run_until
+from tests.models import scripted
 from tests.terminal import touche_rad
 
 DEBATES = "debates/seed-0/rules/verbatim.jsonl"
@@ -179,6 +180,27 @@ def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
     ended = touche_rad("bench", "run", plan, *words)
     assert ended.code == 1
     assert f"error: all answers in {DEBATES}" in ended.err
+
+
+def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(
+    bench: Path,
+) -> None:
+    before = json.loads((bench / "results" / "figures.json").read_text())
+    plan = bench / "bench.toml"
+    with scripted.serving() as server:
+        server.always = scripted.fails(400)
+        broken = f'broken = {{ plugin = "zsl", model = "{server.url}#bad" }}'
+        plan.write_text(plan.read_text().replace('"length" }', f'"length", {broken} }}'))
+        ended = touche_rad("bench", "run", bench)
+    assert ended.code == 1
+    after = json.loads((bench / "results" / "figures.json").read_text())
+    assert after["debaters"][0]["judges"].pop("broken") is None
+    assert after["debaters"] == before["debaters"]
+    assert after["judges"]["ranking"] == before["judges"]["ranking"]
+    page = (bench / "results" / "page" / "index.html").read_text("utf-8")
+    for text in (" ".join(ended.out.split()), page):
+        assert "not counted, because all verdicts are fallbacks: broken" in text
+        assert "not scored: broken: all its verdicts are fallbacks" in text
 
 
 def test_killed_bench_ends_with_the_same_files(finished: Path, tmp_path: Path) -> None:

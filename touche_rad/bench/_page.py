@@ -134,7 +134,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
 
 
 def _table(
-    caption: str, values: Mapping[str, Mapping[str, float]], unranked: frozenset[str]
+    caption: str, values: Mapping[str, Mapping[str, float | None]], unranked: frozenset[str]
 ) -> BoardTable:
     names = list(next(iter(values.values())))
     rows = [[name, *(number(of_one[key]) for key in names)] for name, of_one in values.items()]

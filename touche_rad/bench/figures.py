@@ -19,9 +19,11 @@ from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of, labelled_
 from touche_rad.bench.plan import PlanFile
 from touche_rad.debate import Maxim
 from touche_rad.errors import WorkError
-from touche_rad.files.outputs import read_status
+from touche_rad.files.outputs import all_replaced, read_status
 from touche_rad.runs.fallbacks import ANSWERS
+from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements
+from touche_rad.score.naming import names
 from touche_rad.score.rates import count_yes, measure_yes, shares
 from touche_rad.score.result import MEAN, Comparison
 from touche_rad.score.significance import comparisons, pairs, ranks
@@ -29,6 +31,10 @@ from touche_rad.score.tables import INTERVAL, NONE, Item, Part, Printed, Table, 
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
+_ALL_BROKEN: Final = (
+    "all verdicts of the judges are fallbacks, so there are no figures: see the warnings in the "
+    "results' *.status.json, correct the judges or their model, and run the command with --restart"
+)
 
 
 class DebaterFigures(Item):
@@ -43,8 +49,8 @@ class DebaterFigures(Item):
     high: float | None
     """95 % interval; None with one claim."""
     maxims: Mapping[str, float]
-    judges: Mapping[str, float]
-    """Share of yes by judge; judges that are baselines do not count in `yes`."""
+    judges: Mapping[str, float | None]
+    """Share of yes by judge; None if all its verdicts are fallbacks."""
     users: Mapping[str, float]
     seeds: Mapping[str, float]
     responses: int
@@ -64,7 +70,9 @@ class Figures(Printed):
     claims: int
     samples: int
     counted: tuple[str, ...] = ()
-    """The judges that count in `yes`: all but the baselines."""
+    """The judges that count in `yes`: no baselines, and not `broken`."""
+    broken: tuple[str, ...] = ()
+    """The judges whose verdicts are all fallbacks."""
     debaters: tuple[DebaterFigures, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     judges: Mapping[str, Any] | None = None
@@ -83,8 +91,13 @@ class Figures(Printed):
     @property
     def mean(self) -> str:
         """What the shares of yes are means of."""
-        ignored = [one for one in self.debaters[0].judges if one not in self.counted]
+        judges = [one for one in self.debaters[0].judges if one not in self.broken]
+        ignored = [one for one in judges if one not in self.counted]
         without = f"; not counted, as baselines: {', '.join(ignored)}" if ignored else ""
+        if self.broken:
+            without += (
+                f"; not counted, because all verdicts are fallbacks: {', '.join(self.broken)}"
+            )
         return f"share of yes, mean of judges ({', '.join(self.counted)}) and maxims{without}"
 
     def board(self) -> Table:
@@ -96,7 +109,7 @@ class Figures(Printed):
                 one.name,
                 f"{one.yes:.3f}",
                 cell("{low:.3f}–{high:.3f}", one),
-                *(f"{one.judges[judge]:.3f}" for judge in judges),
+                *(NONE if (yes := one.judges[it]) is None else f"{yes:.3f}" for it in judges),
                 *(f"{one.maxims[maxim]:.3f}" for maxim in Maxim),
                 f"{one.words:.1f}",
                 str(one.fallbacks),
@@ -129,7 +142,8 @@ def compute(plan_file: PlanFile, results: Path) -> Summary:
         ),
         claims=counts.claims if counts else 0,
         samples=plan.samples,
-        counted=tuple(one for one in plan.judges if one not in plan.pages.baselines),
+        counted=tuple(counts.judges[at] for at in counts.ranking) if counts else (),
+        broken=tuple(counts.broken) if counts else (),
         debaters=tuple(counts.debaters()) if counts else (),
         comparisons=counts.comparisons() if counts else (),
         judges=judges.to_json() if judges is not None else None,
@@ -142,16 +156,34 @@ def _score_judges(plan_file: PlanFile, results: Path) -> JudgementReport | None:
     if not plan.labels:
         return None
     cells = labelled_runs(plan_file)
+    tags = dict(zip(names([results / one.path for one in cells]), cells, strict=True))
+    runs = {tag: one for tag, one in tags.items() if not _is_broken([one], results)}
+    if not runs:
+        raise WorkError(_ALL_BROKEN)
     report = score_judgements(
-        [results / one.path for one in cells],
+        [results / one.path for one in runs.values()],
         plan_file.file("labels"),
-        baselines=[results / one.path for one in cells if one.entry.name in plan.pages.baselines],
+        baselines=[
+            results / one.path for one in runs.values() if one.entry.name in plan.pages.baselines
+        ],
         policy=Policy(debates=plan_file.file("debates")),
         samples=plan.samples,
+        tags=list(runs),
     )
     for error in report.refused.values():
         raise WorkError(error)
+    refused = {tag: "all its verdicts are fallbacks" for tag in tags if tag not in runs}
+    report = report.model_copy(update={"refused": refused})
     return _without_folders(report, plan_file.folder, results)
+
+
+def _is_broken(cells: Sequence[VerdictCell], results: Path) -> bool:
+    """Whether all verdicts of these cells are fallbacks."""
+    statuses = [read_status(results / one.path) for one in cells]
+    return all(
+        VERDICTS in all_replaced(one.get("fallbacks", ()), one.get("counts", {}))
+        for one in statuses
+    )
 
 
 def _without_folders(report: JudgementReport, *folders: Path) -> JudgementReport:
@@ -182,6 +214,7 @@ class _Counts:
         self.words: Counter[str] = Counter()
         self.responses: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
+        judged: dict[str, list[VerdictCell]] = {name: [] for name in self.judges}
         axes = (self.names, self.users, self.plan.seeds, self.judges, tuple(Maxim))
         self.counts = np.zeros((self.claims, *map(len, axes), 2))
         """Verdicts that are yes, and all, by claim, debater, user, seed, judge and maxim."""
@@ -190,15 +223,18 @@ class _Counts:
             if isinstance(one, DebateCell):
                 number = self._add_debates(path, one.entry.name)
             elif one.of is not None:
+                judged[one.entry.name].append(one)
                 number = self._add_verdicts(path, one, one.of)
             else:
                 continue
             if number != self.claims:
                 raise WorkError(f"{path} has {number} debates, and there are {self.claims} claims")
         self.baselines = [name for name in self.names if name in self.plan.pages.baselines]
-        self.ranking = [
-            at for at, name in enumerate(self.judges) if name not in self.plan.pages.baselines
-        ]
+        self.broken = [name for name, of_one in judged.items() if _is_broken(of_one, results)]
+        ignored = (*self.plan.pages.baselines, *self.broken)
+        self.ranking = [at for at, name in enumerate(self.judges) if name not in ignored]
+        if not self.ranking:
+            raise WorkError(_ALL_BROKEN)
         self.measured = {
             name: measure_yes(
                 self.counts[:, at].sum(axis=(1, 2))[:, self.ranking], self.plan.samples, 0
@@ -245,7 +281,7 @@ class _Counts:
                 low=low,
                 high=high,
                 maxims={str(maxim): measured[str(maxim)].value for maxim in Maxim},
-                judges=_by(self.judges, own, 3),
+                judges=_by(self.judges, own, 3) | dict.fromkeys(self.broken),
                 users=_by(self.users, ranking, 1),
                 seeds=_by([str(one) for one in self.plan.seeds], ranking, 2),
                 responses=responses,
