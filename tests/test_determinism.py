@@ -30,7 +30,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
-from touche_rad.files.contests import Judgement
+from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Kind, Plugin, Services, find, registered
@@ -283,7 +283,9 @@ async def _check_panel(world: World, name: str, lines: Sequence[bytes], at_once:
 
     async def by_python(contest: Any) -> str:
         outcome = await judge_contest(panel, contest)
-        return files.judgement_line(Judgement(contest.id, name, outcome))
+        return files.judgement_line(
+            Judgement(contest.id, name, outcome, None, words_digest(contest))
+        )
 
     contests = list(files.read_contests(world.sources["panel"]))
     assert await _all(by_python, contests, at_once) == [line.decode() for line in lines]

@@ -322,6 +322,19 @@ def test_an_invalid_contest_is_reported(tmp_path: Path, change: dict[str, Any], 
     assert told in ended.err
 
 
+def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
+    truth, run = tmp_path / "contests.jsonl", tmp_path / "run.jsonl"
+    contest = pair(1, {"general": "Pia"})
+    truth.write_text(files.contest_line(contest) + "\n", "utf-8")
+    assert touche_rad("judge", truth, "-j", "grice", "-o", run).code == 0
+    assert touche_rad("score", run, truth).code == 0
+    for change in ({"motion": "other"}, {"speeches": contest.speeches[:1]}):
+        other = contest.model_copy(update=change)
+        truth.write_text(files.contest_line(other) + "\n", "utf-8")
+        ended = touche_rad("score", run, truth)
+        assert (ended.code, "on other words than the contest '1'" in ended.err) == (2, True)
+
+
 def test_a_bad_run_is_listed_and_the_others_are_scored(tmp_path: Path) -> None:
     contests = [pair(1, {"general": "Pia"}), pair(2, {"general": "Con"})]
     good = judged(contests, [outcome("Pia"), outcome("Con")])

@@ -30,7 +30,7 @@ from touche_rad.contests.score_report import (
     means,
 )
 from touche_rad.errors import InputError
-from touche_rad.files.contests import Judgement
+from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.significance import ratio_interval
@@ -248,6 +248,8 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
             problem = f"unknown contest {one.id!r}: the truth does not have it"
         elif one.id in judgements:
             problem = f"duplicate verdict on the contest {one.id!r}"
+        elif one.words not in ("", words_digest(contests[one.id])):
+            problem = f"the verdict is on other words than the contest {one.id!r} of the truth has"
         if problem:
             raise InputError(path, problem, line=number, field="id")
         contest = contests[one.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -27,10 +28,18 @@ class Judgement(NamedTuple):
     judge: str
     outcome: Outcome
     swapped: Outcome | None = None
+    words: str = ""
+    """The digest of the contest's words; empty in older files."""
 
 
 FORMAT: Final = 1
 """The format of contests and of verdicts on them, in each line."""
+
+
+def words_digest(contest: Contest) -> str:
+    """Return the SHA-256 digest of the motion and the speeches."""
+    words = [contest.motion, *([one.speaker, one.text] for one in contest.speeches)]
+    return hashlib.sha256(dump(words).encode()).hexdigest()
 
 
 def contest_line(contest: Contest) -> str:
@@ -58,6 +67,7 @@ def judgement_line(judgement: Judgement) -> str:
         "format": FORMAT,
         "id": judgement.id,
         "judge": judgement.judge,
+        "words": judgement.words,
         "outcome": judgement.outcome.model_dump(mode="json"),
     }
     if judgement.swapped is not None:
@@ -70,7 +80,8 @@ def judgement_from(line: Line) -> Judgement:
     record = _record_of(line)
     name = require_text(*require_field(record, "id"))
     swapped = None if record.get("swapped") is None else _outcome(record, "swapped")
-    return Judgement(name, str(record.get("judge", "")), _outcome(record, "outcome"), swapped)
+    judge, words = (str(record.get(key, "")) for key in ("judge", "words"))
+    return Judgement(name, judge, _outcome(record, "outcome"), swapped, words)
 
 
 def _outcome(record: dict[str, Any], key: str) -> Outcome:

@@ -188,6 +188,7 @@ class OutcomeLine(_Open):
     judge: str = ""
     outcome: Outcome
     swapped: Outcome | None = None
+    words: str = ""
 
 
 class ContestLine(Contest):

@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ from touche_rad import __version__, files
 from touche_rad.calls import CallTimeout, ModelUse
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.evidence.instructions import KIND, flagged_sentences
-from touche_rad.files.contests import Judgement
+from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
 from touche_rad.runs.fallbacks import Fallback
@@ -44,17 +43,16 @@ class Recorded:
         """Return the recorded result of a unit, or do its work and record it, unless it failed."""
         text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-        if digest in self._units:
-            return replace(self._units[digest], resumed=True)
-        done = await work(item)
-        if any(one.what == VERDICTS for one in done.fallbacks):
-            return done  # the same command judges this debate again
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # The line break comes first, so that an incomplete line spoils no other one.
-        with self.path.open("ab") as stream:
-            stream.write(b"\n" + record_line(digest, done))
-        self._units[digest] = done
-        return done
+        if digest not in self._units:
+            done = await work(item)
+            if any(one.what == VERDICTS for one in done.fallbacks):
+                return done  # the same command judges this debate again
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # The line break comes first, so that an incomplete line spoils no other one.
+            with self.path.open("ab") as stream:
+                stream.write(b"\n" + record_line(digest, done))
+            self._units[digest] = done
+        return self._units[digest]
 
     def clear(self) -> None:
         """Delete all units."""
@@ -145,7 +143,8 @@ def _done(
     outcomes: Sequence[Outcome],
     fallbacks: Sequence[tuple[Fallback, ...]],
 ) -> Done:
-    line = files.judgement_line(Judgement(contest.id, judge, *outcomes))
+    swapped = outcomes[1] if len(outcomes) > 1 else None
+    judgement = Judgement(contest.id, judge, outcomes[0], swapped, words_digest(contest))
     counts = {
         VERDICTS: len(outcomes),
         "without a winner": sum(one.decision is None for one in outcomes),
@@ -160,4 +159,5 @@ def _done(
         for number, speech in enumerate(contest.speeches, 1)
         for sentence in flagged_sentences(speech.text)
     ]
+    line = files.judgement_line(judgement)
     return Done((line,), counts, tuple(notes), tuple(chain.from_iterable(fallbacks)))
