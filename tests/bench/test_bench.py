@@ -86,6 +86,8 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
     assert record["entries"]["users"]["rules"]["prompts"]
     page = (finished / "results" / "page" / "index.html").read_text("utf-8")
     assert "from a judge without a language model" in page
+    assert "too few claims (2) to tell" in page
+    assert "significantly" not in page.partition("<h2>Judges")[0]
 
 
 def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None:
@@ -163,6 +165,11 @@ def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
     assert touche_rad("bench", "verify", bench).code == 0
 
 
+def test_missing_bench_is_named(tmp_path: Path) -> None:
+    ended = touche_rad("bench", "run", "nosuch", cwd=tmp_path)
+    assert (ended.code, "there is no nosuch" in ended.err) == (2, True)
+
+
 def test_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     ended = touche_rad("bench", "run", write_bench(tmp_path), "-o", tmp_path)
     assert ended.code == 2
@@ -199,8 +206,8 @@ def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(
     assert after["judges"]["ranking"] == before["judges"]["ranking"]
     page = (bench / "results" / "page" / "index.html").read_text("utf-8")
     for text in (" ".join(ended.out.split()), page):
-        assert "not counted, because all verdicts are fallbacks: broken" in text
-        assert "not scored: broken: all its verdicts are fallbacks" in text
+        assert "not counted: broken (only fallbacks)" in text
+        assert "not scored: labelled/seed-0/broken.jsonl: all its verdicts are fallbacks" in text
 
 
 def test_killed_bench_ends_with_the_same_files(finished: Path, tmp_path: Path) -> None:

@@ -108,6 +108,15 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (run.code, "--data" in run.err) == (2, True)
     run = touche_rad("bench", "run", "paper:sinai/table2", "--data", ".")
     assert (run.code, "debates.jsonl" in run.err) == (2, True)
+    Path("claims.tsv").write_text("claim\nZoos should close.\n")
+    words = ("bench", "run", "paper:inspiredebate/table4", "-i", "demo", "--data")
+    for data, told in (
+        ("claims.tsv", "give the folder with the data"),
+        (".", "--model-of NAME=URL#MODEL"),
+    ):
+        run = touche_rad(*words, data)
+        assert (run.code, told in run.err) == (2, True)
+        assert [path.name for path in tmp_path.iterdir()] == ["claims.tsv"]
 
 
 def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(

@@ -329,6 +329,20 @@ def test_the_same_command_repeats_failed_verdicts(tmp_path: Path, demo_index_pat
         assert traced(tmp_path / "out" / "outcomes.jsonl") == (len(other.asked), 0)
 
 
+def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
+    tmp_path: Path, demo_index_path: Path
+) -> None:
+    with scripted.serving() as other:
+        other.always = scripted.fails(400)
+        more = ("-d", f"inspiredebate(model={other.url}#bad)")
+        result, calls = with_a_model(tmp_path, demo_index_path, *more)
+        path = tmp_path / "out" / "contests.jsonl"
+        assert traced(path) == (calls + len(other.asked), 0)
+    status = json.loads(path.with_name("contests.jsonl.status.json").read_text())
+    (broken,) = [one for one in result.standings if "bad" in one.name]
+    assert broken.fallbacks == status["replaced"] == broken.speeches == 8
+
+
 def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_path: Path) -> None:
     cache = str(tmp_path / "cache")
     budget = ("--max-calls", "1", "--cache", cache)

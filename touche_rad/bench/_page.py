@@ -92,19 +92,20 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     """Show the debaters with their share of yes, by maxim, judge and user."""
     debaters = figures.debaters
     unranked = frozenset(one.name for one in debaters if one.name in baselines)
-    difference = by_pair(figures.comparisons, MEAN)
+    best = next((one for one in debaters if one.name not in unranked), debaters[0])
     return Board(
         "Debaters",
-        ranking_in_words(
+        [f"{best.name} has the most yes; too few claims ({figures.claims}) to tell who is better."]
+        if figures.claims < 10
+        else ranking_in_words(
             {one.name: one.yes for one in debaters if one.name not in unranked},
             {one.name: one.yes for one in debaters if one.name in unranked},
             "share of yes",
-            difference,
+            by_pair(figures.comparisons, MEAN),
         ),
         f"On {figures.claims} claims: {figures.mean}. "
-        f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “significantly” means "
-        "that the interval of the paired difference excludes 0. Judges may be wrong: their scores "
-        "on labelled debates show how often.",
+        f"Intervals: {figures.samples} bootstrap samples of claims, seed 0. Judges may be wrong: "
+        "their scores on labelled debates show how often.",
         [board_table("Share of yes", figures.board(), unranked)],
         [
             dot_plot(
@@ -126,7 +127,7 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
             if kind == "judge" or len(getattr(debaters[0], f"{kind}s")) > 1
         ],
         [
-            f"{one.name}: a fallback debater gave {one.fallbacks} of {one.responses} responses"
+            f"{one.name}: {one.fallbacks} of {one.responses} responses are fallbacks"
             for one in debaters
             if one.fallbacks
         ],

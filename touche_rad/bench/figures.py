@@ -23,7 +23,6 @@ from touche_rad.files.outputs import all_replaced, read_status
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements
-from touche_rad.score.naming import names
 from touche_rad.score.rates import count_yes, measure_yes, shares
 from touche_rad.score.result import MEAN, Comparison
 from touche_rad.score.significance import comparisons, pairs, ranks
@@ -31,10 +30,7 @@ from touche_rad.score.tables import INTERVAL, NONE, Item, Part, Printed, Table, 
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
-_ALL_BROKEN: Final = (
-    "all verdicts of the judges are fallbacks, so there are no figures: see the warnings in the "
-    "results' *.status.json, correct the judges or their model, and run the command with --restart"
-)
+_ALL_BROKEN: Final = "all verdicts are fallbacks: correct the judges' model, then add --restart"
 
 
 class DebaterFigures(Item):
@@ -57,7 +53,7 @@ class DebaterFigures(Item):
     words: float
     """Mean number of words per response."""
     fallbacks: int
-    """Responses of a fallback debater."""
+    """Responses that are fallbacks."""
 
 
 class Figures(Printed):
@@ -70,9 +66,7 @@ class Figures(Printed):
     claims: int
     samples: int
     counted: tuple[str, ...] = ()
-    """The judges that count in `yes`: no baselines, and not `broken`."""
-    broken: tuple[str, ...] = ()
-    """The judges whose verdicts are all fallbacks."""
+    """The judges that count in `yes`: no baselines, and none with only fallback verdicts."""
     debaters: tuple[DebaterFigures, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     judges: Mapping[str, Any] | None = None
@@ -91,13 +85,10 @@ class Figures(Printed):
     @property
     def mean(self) -> str:
         """What the shares of yes are means of."""
-        judges = [one for one in self.debaters[0].judges if one not in self.broken]
-        ignored = [one for one in judges if one not in self.counted]
-        without = f"; not counted, as baselines: {', '.join(ignored)}" if ignored else ""
-        if self.broken:
-            without += (
-                f"; not counted, because all verdicts are fallbacks: {', '.join(self.broken)}"
-            )
+        judges = self.debaters[0].judges.items()
+        why = {name: "baseline" if yes is not None else "only fallbacks" for name, yes in judges}
+        ignored = [f"{name} ({why[name]})" for name in why if name not in self.counted]
+        without = f"; not counted: {', '.join(ignored)}" if ignored else ""
         return f"share of yes, mean of judges ({', '.join(self.counted)}) and maxims{without}"
 
     def board(self) -> Table:
@@ -143,7 +134,6 @@ def compute(plan_file: PlanFile, results: Path) -> Summary:
         claims=counts.claims if counts else 0,
         samples=plan.samples,
         counted=tuple(counts.judges[at] for at in counts.ranking) if counts else (),
-        broken=tuple(counts.broken) if counts else (),
         debaters=tuple(counts.debaters()) if counts else (),
         comparisons=counts.comparisons() if counts else (),
         judges=judges.to_json() if judges is not None else None,
@@ -156,34 +146,28 @@ def _score_judges(plan_file: PlanFile, results: Path) -> JudgementReport | None:
     if not plan.labels:
         return None
     cells = labelled_runs(plan_file)
-    tags = dict(zip(names([results / one.path for one in cells]), cells, strict=True))
-    runs = {tag: one for tag, one in tags.items() if not _is_broken([one], results)}
+    broken = [one.path for one in cells if _is_broken(results / one.path)]
+    runs = {results / one.path: one.entry.name for one in cells if one.path not in broken}
     if not runs:
         raise WorkError(_ALL_BROKEN)
     report = score_judgements(
-        [results / one.path for one in runs.values()],
+        list(runs),
         plan_file.file("labels"),
-        baselines=[
-            results / one.path for one in runs.values() if one.entry.name in plan.pages.baselines
-        ],
+        baselines=[path for path, name in runs.items() if name in plan.pages.baselines],
         policy=Policy(debates=plan_file.file("debates")),
         samples=plan.samples,
-        tags=list(runs),
     )
     for error in report.refused.values():
         raise WorkError(error)
-    refused = {tag: "all its verdicts are fallbacks" for tag in tags if tag not in runs}
+    refused = dict.fromkeys(broken, "all its verdicts are fallbacks")
     report = report.model_copy(update={"refused": refused})
     return _without_folders(report, plan_file.folder, results)
 
 
-def _is_broken(cells: Sequence[VerdictCell], results: Path) -> bool:
-    """Whether all verdicts of these cells are fallbacks."""
-    statuses = [read_status(results / one.path) for one in cells]
-    return all(
-        VERDICTS in all_replaced(one.get("fallbacks", ()), one.get("counts", {}))
-        for one in statuses
-    )
+def _is_broken(run: Path) -> bool:
+    """Whether all verdicts of a run are fallbacks."""
+    status = read_status(run)
+    return VERDICTS in all_replaced(status.get("fallbacks", ()), status.get("counts", {}))
 
 
 def _without_folders(report: JudgementReport, *folders: Path) -> JudgementReport:
@@ -214,7 +198,7 @@ class _Counts:
         self.words: Counter[str] = Counter()
         self.responses: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
-        judged: dict[str, list[VerdictCell]] = {name: [] for name in self.judges}
+        self.sound: set[str] = set()
         axes = (self.names, self.users, self.plan.seeds, self.judges, tuple(Maxim))
         self.counts = np.zeros((self.claims, *map(len, axes), 2))
         """Verdicts that are yes, and all, by claim, debater, user, seed, judge and maxim."""
@@ -223,16 +207,15 @@ class _Counts:
             if isinstance(one, DebateCell):
                 number = self._add_debates(path, one.entry.name)
             elif one.of is not None:
-                judged[one.entry.name].append(one)
+                self.sound.update([] if _is_broken(path) else [one.entry.name])
                 number = self._add_verdicts(path, one, one.of)
             else:
                 continue
             if number != self.claims:
                 raise WorkError(f"{path} has {number} debates, and there are {self.claims} claims")
         self.baselines = [name for name in self.names if name in self.plan.pages.baselines]
-        self.broken = [name for name, of_one in judged.items() if _is_broken(of_one, results)]
-        ignored = (*self.plan.pages.baselines, *self.broken)
-        self.ranking = [at for at, name in enumerate(self.judges) if name not in ignored]
+        counted = self.sound.difference(self.plan.pages.baselines)
+        self.ranking = [at for at, name in enumerate(self.judges) if name in counted]
         if not self.ranking:
             raise WorkError(_ALL_BROKEN)
         self.measured = {
@@ -281,7 +264,7 @@ class _Counts:
                 low=low,
                 high=high,
                 maxims={str(maxim): measured[str(maxim)].value for maxim in Maxim},
-                judges=_by(self.judges, own, 3) | dict.fromkeys(self.broken),
+                judges=_by(self.judges, own, 3) | dict.fromkeys({*self.judges} - self.sound),
                 users=_by(self.users, ranking, 1),
                 seeds=_by([str(one) for one in self.plan.seeds], ranking, 2),
                 responses=responses,

@@ -174,6 +174,8 @@ def run(options: RunOptions) -> int:
         path, results = path / PLAN, results or path / _RESULTS
         if not path.is_file():
             raise UserError(f"{path.parent} has no {PLAN}: make one with: touche-rad bench new DIR")
+    elif not path.exists():
+        raise UserError(f"there is no {path}: make a bench with: touche-rad bench new DIR")
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
     plan_file = replace(load_plan(path), model=options.model or "")

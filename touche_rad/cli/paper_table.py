@@ -32,7 +32,7 @@ def run_table(options: Any) -> int:
     """Run the commands of a table with the options of `bench run`, and print its values."""
     name = str(options.plan).removeprefix(PREFIX)
     table = load(name)
-    if options.data is None:
+    if options.data is None or options.data.is_file():
         files = "; ".join(f"{file}: {what}" for file, what in table.data.items())
         raise UserError(f"bench run: give the folder with the data: --data DIR, with {files}")
     work = Reproduction(

@@ -14,7 +14,7 @@ from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate
 from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.runs.answering import Answer, Answerer
+from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.work import Done, Work, at_turn
 from touche_rad.users.contest_views import objection, sided_view, task_view
@@ -26,7 +26,7 @@ FIRST, SECOND = "first", "second"
 DEBATERS: Final = "debaters"
 """The field of a contest with the debater of each speaker."""
 FALLBACK: Final = "by"
-"""The field of a speech with the fallback debater that gave it."""
+"""The field of a speech with the fallback that gave it."""
 
 
 def with_model(tag: str, model: str) -> str:
@@ -88,20 +88,15 @@ class Stage:
             for speaker, answerer in ((FIRST, pro), (SECOND, con)):
                 view = task_view(contest, speaker)
                 answer = await answerer.answer(view, sided_view(contest, speaker))
-                is_fallback = answer.by != answerer.name
-                speech = _speech(speaker, answer, is_fallback)
-                contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
-                notes.extend(at_turn(note, view, turn) for note in answer.notes)
+                extra = {FALLBACK: answer.fallback.by} if answer.fallback is not None else {}
                 if answer.fallback is not None:
                     fallbacks.append(replace(answer.fallback, what=SPEECHES))
+                content, arguments = answer.response.content, body_of(answer.response)["arguments"]
+                speech = Speech(speaker=speaker, text=content, arguments=arguments, **extra)
+                contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
+                notes.extend(at_turn(note, view, turn) for note in answer.notes)
         counts = {SPEECHES: len(contest.speeches), **self.costs(game)}
         return Done((files.contest_line(contest),), counts, tuple(notes), tuple(fallbacks))
-
-
-def _speech(speaker: str, answer: Answer, is_fallback: bool) -> Speech:
-    arguments = body_of(answer.response)["arguments"]
-    extra = {FALLBACK: answer.by} if is_fallback else {}
-    return Speech(speaker=speaker, text=answer.response.content, arguments=arguments, **extra)
 
 
 def work(

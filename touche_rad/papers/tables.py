@@ -127,13 +127,16 @@ class Reproduction:
 
     def check(self) -> None:
         """Refuse missing data and models that no row has."""
-        known = {row.model for row in self.table.rows if row.model}
+        known = dict.fromkeys(row.model for row in self.table.rows if row.model)
         for name in self.models:
             if name not in known:
                 raise OptionError(f"no row has the model {name!r}{nearest(name, known)}")
         for name, what in self.table.data.items():
             if not (self.data / name).exists():
                 raise UserError(f"{self.data / name} is missing. It contains {what}")
+        fewest = 2 if "{debaters}" in " ".join(self.table.steps) else 1
+        if len(self.rows) < fewest:
+            raise UserError(f"add --model-of NAME=URL#MODEL for {fewest} of {', '.join(known)}")
         if "{index}" in " ".join((*self.table.steps, *self.table.each)) and not self.index:
             raise UserError("this table searches arguments: give an index with -i")
 

@@ -36,7 +36,7 @@ class Done:
     notes: tuple[str, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     resumed: bool = False
-    """Whether an earlier run did it."""
+    """Whether it is read from the record of an earlier run."""
 
 
 def at_turn(note: str, debate: Debate, turn: int) -> str:
@@ -63,7 +63,7 @@ def read_record(line: bytes) -> tuple[Any, Done]:
         record = json.loads(line)
         fallbacks = tuple(Fallback(**one) for one in record["fallbacks"])
         return record["unit"], Done(
-            tuple(record["lines"]), record["counts"], tuple(record["notes"]), fallbacks
+            tuple(record["lines"]), record["counts"], tuple(record["notes"]), fallbacks, True
         )
     except (TypeError, KeyError) as error:
         raise ValueError("no record") from error

@@ -35,7 +35,7 @@ class Standing(Item):
     """Share of wins in the decided debates; a tie is half a win."""
     speeches: int
     fallbacks: int
-    """Speeches that a fallback debater gave."""
+    """Speeches that are fallbacks."""
     words: float | None
     """Mean number of words per speech."""
     asked: Costs | None
@@ -230,4 +230,4 @@ def _notes(result: Tournament) -> Iterator[str]:
         yield f"{result.undecided} debates have no verdict and do not count"
     for one in result.standings:
         if one.fallbacks:
-            yield f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"
+            yield f"{one.name}: {one.fallbacks} of {one.speeches} speeches are fallbacks"
