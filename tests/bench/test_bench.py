@@ -165,15 +165,11 @@ def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
     assert touche_rad("bench", "verify", bench).code == 0
 
 
-def test_missing_bench_is_named(tmp_path: Path) -> None:
-    ended = touche_rad("bench", "run", "nosuch", cwd=tmp_path)
-    assert (ended.code, "there is no nosuch" in ended.err) == (2, True)
-
-
-def test_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
+def test_missing_plan_and_folder_with_other_files_are_refused(tmp_path: Path) -> None:
     ended = touche_rad("bench", "run", write_bench(tmp_path), "-o", tmp_path)
     assert ended.code == 2
     assert "exists already: " in ended.err
+    assert "there is no nosuch" in touche_rad("bench", "run", "nosuch", cwd=tmp_path).err
 
 
 def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:

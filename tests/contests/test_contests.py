@@ -329,8 +329,7 @@ def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
     assert touche_rad("judge", truth, "-j", "grice", "-o", run).code == 0
     assert touche_rad("score", run, truth).code == 0
     for change in ({"motion": "other"}, {"speeches": contest.speeches[:1]}):
-        other = contest.model_copy(update=change)
-        truth.write_text(files.contest_line(other) + "\n", "utf-8")
+        truth.write_text(files.contest_line(contest.model_copy(update=change)), "utf-8")
         ended = touche_rad("score", run, truth)
         assert (ended.code, "on other words than the contest '1'" in ended.err) == (2, True)
 

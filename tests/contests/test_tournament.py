@@ -334,8 +334,8 @@ def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
 ) -> None:
     with scripted.serving() as other:
         other.always = scripted.fails(400)
-        more = ("-d", f"inspiredebate(model={other.url}#bad)")
-        result, calls = with_a_model(tmp_path, demo_index_path, *more)
+        bad = f"inspiredebate(model={other.url}#bad)"
+        result, calls = with_a_model(tmp_path, demo_index_path, "-d", bad)
         path = tmp_path / "out" / "contests.jsonl"
         assert traced(path) == (calls + len(other.asked), 0)
     status = json.loads(path.with_name("contests.jsonl.status.json").read_text())
