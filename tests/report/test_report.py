@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -142,6 +143,8 @@ def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path:
         write_report([made], tmp_path / "r.html")
         index = islands((tmp_path / "r.html").read_text("utf-8"))["data-debates"]
         assert [int(one[4], 16) & 4 for one in index["debates"]] == [0, 4]
+        text = " ".join(_page(tmp_path / "r.html").text)
+        assert "1 of 2 answers are fallbacks or missing" in text
 
 
 def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
@@ -314,9 +317,12 @@ def test_damaged_runs_are_ranked_as_by_score(
     assert f"error: {tmp_path / 'claims.jsonl'}: expected a run (such as eval" in ended.err
     words = " ".join(" ".join(_page(out).text).split())
     head = words[: words.index("Scores of the runs")]
-    count = f"{len(refused)} run{'s' * (len(refused) > 1)} could not be read or scored: "
+    count = f"{len(refused)} run{'s' * (len(refused) > 1)} could not be read: "
     assert count + ", ".join(refused) in head
-    assert f"{8 - len(refused)} runs · 20 debates, 60 turns" in head
+    files_of_runs = f"8 files: {8 - len(refused)} runs scored, {len(refused)} not read"
+    assert f"{files_of_runs} · 20 labelled debates, 60 turns" in head
+    skipped = "cut: 1 invalid line skipped; the first: "
+    assert (f"warning: {skipped}" in ended.err, skipped in head) == (skip, skip)
     assert head.count("half: missing verdict") == 1
     assert "half: missing verdict: 60 times, 60 verdicts counted as no" in head
     assert "lost: lost debate: line 6, debate 6: 12 verdicts counted as no" in head
@@ -340,10 +346,59 @@ def test_a_lost_debate_alone_does_not_stop_a_report(tmp_path: Path) -> None:
     assert touche_rad("report", tmp_path / "lost.jsonl", "-o", out).code == 0
     words = " ".join(" ".join(_page(out).text).split())
     assert "1 run · 19 debates, 57 turns" in words
-    assert "lost: lost debate: 1 " in words
+    assert "lost: 1 lost debate left out " in words
     words = " ".join(("report", str(tmp_path / "twice.jsonl"), "-o", str(out), "--replace"))
     assert touche_rad(*words.split()).code == 0
     assert "1 run · 20 debates, 60 turns" in " ".join(_page(out).text)
+
+
+def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
+    labels, out = _damaged_runs(tmp_path), tmp_path / "r.html"
+    for name in ("a", "b"):
+        evaluations(tmp_path / f"{name}.jsonl", [debate(("U", "S.", "t"))])
+    played = files.simulation_line(debate(("U", "S.", "t")))
+    (tmp_path / "played.jsonl").write_text(f"{played}\n{{}}\n")
+    runs = [tmp_path / f"{name}.jsonl" for name in ("good", "a", "b", "played")]
+    ended = touche_rad("report", *runs, "--labels", labels, "-o", out)
+    assert (ended.code, "warning: played: 1 lost debate left out" in ended.err) == (1, True)
+    words = " ".join(" ".join(_page(out).text).split())
+    assert "4 files: 1 run scored, 3 not scored · 20 labelled debates, 60 turns · 21 " in words
+    assert "Warning: 2 runs are on other debates than the labels: a, b; the first: " in words
+    assert words.count("not on the labelled debates") == 1
+
+
+def test_missing_verdicts_are_no_and_repeated_debates_count_once(tmp_path: Path) -> None:
+    _damaged_runs(tmp_path)
+    runs = [tmp_path / f"{name}.jsonl" for name in ("half", "twice", "noes")]
+    write_report(runs, tmp_path / "r.html")
+    words = " ".join(" ".join(_page(tmp_path / "r.html").text).split())
+    assert "half: missing verdicts, counted as no: 60 " in words
+    assert "twice: debates given twice, the first counts: 1 " in words
+    assert re.search(r"twice 1\.000 [\d. to]+ 240 half 0\.750 [\d. to]+ 240 noes 0\.000 ", words)
+
+
+@pytest.mark.parametrize("judges", [("length", "length"), ("length", "random")])
+def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, str]) -> None:
+    runs = []
+    for debater, judge in zip(("grounded", "verbatim"), judges, strict=True):
+        played, run = tmp_path / f"{debater}.jsonl", tmp_path / f"{debater}.{judge}.jsonl"
+        words = ("simulate", demo_file("claims.tsv"), "-i", "demo", "-d", debater, "--turns", "1")
+        assert touche_rad(*words, "-o", played, "-q").code == 0
+        assert touche_rad("judge", played, "-j", judge, "-o", run, "-q").code == 0
+        runs.append(run)
+    write_report(runs, tmp_path / "r.html")
+    text = " ".join(_page(tmp_path / "r.html").text)
+    compared = "grounded and verbatim have the same share of yes" in text
+    assert (compared, "judges are not compared" in text) == (judges[0] == judges[1], not compared)
+
+
+def test_an_output_that_exists_stops_before_the_slow_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "touche_rad.report", None)
+    (tmp_path / "r.html").write_text("x")
+    ended = touche_rad("report", tmp_path / "none.jsonl", "-o", tmp_path / "r.html")
+    assert (ended.code, "r.html exists already" in ended.err) == (2, True)
 
 
 def test_labels_of_other_debates_are_refused_without_options_of_score(tmp_path: Path) -> None:

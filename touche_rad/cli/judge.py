@@ -222,13 +222,15 @@ def report_command(options: ReportOptions) -> int:
     holds small runs; a folder, with index.html and its data beside it, opens fast at any size.
     """
     from touche_rad import files
+
+    files.check_output(options.output, replace=options.replace)  # before the slow imports
     from touche_rad.cli.retrieve import read_queries
     from touche_rad.report import default_output, write_report
 
     runs, quiet = options.runs, options.quiet
     out = options.output or default_output(runs)
-    bad = files.BadLines(skip=options.skip_bad)
     files.check_output(out, replace=options.replace)
+    bad = files.BadLines(skip=options.skip_bad)
     summary = write_report(
         runs,
         out,
@@ -239,6 +241,8 @@ def report_command(options: ReportOptions) -> int:
         queries=dict(read_queries(options.queries)) if options.queries else None,
         index=options.index,
     )
+    for warning in summary.warnings:
+        say(f"warning: {warning}")
     for error in summary.refused.values():
         say(f"error: {error}")
     say(f"written: {summary.page}", quiet=quiet)

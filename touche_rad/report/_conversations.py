@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from touche_rad.debate import Debate, Turn, Verdicts
@@ -37,6 +37,15 @@ class Conversation:
     calls: list[tuple[int, int, Sequence[Call]]] = field(default_factory=list)
     """Run, turn, and the model calls for it."""
     fallbacks: set[int] = field(default_factory=set)
+    repeated: set[int] = field(default_factory=set)  # runs with an equal debate before it
+
+    @property
+    def counted(self) -> Iterator[tuple[int, int, Verdicts]]:
+        """Yield run, turn and verdicts of each response; only the first equal debate counts."""
+        for run, of_turns in self.verdicts:
+            for place, verdicts in enumerate(of_turns):
+                if run not in self.repeated and self.turns[place].response is not None:
+                    yield run, place, verdicts
 
     def add(self, one: DebateOfRun) -> None:
         """Add the same debate of another run."""
@@ -84,6 +93,8 @@ def topics(debates: Iterable[DebateOfRun]) -> list[Topic]:
             same = topic, Conversation(one.debate.id, turns)
             topic.conversations.append(same[1])
             equal.append(same)
+        if any(one.run in conversation.runs for _, conversation in equal):
+            same[1].repeated.add(one.run)
         same[0].runs.add(one.run)
         same[1].add(one)
     return [topic for of_claim in by_claim.values() for topic in of_claim]

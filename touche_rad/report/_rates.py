@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,54 +27,61 @@ from touche_rad.score.significance import compare_runs
 
 
 def rate_board(
-    topics: Sequence[Topic], names: Sequence[str], samples: int, seed: int
+    topics: Sequence[Topic], judges: Mapping[str, str], samples: int, seed: int
 ) -> Board | None:
     """Rank runs by their judges' share of yes, if there are verdicts.
 
-    Runs with the same responses have different judges: then a larger share is no better.
+    Runs of different judges are not compared. A judge is empty if it is unknown.
     """
+    names, problems = list(judges), Counter[str]()
     counts = np.zeros((len(topics), len(names), len(Maxim), 2))
     for at, topic in enumerate(topics):
         for one in topic.conversations:
-            for run, of_turns in one.verdicts:
-                counts[at, run] += count_yes(of_turns)
-    figures = {
+            problems.update(
+                f"{names[run]}: debates given twice, the first counts" for run in one.repeated
+            )
+            for run, _, verdicts in one.counted:
+                name, of_turn = names[run], count_yes([verdicts])
+                problems[f"{name}: missing verdicts, counted as no"] += int(4 - of_turn[:, 1].sum())
+                counts[at, run] += of_turn[:, 0, None] * (1, 0) + (0, 1)
+    counts = counts[counts.any(axis=(1, 2, 3))]
+    every = {
         name: measure_yes(counts[:, [run]], samples, seed)
         for run, name in enumerate(names)
         if counts[:, run, :, 1].any()
     }
-    if not figures:
+    if not every:
         return None
-    order = sorted(figures, key=lambda name: -figures[name][MEAN].value)
-    means = {name: figures[name][MEAN].value for name in order}
+    figures = dict(sorted(every.items(), key=lambda pair: -pair[1][MEAN].value))
+    means = {name: own[MEAN].value for name, own in figures.items()}
+    order = list(figures)
     same = all(len(topic.conversations) == 1 for topic in topics)
-    if not same:
-        sentences = ranking_in_words(
-            means,
-            {},
-            "share of yes",
-            lambda run, against: compare_runs(figures, run, against, MEAN),
-        )
-    elif len(order) > 1:
+    shared = any(len(one.verdicts) > 1 for topic in topics for one in topic.conversations)
+    groups: dict[str, dict[str, float]] = {}
+    for name, mean in means.items():
+        of_one = judges[name] or name * (shared or any(judges.values()))
+        groups.setdefault(of_one, {})[name] = mean
+    if same:
+        least = f"; {order[-1]} least often ({number(means[order[-1]])})" * (len(order) > 1)
         sentences = [
-            f"{order[0]} says yes most often ({number(means[order[0]])}), {order[-1]} least often "
-            f"({number(means[order[-1]])}). Without labels, nobody knows which verdicts are right."
+            f"{order[0]} says yes on {number(means[order[0]])} of the verdicts{least}. Without "
+            "labels, nobody knows which verdicts are right."
         ]
     else:
         sentences = [
-            f"{order[0]} says yes on {number(means[order[0]])} of the verdicts. Without labels, "
-            "nobody knows whether they are right."
+            sentence
+            for own in groups.values()
+            for sentence in ranking_in_words(
+                own, {}, "share of yes", lambda run, other: compare_runs(figures, run, other, MEAN)
+            )
         ]
-    rows = [
-        [
-            name,
-            number(means[name]),
-            interval(*figures[name][MEAN].interval),
-            *(number(figures[name][maxim].value) for maxim in Maxim),
-            str(int(counts[:, names.index(name), :, 1].sum())),
-        ]
-        for name in order
-    ]
+        if len(groups) > 1:
+            sentences.append("Runs of different or unknown judges are not compared.")
+    rows = []
+    for name, own in figures.items():
+        shares = [number(own[maxim].value) for maxim in Maxim]
+        count = str(int(counts[:, names.index(name), :, 1].sum()))
+        rows.append([name, number(means[name]), interval(*own[MEAN].interval), *shares, count])
     heads = ["run", "mean", "95 % interval", *map(str, Maxim), "verdicts"]
     tables = [BoardTable("Share of yes", heads, rows)]
     if same and len(order) > 1:
@@ -88,14 +96,12 @@ def rate_board(
         [
             dot_plot(
                 f"Share of yes, {key}",
-                [
-                    Dot(name, figures[name][key].value, *figures[name][key].interval)
-                    for name in order
-                ],
+                [Dot(name, own[key].value, *own[key].interval) for name, own in figures.items()],
             )
             for key in (MEAN, *Maxim)
         ],
     )
+    board.warnings = [f"{problem}: {times}" for problem, times in problems.items() if times]
     board.scores = {name: number(mean) for name, mean in means.items()}
     return board
 
@@ -117,13 +123,13 @@ def turn_plot(topics: Sequence[Topic], names: Sequence[str]) -> Markup | None:
     """Plot the share of yes by turn, if debates with verdicts have several turns."""
     counts: dict[str, list[Any]] = {}
     for one in (one for topic in topics for one in topic.conversations):
-        for run, of_turns in one.verdicts:
+        for run, turn, verdicts in one.counted:
             own = counts.setdefault(names[run], [])
-            own += [0] * (len(of_turns) - len(own))
-            for turn, verdicts in enumerate(of_turns):
-                own[turn] = own[turn] + count_yes([verdicts]).sum(axis=0)
+            own += [0] * (turn + 1 - len(own))
+            own[turn] = own[turn] + np.array((count_yes([verdicts])[:, 0].sum(), len(Maxim)))
     series = {
-        name: [yes / known if known else None for yes, known in own] for name, own in counts.items()
+        name: [one[0] / one[1] if np.any(one) else None for one in own]
+        for name, own in counts.items()
     }
     if max(map(len, series.values()), default=0) < 2:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from touche_rad.contest import Contest
 from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
-from touche_rad.files.outputs import STATUS, read_status, sha256_of
+from touche_rad.files.outputs import STATUS, read_status, sha256_of, total_of
 from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
 from touche_rad.score.evaluations import digests, read_judged
@@ -40,6 +41,16 @@ class Origin:
                 model = (identity.get("model") or {}).get("name")
                 return f"{name} with {model}" if model else name
         return ""
+
+    @property
+    def fallbacks(self) -> str:
+        """How many results of each kind are fallbacks, such as "3 of 60 answers"."""
+        numbers = Counter[str]()
+        for status in (self.judged, self.status):
+            for one in status.get("fallbacks") or ():
+                total = total_of(one["what"], status.get("counts") or {})
+                numbers[f"{total} {one['what']}"] += one["count"]
+        return ", ".join(f"{number} of {total}" for total, number in numbers.items())
 
 
 def origins_of(paths: Sequence[Path]) -> dict[Path, Origin]:
@@ -97,18 +108,18 @@ class Source:
 def read_sources(
     runs: Mapping[str, Path],
     origins: Mapping[Path, Origin],
-    bad: BadLines,
+    skipped: Mapping[Path, BadLines],
     refused: dict[str, str],
 ) -> list[Source]:
     """Read the input files by name; those that cannot be read are added to `refused`."""
 
     def read(name: str, path: Path) -> Source:
-        kind = files.detect_kind(path)
+        kind, bad = files.detect_kind(path), skipped[path]
         source = Source(name, path, kind, sha256_of(path), origins[path])
         if kind is Kind.EVALUATIONS:
             return replace(source, debates=list(read_judged(path, bad)))
         if kind in files.DEBATES:
-            views = files.read_views(path, BadLines(bad.skip), keep_lost=True)
+            views = files.read_views(path, bad, keep_lost=True)
             return replace(source, debates=[(debate, ()) for debate, _ in views])
         if kind is Kind.CONTESTS:
             return replace(source, contests=list(files.read_contests(path, bad)))
@@ -116,6 +127,7 @@ def read_sources(
             return replace(source, judgements=list(files.read_outcomes(path, bad)))
         if kind is not Kind.RUN:
             raise InputError(path, f"expected a run (such as evaluations), got {kind.value}")
+        deque(files.read_run(path, bad), maxlen=0)
         return source
 
     return list(each_run(runs, read, refused).values())
@@ -131,6 +143,7 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
                 continue
             fallbacks = places.get(number, set()) | _nothing_found(debate)
             labelled = labels_by_words.get(digests(debate), ())
+            verdicts = verdicts or ({},) * (source.kind is Kind.EVALUATIONS)
             yield DebateOfRun(run, debate, verdicts, labelled, run_calls, frozenset(fallbacks))
 
 

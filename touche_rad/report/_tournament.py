@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain, product
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,7 @@ from touche_rad.files.outputs import STATUS
 from touche_rad.files.records import read_json
 from touche_rad.files.traces import TRACE
 from touche_rad.plots.svg import Dot, dot_plot
-from touche_rad.report.boards import Board, BoardTable, Cell, are, board_table, names_of
+from touche_rad.report.boards import Board, are, board_table, count_of, matrix, names_of
 from touche_rad.score.tables import table
 
 _LISTED: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
@@ -103,15 +104,18 @@ def read_tournament(path: Path) -> Tournament:
 
 def tournament_board(result: Tournament) -> Board:
     """Show the result of a tournament like other leaderboards."""
-    standings = result.standings
+    standings, names = result.standings, [one.name for one in result.standings]
     costs = COST_COLUMNS if any(one.asked for one in standings) else ()
     columns = (*COLUMNS, ("fallbacks", "{fallbacks}"), *costs)
+    shares = dict(zip(product(names, names), chain(*result.shares), strict=True))
+    caption = "Share of wins of the row against the column, ties as halves"
+    wins = matrix(caption, names, lambda *pair: shares[pair], format_share)
     rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
     return Board(
-        f"Tournament: {result.debates} debates on {_count(result.claims, 'claim')}",
+        f"Tournament: {count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}",
         list(_in_words(standings)),
         _note(result),
-        [board_table("Ratings", table(columns, standings)), _matrix(result)],
+        [board_table("Ratings", table(columns, standings)), wins],
         [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0, axis=())],
         warnings=[
             f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"
@@ -148,7 +152,7 @@ def _apart(one: Standing, other: Standing) -> bool:
 
 
 def _note(result: Tournament) -> str:
-    speeches = _count(result.rounds, "speech", "speeches")
+    speeches = count_of(result.rounds, "speech", "speeches")
     words = f" of at most {result.words} words" if result.words else ""
     model = f" ({result.judge_model})" if result.judge_model else ""
     limits = [
@@ -169,17 +173,3 @@ def _note(result: Tournament) -> str:
         "Intervals are a bootstrap of claims; with few claims they are too narrow.",
     ]
     return " ".join(filter(None, parts))
-
-
-def _count(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
-
-
-def _matrix(result: Tournament) -> BoardTable:
-    names = [one.name for one in result.standings]
-    rows = [
-        [name, *(Cell(format_share(share), share=share) for share in shares)]
-        for name, shares in zip(names, result.shares, strict=True)
-    ]
-    caption = "Share of wins of the row against the column, ties as halves"
-    return BoardTable(caption, ["debater", *names], rows, grid=True)

@@ -64,13 +64,16 @@ def board_table(caption: str, table: Table, baselines: Iterable[str] = ()) -> Bo
 
 
 def matrix(
-    caption: str, names: Sequence[str], share: Callable[[str, str], float | None]
+    caption: str,
+    names: Sequence[str],
+    share: Callable[[str, str], float | None],
+    show: Callable[[float | None], str] | None = None,
 ) -> BoardTable:
     """Show a share of each two runs, shaded."""
     rows = []
     for one in names:
         shares = [share(one, other) if one != other else None for other in names]
-        rows.append([one, *(Cell(number(value), share=value) for value in shares)])
+        rows.append([one, *(Cell((show or number)(value), share=value) for value in shares)])
     return BoardTable(caption, ["", *names], rows, grid=True)
 
 
@@ -133,6 +136,11 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     )
 
 
+def count_of(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
 def names_of(names: Sequence[str]) -> str:
     """Join names; the rest after the first few is counted."""
     if len(names) > _NAMED + 1:
@@ -144,10 +152,7 @@ Difference = Callable[[str, str], Comparison | None]
 
 
 def ranking_in_words(
-    runs: Mapping[str, float],
-    baselines: Mapping[str, float],
-    measure: str,
-    difference: Difference,
+    runs: Mapping[str, float], baselines: Mapping[str, float], measure: str, difference: Difference
 ) -> list[str]:
     """Say who leads, who does not differ significantly, and who beats each baseline.
 

@@ -28,7 +28,7 @@ from touche_rad.report.boards import (
     ranking_in_words,
 )
 from touche_rad.score.measures import says_yes
-from touche_rad.score.reports import JudgementReport, Report, RetrievalReport, refused_lines
+from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.tables import Columns, Item, cell, table
 
@@ -103,9 +103,20 @@ def _ranked_board(
             )
             for caption, of_measure in dots.items()
         ],
-        warnings=[*refused_lines(report.refused), *report.warnings()],
+        warnings=[*_not_scored(report.refused), *report.warnings()],
         scores={name: number(value) for name, value in ranked.items()},
     )
+
+
+def _not_scored(refused: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each run that could not be scored; those on other debates have one."""
+    others = [run for run, error in refused.items() if "not on the labelled debates" in error]
+    if len(others) > 1:
+        head = f"{len(others)} runs are on other debates than the labels: {', '.join(others)}"
+        yield f"{head}; the first: {refused[others[0]]}"
+    for run, error in refused.items():
+        if len(others) < 2 or run not in others:
+            yield f"not scored: {run}: {error}"
 
 
 def _votes(report: JudgementReport, run: str) -> Iterator[bool]:
@@ -180,7 +191,7 @@ def contest_board(report: ContestReport) -> Board:
     ]
     if any(row.swapped for row in report.biases):
         board.note += f" {SAME_SIDE.capitalize()}"
-    board.warnings = [*report.missing_lines(), *refused_lines(report.refused)]
+    board.warnings = [*report.missing_lines(), *_not_scored(report.refused)]
     return board
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from touche_rad.report._tournament import (
     split_runs_and_ratings,
     tournament_board,
 )
-from touche_rad.report.boards import Board, BoardTable, without_model
+from touche_rad.report.boards import Board, BoardTable, count_of, without_model
 from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import score
@@ -54,6 +54,7 @@ class ReportSummary:
     page: Path
     refused: Mapping[str, str]
     """Runs that could not be read or scored, and why."""
+    warnings: Sequence[str]
 
 
 def default_output(runs: Sequence[Path]) -> Path:
@@ -92,9 +93,9 @@ def write_report(
     bad = bad or BadLines()
     refused: dict[str, str] = {}
     paths, ratings = split_runs_and_ratings(runs, labels)
-    origins = origins_of(paths)
+    origins, skipped = origins_of(paths), {path: BadLines(bad.skip) for path in paths}
     named = names(paths) if boards else run_names(paths, origins)
-    sources = read_sources(dict(zip(named, paths, strict=True)), origins, bad, refused)
+    sources = read_sources(dict(zip(named, paths, strict=True)), origins, skipped, refused)
     scored = None if boards else _score(sources, labels, seed, bad)
     content = _Content(sources, refused, labels, seed, bad)
     content.boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
@@ -110,9 +111,11 @@ def write_report(
     content.add_queries(queries or {}, index)
     if not boards and len(sources) > 1:
         content.add_runs(first=any(map(is_folder_of_runs, runs)))
-    content.add_files(ratings)
-    content.refused.update(scored.refused if scored else {})
-    return content.write(out, title or "touche-rad report")
+    ranked = [name for board in content.boards for name in board.scores if scored]
+    content.add_files(ratings, ranked)
+    content.add_warnings(skipped, ranked)
+    page = content.write(out, title or "touche-rad report")
+    return ReportSummary(page, {**refused, **(scored.refused if scored else {})}, content.warnings)
 
 
 @dataclass
@@ -132,6 +135,7 @@ class _Content:
     """Name and JSON of the data that is read when it is needed."""
     summary: list[str] = field(default_factory=list)
     files: list[tuple[str, str, str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def add_debates(self, scored: Scored | None, *, with_boards: bool) -> None:
         """Add the debates of the shared task, and boards of their verdicts and words."""
@@ -154,23 +158,21 @@ class _Content:
         self.parts += [(f"d{number}", part) for number, part in enumerate(parts)]
         every = ((topic.claim, one.turns) for topic in all_topics for one in topic.conversations)
         distinct = {(claim, repr(turns)): len(turns) for claim, turns in every}
-        debates, turns = len(distinct), sum(distinct.values())
-        different = "different " * (len(self.sources) > 1)  # equal ones of several runs are one
+        numbers = [("different " * (len(self.sources) > 1), len(distinct), sum(distinct.values()))]
         if isinstance(scored, JudgementReport):
-            debates, turns, different = scored.debates, scored.turns, ""
-        self.summary.append(f"{debates} {different}debates, {turns} turns")
+            numbers.insert(0, ("labelled ", scored.debates, scored.turns))
+        for which, debates, turns in numbers[: 1 + (len(distinct) != numbers[0][1])]:
+            self.summary.append(f"{count_of(debates, f'{which}debate')}, {count_of(turns, 'turn')}")
 
     def _add_boards(self, all_topics: Sequence[Topic], *, with_rates: bool) -> None:
-        run_names = [source.name for source in self.sources]
-        rated = rate_board(all_topics, run_names, _SAMPLES, self.seed) if with_rates else None
+        judges = {source.name: source.origin.plugin("judge") for source in self.sources}
+        run_names = list(judges)
+        rated = rate_board(all_topics, judges, _SAMPLES, self.seed) if with_rates else None
         if rated is not None:
             rated.warnings.extend(without_model(source.path for source in self.sources))
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
-        if with_rates:
-            counts = ((one.name, one.debates.count(LOST)) for one in self.sources)
-            self.boards[-1].warnings += [f"{name}: lost debate: {n}" for name, n in counts if n]
         by_turn = turn_plot(all_topics, run_names)
         self.boards[-1].plots += [by_turn] if by_turn else []
         self.boards[-1].plots.append(_length_plot(all_topics, run_names))
@@ -183,14 +185,14 @@ class _Content:
         sections = contest_sections(self.sources, self.labels, self.bad)
         pairs = [(one.entry, one) for one in sections]
         self._add_fragments("wholes", "Whole debates", _WHOLES, "contest", pairs)
-        self.summary += [f"{len(pairs)} whole debates"] * bool(pairs)
+        self.summary += [count_of(len(pairs), "whole debate")] * bool(pairs)
 
     def add_queries(self, texts: Mapping[str, str], index: str | None) -> None:
         """Add the rankings of TREC runs by query."""
         found = list(queries_of(self.sources, texts, index, self.labels, self.bad))
         pairs = [({"id": one.id, "motion": one.text or one.id}, one) for one in found]
         self._add_fragments("queries", "Queries", _QUERIES, "ranking", pairs)
-        self.summary += [f"{len(pairs)} queries"] * bool(pairs)
+        self.summary += [count_of(len(pairs), "query", "queries")] * bool(pairs)
 
     def _add_fragments(
         self,
@@ -223,25 +225,17 @@ class _Content:
         for one in self.sources:
             finished = str(one.origin.status.get("finished") or "")[:16].replace("T", " ")
             units = one.debates or one.contests or one.judgements
-            rows.append(
-                [
-                    one.name,
-                    finished or NONE,
-                    one.kind.value,
-                    one.origin.plugin("debater") or NONE,
-                    one.origin.plugin("judge") or NONE,
-                    str(len(units)) if units else NONE,
-                    str(one.origin.status.get("replaced", NONE)),
-                    scores.get(one.name, NONE),
-                ]
-            )
+            made = [one.origin.plugin(kind) or NONE for kind in ("debater", "judge")]
+            fallbacks = one.origin.fallbacks or ("0" if one.origin.status else NONE)
+            numbers = [str(len(units) or NONE), fallbacks, scores.get(one.name, NONE)]
+            rows.append([one.name, finished or NONE, one.kind.value, *made, *numbers])
         rows += [[name, NONE, "cannot be read", *[NONE] * 5] for name in self.refused]
         rows.sort(key=lambda row: row[1], reverse=True)
         heads = ["run", "finished", "kind", "debater", "judge", "debates", "fallbacks", "score"]
         board = Board("Runs", [], _RUNS, [BoardTable("Runs", heads, rows)])
         self.boards.insert(0 if first else len(self.boards), board)
 
-    def add_files(self, ratings: Sequence[Path]) -> None:
+    def add_files(self, ratings: Sequence[Path], ranked: Collection[str]) -> None:
         """Add the input files with their digests."""
         self.files = [(one.name, one.path.name, one.kind.value, one.sha256) for one in self.sources]
         self.files += [
@@ -251,17 +245,33 @@ class _Content:
         if self.labels is not None:
             kind = files.detect_kind(self.labels).value
             self.files.append(("truth", self.labels.name, kind, sha256_of(self.labels)))
-        parts = {path.parent for path in ratings}
-        number = sum(one.path.parent not in parts for one in self.sources)
-        counts = (("run", number), ("tournament", len(ratings)))
-        self.summary[:0] = [f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts if n]
+        folders = {path.parent for path in ratings}
+        runs = [one.name for one in self.sources if one.path.parent not in folders]
+        number = sum(name in ranked for name in runs)
+        states = [count_of(number, "run scored", "runs scored"), f"{len(runs) - number} not scored"]
+        states = states if ranked else [count_of(len(runs), "run")]
+        states += [f"{len(self.refused)} not read", count_of(len(ratings), "tournament")]
+        states = [one for one in states if one[0] != "0"]
+        total = f"{len(runs) + len(self.refused) + len(ratings)} files: " * (len(states) > 1)
+        self.summary.insert(0, total + ", ".join(states))
 
-    def write(self, out: Path, title: str) -> ReportSummary:
+    def add_warnings(self, skipped: Mapping[Path, BadLines], ranked: Collection[str]) -> None:
+        """Add warnings about skipped lines and fallbacks, and lost debates of unscored runs."""
+        for one in self.sources:
+            own, lost = skipped[one.path], one.debates.count(LOST) * (one.name not in ranked)
+            kinds = {
+                f"{count_of(own.count, 'invalid line')} skipped; the first: {own.first}": own.count,
+                f"{one.origin.fallbacks} are fallbacks or missing": len(one.origin.fallbacks),
+                f"{count_of(lost, 'lost debate')} left out": lost,
+            }
+            self.warnings += [f"{one.name}: {text}" for text, number in kinds.items() if number]
+
+    def write(self, out: Path, title: str) -> Path:
         """Write one file, or a folder with the parts beside the page."""
         if out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm")):
             with files.atomic_write(out) as stream:
                 stream.write(self._page(title, self.parts))
-            return ReportSummary(out, self.refused)
+            return out
         out.mkdir(parents=True, exist_ok=True)
         with files.atomic_write(out / INDEX) as stream:  # first, because it may be refused
             stream.write(self._page(title, ()))
@@ -272,7 +282,7 @@ class _Content:
         for name, part in self.parts:
             with files.atomic_write(data / f"{name}.js") as stream:
                 stream.write(f'radPart("{name}",{part});\n')
-        return ReportSummary(out / INDEX, self.refused)
+        return out / INDEX
 
     def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
         links = [
@@ -291,6 +301,7 @@ class _Content:
             browsers=self.browsers,
             sources=self.files,
             refused=self.refused,
+            warnings=self.warnings,
             seed=self.seed,
             islands=[*indexes, *data],
             scripts=[read_asset(SCRIPT)],

@@ -268,12 +268,6 @@ class RetrievalReport(Report):
         return Table(columns, lines, name=1, optional=len(intervals))
 
 
-def refused_lines(refused: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each run that could not be scored."""
-    for run, error in refused.items():
-        yield f"not scored: {run}: {error}"
-
-
 def _rank(one: Ranked) -> str:
     return "*" if one.rank is None else str(one.rank)
 
