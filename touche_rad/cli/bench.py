@@ -321,7 +321,6 @@ def _check_addresses(plan_file: PlanFile, options: RunOptions) -> None:
 def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
     from touche_rad.report.page import INDEX
-    from touche_rad.score.reports import refused_lines
 
     if options.as_json:
         click.echo(json.dumps(summary.figures.to_json(), ensure_ascii=False, indent=2))
@@ -329,7 +328,8 @@ def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
         tables = [summary.figures.lines(terminal_width())]
         if summary.judges is not None:
             ranked = summary.judges.model_copy(update={"comparisons": ()})
-            tables.append([*ranked.lines(terminal_width()), *refused_lines(ranked.refused)])
+            refused = [f"not scored: {run}: {error}" for run, error in ranked.refused.items()]
+            tables.append([*ranked.lines(terminal_width()), *refused])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
     for line in bench.warnings():
         say(f"warning: {line}")

@@ -82,14 +82,14 @@ def loop_command(options: LoopOptions) -> None:
 
 def _check_installed(model: str) -> None:
     """Check what trains and serves the model before a teacher is paid."""
-    from touche_rad.models._vllm import check_installed
+    from touche_rad.models.model import open_backend
 
     for name in ("datasets", "peft", "trl"):
         if find_spec(name) is None:
             raise UserError(
                 f"training needs the extra train (pip install 'touche-rad[train]'): {name}"
             )
-    check_installed(model)
+    open_backend(f"vllm:{model}")  # it starts nothing
 
 
 def _check(words: Sequence[str]) -> None:

@@ -92,7 +92,7 @@ class Vllm(Backend):
         self._started: Future[Endpoint] | None = None
         """The start of the server; it goes on if a caller stops waiting for it."""
         self._server: subprocess.Popen[bytes] | None = None
-        check_installed(model)
+        _check_installed(model)
 
     async def ready(self) -> None:
         """Start the server if it does not run."""
@@ -222,7 +222,7 @@ class Vllm(Backend):
         server.communicate()
 
 
-def check_installed(model: str) -> None:
+def _check_installed(model: str) -> None:
     """Check that a model is named, and that vLLM is installed."""
     if sys.platform == "win32":
         raise UserError("vLLM does not run on Windows: start a server, and use -m URL#MODEL")

@@ -113,27 +113,27 @@ def tournament_board(result: Tournament) -> Board:
     rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
     return Board(
         f"Tournament: {count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}",
-        list(_in_words(standings)),
+        list(_in_words(standings, result.claims)),
         _note(result),
         [board_table("Ratings", table(columns, standings)), wins],
         [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0, axis=())],
         warnings=[
-            f"{one.name}: a fallback debater gave {one.fallbacks} of {one.speeches} speeches"
+            f"{one.name}: {one.fallbacks} of {one.speeches} speeches are fallbacks"
             for one in standings
             if one.fallbacks
         ],
     )
 
 
-def _in_words(standings: Sequence[Standing]) -> Iterator[str]:
+def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
     """Say who leads, and who does not differ significantly, by the intervals of the ratings."""
     if len(standings) < 2:
         return
     leader, *others = standings
     apart = [one.name for one in others if _apart(leader, one)]
     close = [one.name for one in others if not _apart(leader, one)]
-    if leader.low is None:
-        yield f"{leader.name} has the highest rating; one claim gives no intervals."
+    if claims < 10 or leader.low is None:
+        yield f"{leader.name} has the highest rating; too few claims ({claims}) to tell more."
         return
     if apart:
         yield (
