@@ -164,6 +164,7 @@ def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     assert "is no git repository" in " ".join(bare.out.split())
     assert "git add" not in bare.out
     subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    (place / ".git" / "info" / "exclude").write_text("__pycache__/\n")
     ended = tried(place, "--plugin", "brief.py", "-d", "brief", "--save", "mine")
     assert ended.code == 0, ended.out
     one = load(place / "tira.yml").find("mine")
