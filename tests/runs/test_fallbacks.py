@@ -12,8 +12,10 @@ import anyio
 import pytest
 
 from tests.models import scripted
+from tests.models.by_schema import filling
 from tests.models.scripted import Scripted, content, fails
 from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.runs.runner import process_units
@@ -228,6 +230,21 @@ def test_an_endpoint_that_dies_stops_the_run_and_the_same_command_continues(
     server.always = content("I only talk.")
     touche_rad(*command)
     assert len(out.read_text().splitlines()) == 2
+
+
+def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attempt(
+    tmp_path: Path, server: Scripted
+) -> None:
+    filling(server)
+    good = server.always
+    server.always = lambda handler: (good if len(server.asked) <= 20 else fails(500))(handler)
+    source, at = demo_file("debates.jsonl"), ("-m", f"{server.url}#tiny", "-o", tmp_path / "o")
+    assert touche_rad("judge", source, "-j", "zsl", *at).code == 1
+    assert (tmp_path / "o.errors.txt").exists()
+    server.always = good
+    again = touche_rad("judge", source, "-j", "zsl", *at)
+    assert (again.code, "were taken over" in again.err) == (0, True), again.err
+    assert "tracebacks: " not in again.err
 
 
 def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(

@@ -72,7 +72,10 @@ class Choice(BaseModel):
     frame: Frame = "none"
 
 
-FLOOR: Final = "minimum word similarity of user and argument, else 'nothing found' (0 = off)"
+FLOOR: Final = (
+    "minimum word similarity of user and argument, else 'nothing found' (0 = off); not needed "
+    "where vectors find the topic"
+)
 
 _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
