@@ -294,7 +294,8 @@ def _access(options: ServeOptions) -> Access:
 _KEEP_ALIVE: Final = 600
 """Seconds until an idle connection is closed. It is long, so that the client closes connections: a
 client that sends a request while the server closes the connection loses its debate."""
-_BACKLOG: Final = 4096
+_BACKLOG: Final = 128
+"""Connections that wait, and that are accepted in one turn: a thousand would take 0.2 seconds."""
 
 
 def _raise_open_files_limit() -> None:

@@ -27,7 +27,7 @@ READ_SECONDS: Final = 30.0
 CHECK_SECONDS: Final = 2.0
 """Seconds between two checks of the time limits of a connection."""
 SEND_BUFFER: Final = 2**16
-AHEAD: Final = 16
+AHEAD: Final = 8
 """Requests that a client may send before the first of them is answered."""
 STARTS: Final = 8
 """Requests that begin in one turn of the event loop; further ones wait for the next turns."""
