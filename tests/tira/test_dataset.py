@@ -57,9 +57,10 @@ def test_the_input_of_judges_is_blind_and_the_truths_are_the_labels(tmp_path: Pa
     turn = first["userTurns"][0]["systemResponse"]
     assert set(turn) == {"utterance", "response"}
     assert set(turn["response"]["arguments"][0]) == {"id", "text"}
-    assert (tmp_path / "ours/truths/rad-labels.jsonl").read_text() == LABELS.read_text()
+    truths = (tmp_path / "ours/truths/rad-labels.jsonl").read_text()
+    assert re.sub(', "words": "[0-9a-f]{32}"', "", truths) == LABELS.read_text()
     smoke = (tmp_path / "ours-smoke/truths/rad-labels.jsonl").read_text()
-    assert smoke.splitlines() == LABELS.read_text().splitlines()[:2]
+    assert smoke.splitlines() == truths.splitlines()[:2]
     assert readme(tmp_path / "ours-smoke")["configs"][0]["data_files"][0]["split"] == "train"  # type: ignore[index]
     assert str(tmp_path) not in (tmp_path / "ours/README.md").read_text()
 
@@ -114,14 +115,42 @@ def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(tmp_p
     written("debaters", tmp_path / "ours", "--turns", "3")
     truths, run, out = tmp_path / "ours/truths", tmp_path / "run", tmp_path / "out"
     run.mkdir()
-    lines = DEBATES.read_text().splitlines()[:10]
-    (run / "simulations.jsonl").write_text("\n".join(["{}", *lines[1:]]) + "\n")
+    lines = ["{}"]
+    for row, line in zip(CLAIMS.read_text().splitlines()[2:], DEBATES.open(), strict=False):
+        record = json.loads(line)
+        record["simulation"]["configuration"]["topic"]["description"] = row.partition("\t")[0]
+        lines.append(json.dumps(record))
+    (run / "simulations.jsonl").write_text("\n".join(lines) + "\n")
     told = touche_rad("dataset", "evaluate", run, truths, "-o", out, "-j", "always-yes", "--quiet")
     assert told.code == 0, told.err
     found = measures(out)
     assert found["missing responses"] == 3
     assert found["quantity"] == found["mean"] == 27 / 30
     assert (out / "evaluations.jsonl").is_file()
+    other = lines[2].replace("Zoos do more harm than good", "Zoos do good")
+    (run / "simulations.jsonl").write_text("\n".join([*lines[:2], other, *lines[3:]]) + "\n")
+    ended = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "other")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert "run/simulations.jsonl:3: expected a claim of " in ended.err
+
+
+@pytest.mark.parametrize("more", [(), ("--strict",)])
+def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
+    more: tuple[str, ...], tmp_path: Path
+) -> None:
+    written("judges", tmp_path / "ours")
+    source, truths = tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "ours/truths"
+    first, second, *rest = source.read_text().splitlines()
+    record = json.loads(second)
+    record["simulation"]["userTurns"][1]["utterance"] = "Other words."
+    source.write_text("\n".join([first, json.dumps({"id": "d2", **record}), *rest]) + "\n")
+    run, out = judged("length", source, tmp_path / "run"), tmp_path / "out"
+    ended = touche_rad("dataset", "evaluate", run, truths, "-o", out, *more)
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert "run/evaluations.jsonl:2: simulation.userTurns[1]: expected the words of" in ended.err
+    assert "got others in debate 'd2': the run is not on the labelled debates" in ended.err
+    (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests
+    assert touche_rad("dataset", "evaluate", run, truths, "-o", out, *more).code == 0
 
 
 @pytest.mark.services

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from itertools import tee
@@ -384,8 +384,8 @@ def argument_line(argument: Argument) -> str:
     return dump(plain(argument))
 
 
-LABEL_FIELDS: Final = frozenset(("sample", "annotators"))
-"""Fields that `touche-rad label` writes beside the labels of a turn."""
+LABEL_FIELDS: Final = frozenset(("sample", "annotators", "words"))
+"""Fields beside the labels of a turn: of `touche-rad label`, and the digest of the turn's text."""
 
 
 def _labels_of(value: Any) -> tuple[Labels, ...]:
@@ -412,6 +412,6 @@ def _labels(value: Any, place: str) -> Labels:
     return labels
 
 
-def labels_line(turns: tuple[Labels, ...]) -> str:
+def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
     """Write the labels of one debate."""
     return dump([{str(key): label for key, label in turn.items()} for turn in turns])

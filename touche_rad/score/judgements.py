@@ -84,10 +84,9 @@ def score_judgements(
                 progress(tags.index(tag) + 1, len(tags))
             return run
 
-        shape = [len(turns) for turns in labels]
         whole = each_run(paths, read, refused)
         held = list(whole.values())
-        reference = None if policy.by_place else find_reference(held, truth, shape, policy.debates)
+        reference = None if policy.by_place else find_reference(held, truth, labels, policy.debates)
         if exclude is not None:
             labels, excluded = exclude_examples(labels, held, reference, exclude)
 

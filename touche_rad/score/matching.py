@@ -1,8 +1,9 @@
 """Match a judge's run with labels, and collect what does not fit.
 
-Labels are positions without words. The labelled debates are known from a file, or from another run
-that has a line for each label: then a line finds its labels by its id or its words. Otherwise lines
-are matched by their places, and a run of another shape is refused.
+Labels are positions; those of `touche-rad dataset` have digests of the words. Else the labelled
+debates are known from a file, or from another run that has a line for each label: then a line finds
+its labels by its id or its words. Otherwise lines are matched by their places, and a run of another
+shape is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel
 
@@ -29,6 +30,7 @@ from touche_rad.score.evaluations import (
     digests,
     parse_record,
     read_official,
+    read_rows,
 )
 from touche_rad.score.measures import says_yes
 from touche_rad.score.result import Problem, ProblemKind
@@ -84,6 +86,12 @@ class Reference:
         """Make it of the labelled debates."""
         return cls(source, [debate.id for debate in debates], [*map(digests, debates)])
 
+    @classmethod
+    def of_labels(cls, source: Path, labels: Sequence[Sequence[Mapping[Any, Any]]]) -> Self | None:
+        """Make it of the digests in the labels; None if a turn has none."""
+        turns = [[turn.get("words") or "" for turn in of_debate] for of_debate in labels]
+        return cls(source, [""] * len(turns), turns) if all(map(all, turns)) else None
+
     def find(self, row: Row, position: int, matched: Container[int]) -> int | None:
         """Return the debate with this id, or the one that shares most turns with the line.
 
@@ -107,21 +115,24 @@ class Reference:
             InputError: It names the first turn that differs.
         """
         turns = self.turns[place]
+        of = f" in debate {row.id!r}" * bool(row.id)
         for turn, words in enumerate(row.conversation[: len(turns)]):
             if words not in turns:
                 raise InputError(
                     path,
                     f"expected the words of turn {turn + 1} as in debate {place + 1} of "
-                    f"{self.source}, got others: the run is not on the labelled debates{advice}",
+                    f"{self.source}, got others{of}: the run is "
+                    f"not on the labelled debates{advice}",
                     line=row.line,
                     field=f"simulation.userTurns[{turn}]",
                 )
 
 
 def find_reference(
-    runs: Sequence[Run], truth: Path, labelled: Sequence[int], debates: Path | None
+    runs: Sequence[Run], truth: Path, labels: Labelled, debates: Path | None
 ) -> Reference | None:
-    """Return the labelled debates: the given ones, those beside the labels, or those of a run."""
+    """Return the labelled debates: those of --debates, of the labels, beside them, or of a run."""
+    labelled = [len(turns) for turns in labels]
     if debates is not None:
         own = list(files.read_debates(debates))
         pairs = zip_longest((len(debate.turns) for debate in own), labelled, fillvalue=0)
@@ -134,7 +145,7 @@ def find_reference(
         return Reference.of_debates(debates, own)
     if not any(run.has_words for run in runs):
         return None
-    beside = _beside(truth, labelled)
+    beside = Reference.of_labels(truth, labels) or _beside(truth, labelled)
     if beside is not None or len(runs) == 1:
         return beside
     whole = [run for run in runs if [len(row.conversation) for row in run.rows] == list(labelled)]
@@ -184,6 +195,9 @@ def match_strictly(path: Path, truth: Path, labels: Labelled) -> Alignment:
     for what, own, expected in shapes:
         if own != expected:
             raise UserError(f"{path}: {own} {what}, and {truth} has {expected}: {NO_SCORE}")
+    if reference := Reference.of_labels(truth, labels):
+        for place, row in enumerate(read_rows(path)):
+            reference.check(path, row, place)
     return Alignment(scores)
 
 
@@ -355,7 +369,7 @@ class Matcher:
 
 
 def _labelled(labels: Mapping[Maxim, int | None]) -> int:
-    return sum(value is not None for value in labels.values())
+    return sum(labels.get(maxim) is not None for maxim in Maxim)
 
 
 class _Example(BaseModel):

@@ -23,6 +23,7 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
+from touche_rad.score.evaluations import digests
 from touche_rad.tira.submission import SubTask
 
 OFFICIAL_USER: Final = "https://touche25-rad.webis.de/user-sim/api/chat"
@@ -96,13 +97,17 @@ def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
                 f"{labels}, line {number}: {len(turns)} labelled turns, and the debate has "
                 f"{count} responses"
             )
-    all_debates, all_labels = all_debates[:first], all_labels[:first]
+    blind, all_labels = [*map(_blind, all_debates[:first])], all_labels[:first]
+    truths = [
+        [{**turn, "words": words} for turn, words in zip(turns, digests(debate), strict=True)]
+        for debate, turns in zip(blind, all_labels, strict=True)
+    ]
     return Dataset(
         JUDGES,
-        {_SIMULATIONS: "".join(f"{files.simulation_line(_blind(one))}\n" for one in all_debates)},
-        {_LABELS: "".join(f"{files.labels_line(one)}\n" for one in all_labels)},
-        len(all_debates),
-        f"{len(all_debates)} debates with {sum(map(len, all_labels))} labelled responses",
+        {_SIMULATIONS: "".join(f"{files.simulation_line(one)}\n" for one in blind)},
+        {_LABELS: "".join(f"{files.labels_line(one)}\n" for one in truths)},
+        len(blind),
+        f"{len(blind)} debates with {sum(map(len, all_labels))} labelled responses",
     )
 
 

@@ -59,7 +59,15 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
 def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) -> Path:
     """Let a judge score a debater's simulations, and write its shares of yes."""
     simulations = find_input(run, DEBATES)
-    claims = list(files.read_claims(find_input(truths, {Kind.CLAIMS})))
+    path = find_input(truths, {Kind.CLAIMS})
+    claims = list(files.read_claims(path))
+    known = {one.claim for one in claims} | {""}
+    for number, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
+        if debate.claim not in known:
+            message = (
+                f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates"
+            )
+            raise InputError(simulations, message, line=number)
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
