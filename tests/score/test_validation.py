@@ -217,6 +217,8 @@ def test_several_runs_begin_with_a_line_each(runs: Path, tmp_path: Path) -> None
     broken.write_text("{")
     good = runs / "simulations.jsonl"
     lines = touche_rad("check", broken, good, tmp_path / "none").out.splitlines()
+    assert lines[-1] == f"1 of 3 runs are valid; the first that is not: {broken}"
+    assert touche_rad("check", good, good).out.endswith("\n2 of 2 runs are valid\n")
     ends = ("unknown format, 1 line: not valid", "simulations, 10 lines: valid")
     assert lines[0] == f"{broken}: {ends[0]}"
     assert lines[1] == f"{good}: {ends[1]}"

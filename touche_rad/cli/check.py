@@ -92,6 +92,10 @@ def check_command(options: CheckOptions) -> int:
             if len(reports) > 1 and one.findings:
                 click.echo(f"\n{plain(one.path)}")
             _print_findings(one, fixed=options.fix)
+        if len(results) > 1 and reports:
+            bad = [plain(one.path) for one in results if not one.good]
+            rest = f"; the first that is not: {bad[0]}" if bad else ""
+            click.echo(f"\n{len(results) - len(bad)} of {len(results)} runs are valid{rest}")
     return 0 if all(one.good for one in results) else 1
 
 
