@@ -106,6 +106,9 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Pat
     assert strict.code == 2
     wrong = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s", "-j", "length")
     assert "leave it out" in wrong.err
+    path.write_text("\n".join(["nonsense", *rest]) + "\n")
+    told = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s").err
+    assert told.endswith("score --skip-bad, or repair the run with touche-rad check --fix\n")
     path.write_text("\n".join(rest) + "\n")
     short = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s")
     assert (short.code, "expected 20 lines" in short.err) == (2, True)

@@ -23,7 +23,7 @@ from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
 
-_SKIP = "; --skip-bad skips it"
+_SKIP = "; skip it with touche-rad score --skip-bad, or repair the run with touche-rad check --fix"
 KEYS = {maxim.key for maxim in Maxim}
 _number = TypeAdapter(float)
 T = TypeVar("T", bound=BaseModel)
