@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.contests.score_report import ContestReport, ContestRow
 from touche_rad.contests.scoring import score_contests
+from touche_rad.demo import demo_file
 from touche_rad.files.contests import Judgement
 from touche_rad.report.leaderboards import contest_board
 
@@ -158,6 +160,21 @@ def test_biases_of_winners(tmp_path: Path) -> None:
     assert bias.swapped == 3, "one of the swapped debates has no winner"
     assert bias.flipped == pytest.approx(2 / 3)
     assert bias.stays_with_side == pytest.approx(1 / 3)
+
+
+def test_panels_without_known_winners_have_a_table_of_who_won(tmp_path: Path) -> None:
+    won, contests = ("Pia", "Con", "Con", None, TIE), [pair(n, {}) for n in range(5)]
+    runs = judged(contests, [*map(outcome, won)]), judged(contests, [outcome("Pia")] * 5)
+    text = "\n".join(scored(tmp_path, contests, *runs).lines(100))
+    assert "contests.jsonl: 5 debates, no known winner" in text
+    assert re.search(r"winners +judge +debates +pro +con +tie +none", text)
+    assert re.search(r"run1 +j +5 +20.0 % +40.0 % +20.0 % +20.0 %", text)
+    assert re.search(r"run2 +j +5 +100.0 % +0.0 % +0.0 % +0.0 %", text)
+    debates, run = demo_file("debates.jsonl"), tmp_path / "panel.jsonl"
+    assert touche_rad("judge", debates, "-j", "grice", "-o", run).code == 0
+    rows = touche_rad("score", run, debates, "--csv").out.splitlines()
+    assert rows[0] == "run,judge,debates,pro,con,tie,none"
+    assert rows[1].startswith("panel,grice,20,")
 
 
 def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None:
@@ -303,9 +320,6 @@ def test_an_invalid_outcome_is_reported_with_its_line(
     ("change", "told"),
     [
         ({"gold": {"general": "Zoe"}}, "'Zoe' is not a speaker"),
-        ({"gold": {}}, "winner in `gold`"),
-        ({"gold": {"general": None}}, "winner in `gold`"),
-        ({"gold": {"votes": {}}}, "winner in `gold`"),
         ({"sides": {"Pia": "pro"}}, "missing speaker 'Con'"),
         ({"speeches": [{"speaker": 1}]}, "text"),
         ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con"),

@@ -168,10 +168,23 @@ def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
     assert errors[0].startswith("error: not scored: broken.jsonl:1: ")
     assert "cannot be read" in errors[1]
     assert "not scored" not in ended.out
+    broken = rows(folder, *runs)["broken"]
+    assert (broken["rank"], broken["mean_f1"]) == ("", "")
+    assert errors[0] == f"error: not scored: {broken['error']}"
     result = report(folder, *runs, "--baseline", "none.jsonl")
     assert result["runs"] == ["good", "bad"]
     assert set(result["refused"]) == {"broken", "none"}
     assert score(folder, "broken.jsonl", "none.jsonl", "labels.jsonl").code == 2
+
+
+def test_a_run_of_fallbacks_only_is_scored_with_a_warning(folder: Path) -> None:
+    status: dict[str, Any] = {"output": "good.jsonl", "counts": {"verdicts": 96}}
+    for count in (96, 95):
+        status["fallbacks"] = [{"what": "verdicts", "count": count}]
+        (folder / "good.jsonl.status.json").write_text(json.dumps(status))
+        warnings = score(folder, *RUNS).err.splitlines()
+        assert len(warnings) == (count == 96)
+        assert ("good.jsonl: all verdicts are fallbacks" in "".join(warnings)) == (count == 96)
 
 
 def test_a_judge_keeps_a_lost_debate_as_noes(folder: Path) -> None:
@@ -212,7 +225,10 @@ def test_skip_bad_keeps_the_places(folder: Path) -> None:
     (folder / "byte.jsonl").write_bytes(b"".join([*whole[:2], b"\xff\n", *whole[3:]]))
     assert "byte.jsonl:3: expected UTF-8" in score(folder, "byte.jsonl", "labels.jsonl").err
     (folder / "cut.jsonl").write_bytes(b"".join([*whole[:2], b"{\n", *whole[3:]]))
-    assert "; --skip-bad skips it" in score(folder, "cut.jsonl", "labels.jsonl").err
+    assert (
+        "; skip it with touche-rad score --skip-bad"
+        in score(folder, "cut.jsonl", "labels.jsonl").err
+    )
     ended = score(folder, "byte.jsonl", "labels.jsonl", "--skip-bad", "--json")
     result = json.loads(ended.out)
     assert result["lost"] == {"byte": 1}

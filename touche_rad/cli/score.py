@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from touche_rad.files import BadLines
     from touche_rad.score import Report
     from touche_rad.score.agreement import AgreementReport
-    from touche_rad.score.corrected import CorrectionReport
+    from touche_rad.score.tables import Printed
 
 _FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs")
@@ -89,12 +89,12 @@ def score_command(options: ScoreOptions) -> int:
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad.score.naming import names
-    from touche_rad.score.validation import CollectedErrors
+    from touche_rad.score.validation import CollectedErrors, all_fallbacks
 
     bad = CollectedErrors()
     report: Any = score_runs(options, bad if options.skip_bad else None)
     refused: dict[str, str] = report.refused
-    tags = zip(paths[:-1], names(paths[:-1]), strict=True)
+    tags = list(zip(paths[:-1], names(paths[:-1]), strict=True))
     scored = {str(path) for path, tag in tags if tag not in refused}
     if skipped := [error for error in bad.errors if error.path in scored]:
         say(f"warning: invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
@@ -111,7 +111,10 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(f"written: {path}", quiet=options.quiet)
-    click.echo(_printed(report, options))
+    for path, tag in tags:
+        for reason in all_fallbacks(path) if tag not in refused else ():
+            say(f"warning: {path}: {reason}: its scores are not those of the plugin that it names")
+    click.echo(_printed(report, options, refused))
     for error in refused.values():
         say(f"error: not scored: {error}")
     return 1 if refused else 0
@@ -126,6 +129,8 @@ def score_runs(
 
     runs, truth = list(options.paths[:-1]), options.paths[-1]
     kind = kind_of(truth)
+    if kind in files.DEBATES and files.detect_kind(runs[0]) is files.Kind.OUTCOMES:
+        kind = files.Kind.CONTESTS
     if options.votes and kind is not files.Kind.CONTESTS:
         raise OptionError("--votes is for whole debates")
     if kind is files.Kind.CONTESTS:
@@ -171,9 +176,7 @@ def _refuse(options: ScoreOptions, names: tuple[str, ...], truth: str) -> None:
         raise OptionError(f"{wrong[0]} is not for {truth}: leave it out")
 
 
-def _printed(
-    report: Report | ContestReport | AgreementReport | CorrectionReport, options: ScoreOptions
-) -> str:
+def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) -> str:
     from touche_rad.score import JudgementReport
     from touche_rad.score.tables import csv_text, terminal_lines
 
@@ -181,8 +184,9 @@ def _printed(
         return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
     if options.as_csv:
         compared = getattr(report, "comparisons", ())
-        rows = [one.model_dump() for one in compared] if options.pairs else report.records()
-        return csv_text(rows).rstrip("\n")
+        rows = [one.model_dump() for one in compared] if options.pairs else [*report.records()]
+        errors = [{"run": run, "error": error} for run, error in refused.items()]
+        return csv_text([*rows, *errors]).rstrip("\n")
     parts = list(report.parts())
     if options.details and isinstance(report, JudgementReport):
         parts += report.details()

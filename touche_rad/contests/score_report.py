@@ -90,6 +90,18 @@ class BiasRow(Item):
     """Share of debates in which the same side wins after the swap, though others speak for it."""
 
 
+class ShareRow(Item):
+    """How often each side wins by a run, as shares of its debates; `none`: without a winner."""
+
+    run: str
+    judge: str
+    debates: int
+    pro: float
+    con: float
+    tie: float
+    none: float
+
+
 class SameRow(Item):
     """Agreement of two runs on the winner."""
 
@@ -148,6 +160,7 @@ class ContestReport(Printed):
     samples: int
     seed: int
     rows: tuple[ContestRow, ...]
+    shares: tuple[ShareRow, ...] = ()
     biases: tuple[BiasRow, ...] = ()
     same: tuple[SameRow, ...] = ()
     sides: tuple[SideRow, ...] = ()
@@ -158,13 +171,13 @@ class ContestReport(Printed):
     """Runs that could not be scored, and why."""
 
     def records(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of the runs and of the constant predictors."""
-        return (row.model_dump(mode="json") for row in self.rows)
+        """Yield the rows of the runs and of the constant predictors, or else who won."""
+        return (row.model_dump(mode="json") for row in self.rows or self.shares)
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
         yield (
-            f"{self.truth}: {self.debates} debates",
+            f"{self.truth}: {self.debates} debates" + ", no known winner" * (not self.rows),
             *(["errors are computed against each vote"] if self.against == "votes" else []),
             f"95 % intervals from {self.samples} bootstrap samples of debates, seed {self.seed}",
         )
@@ -172,6 +185,7 @@ class ContestReport(Printed):
             rows = [row for row in self.rows if row.dimension == name]
             if any(row.basis != "constant" for row in rows):
                 yield table(((name, "{label}"), *SCORE_COLUMNS), rows)
+        yield table(_SHARE_COLUMNS, () if self.rows else self.shares)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
         yield [SAME_SIDE] if any(row.swapped for row in self.biases) else []
@@ -187,6 +201,12 @@ class ContestReport(Printed):
 
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")
 _CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
+_SHARE_COLUMNS: Columns = (
+    ("winners", "{run}"),
+    ("judge", "{judge}"),
+    ("debates", "{debates}"),
+    *((name, f"{{{name}:percent}}") for name in ("pro", "con", "tie", "none")),
+)
 SIDE_COLUMNS: Columns = (
     ("scores of sides", "{run}: {dimension}"),
     ("people's score", "{people}"),

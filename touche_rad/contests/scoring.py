@@ -27,6 +27,7 @@ from touche_rad.contests.score_report import (
     ContestReport,
     ContestRow,
     SameRow,
+    ShareRow,
     means,
 )
 from touche_rad.errors import InputError
@@ -107,6 +108,15 @@ def bias(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
     )
 
 
+def share_row(run: str, contests: Contests, judgements: Judgements) -> ShareRow:
+    """Return how often each side wins."""
+    decided = [(contests[key].sides, one.outcome.decision) for key, one in judgements.items()]
+    count = Counter(sides.get(won, won) if won else "none" for sides, won in decided)
+    shares = {key: count[key] / (len(decided) or 1) for key in (*SIDES, TIE, "none")}
+    judge = ", ".join(sorted({one.judge for one in judgements.values()}))
+    return ShareRow(run=run, judge=judge, debates=len(decided), **shares)
+
+
 def _wins(
     winners: Sequence[tuple[Contest, str | None]],
 ) -> tuple[float | None, float | None, float | None]:
@@ -153,7 +163,7 @@ def score_contests(
     bad: files.BadLines | None = None,
     tags: Sequence[str] | None = None,
 ) -> ContestReport:
-    """Score runs of panels against contests with known winners.
+    """Score runs of panels against contests; without known winners, count who won.
 
     Args:
         runs: Outcomes files; several of one panel are repeats.
@@ -187,10 +197,6 @@ def score_contests(
         for name, of_run in scores.items()
         for row in mean_rows(name, contests, of_run, samples, seed)
     )
-    if not (rows or means_of):
-        raise InputError(
-            truth, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
-        )
     missing = {
         name: tuple(key for key in contests if key not in of_run)
         for name, of_run in judgements.items()
@@ -202,6 +208,7 @@ def score_contests(
         samples=samples,
         seed=seed,
         rows=tuple(rows),
+        shares=tuple(share_row(name, contests, of_run) for name, of_run in judgements.items()),
         biases=tuple(bias(name, contests, of_run) for name, of_run in judgements.items()),
         same=tuple(same_winners(contests, judgements)),
         sides=tuple(

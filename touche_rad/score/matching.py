@@ -1,9 +1,8 @@
 """Match a judge's run with labels, and collect what does not fit.
 
-Labels are positions; those of `touche-rad dataset` have digests of the words. Else the labelled
-debates are known from a file, or from another run that has a line for each label: then a line finds
-its labels by its id or its words. Otherwise lines are matched by their places, and a run of another
-shape is refused.
+Labels are positions. The labelled debates are known from digests in the labels, from a file, or
+from another run that has a line for each label: then a line finds its labels by its id or its
+words. Otherwise lines are matched by their places, and a run of another shape is refused.
 """
 
 from __future__ import annotations

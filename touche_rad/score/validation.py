@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, UserError
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.outputs import read_status
@@ -297,6 +298,14 @@ def _said(debate: Debate) -> list[tuple[str, str]]:
     return [
         (turn.utterance, turn.response.content if turn.response else "") for turn in debate.turns
     ]
+
+
+def all_fallbacks(run: Path) -> list[str]:
+    """Return which results are all fallbacks by the status beside a run, in words."""
+    result = Validation(str(run))
+    with suppress(UserError):  # the status is that of a newer version
+        _read_status(result, run)
+    return [reason for reason in result.unfit if reason.endswith("are fallbacks")]
 
 
 def _read_status(result: Validation, run: Path) -> None:

@@ -23,7 +23,6 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
-from touche_rad.score.evaluations import digests
 from touche_rad.tira.submission import SubTask
 
 OFFICIAL_USER: Final = "https://touche25-rad.webis.de/user-sim/api/chat"
@@ -84,6 +83,8 @@ def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Data
 
 def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
     """Return the dataset of judges: blind debates, and the labels of their responses."""
+    from touche_rad.score.evaluations import digests
+
     all_debates, all_labels = list(files.read_debates(debates)), list(files.read_labels(labels))
     if len(all_debates) != len(all_labels):
         raise UserError(

@@ -64,10 +64,8 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
     known = {one.claim for one in claims} | {""}
     for number, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
         if debate.claim not in known:
-            message = (
-                f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates"
-            )
-            raise InputError(simulations, message, line=number)
+            text = f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates"
+            raise InputError(simulations, text, line=number)
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
