@@ -198,19 +198,26 @@ def test_one_live_endpoint_of_a_list_is_enough(
     assert "1 of 2 endpoints work" in ended.err
 
 
+@pytest.mark.parametrize("why", ["connection refused", "401: no; "])
 def test_under_tira_a_run_finishes_without_its_model(
-    tmp_path: Path, index: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    server: Scripted,
+    index: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    why: str,
 ) -> None:
+    server.always = fails(401)
+    at = f"{server.url}#tiny" if why.startswith("401") else DEAD
     folder = tmp_path / "out"
     folder.mkdir()
     monkeypatch.setenv("inputDataset", str(debates(tmp_path, "Zoos are bad.").parent))
     monkeypatch.setenv("outputDir", str(folder))
-    ended = touche_rad("respond", "-d", "composed", *index, "-m", DEAD)
+    ended = touche_rad("respond", "-d", "composed", *index, "-m", at)
     assert ended.code == 0, ended.err
-    assert "plugins work without the model" in ended.err
+    assert why in ended.err
     status = json.loads((folder / "status.json").read_text())
     assert status["replaced"] == 1
-    assert any("connection refused" in line for line in status["warnings"])
+    assert any(why in line for line in status["warnings"])
     assert os.path.dirname(status["errors"]) == str(folder / "trace")
     assert [path.name for path in folder.glob("*.jsonl")] == ["responses.jsonl"]
 
@@ -230,6 +237,33 @@ def test_an_endpoint_that_dies_stops_the_run_and_the_same_command_continues(
     server.always = content("I only talk.")
     touche_rad(*command)
     assert len(out.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "fix"), [(401, "set OPENAI_"), (403, "set OPENAI_"), (404, "#")]
+)
+def test_a_model_that_refuses_every_call_ends_the_run_and_a_corrected_command_continues(
+    tmp_path: Path, server: Scripted, status: int, fix: str
+) -> None:
+    filling(server)
+    good, server.always = server.always, fails(status)
+    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "-o", tmp_path / "o", "-m")
+    ended = touche_rad(*judge, f"{server.url}#tiny", "--workers", "1")
+    assert (ended.code, len(server.asked)) == (1, 4), "a debate's three calls, and a check"
+    assert f"error: {server.url}: {status}: no; " in ended.err
+    assert fix in ended.err.splitlines()[-1]
+    server.always, server.script = good, [fails(403, "flagged by moderation")]
+    ended = touche_rad(*judge, f"{server.url}#other")
+    assert (ended.code, "flagged by moderation" in ended.err) == (0, True), "one call only"
+
+
+def test_cached_answers_need_no_server(tmp_path: Path, server: Scripted) -> None:
+    filling(server)
+    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "--cache", tmp_path / "cache")
+    assert touche_rad(*judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "first").code == 0
+    ended = touche_rad(*judge, "-m", DEAD, "-o", tmp_path / "second")
+    assert ended.code == 0, ended.err
+    assert "only cached answers are used" in ended.err
 
 
 def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attempt(

@@ -138,7 +138,7 @@ def test_a_file_that_is_no_journal_is_not_changed(out: Path, foreign: bytes, res
 
 def test_a_damaged_header_is_refused(out: Path) -> None:
     run(out, 0)
-    part(out).write_bytes(b'{"journal": "touche-rad 1", "identi\n')
+    part(out).write_bytes(b'{"journal": "touche-rad 1", "identi\n\n')
     with pytest.raises(UserError, match="--restart"):
         run(out, 0)
 

@@ -344,9 +344,9 @@ class Endpoint(Backend):
         message = f"{self.place}: {status}{f': {reason}' if reason else ''}"
         low = reason.lower()
         if status in (401, 403):
-            return Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
+            return Unauthorized(f"{message}; the API key is not accepted: set {KEY}")
         if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
-            return WrongModel(f"{self.place}: there is no model {self.model!r}")
+            return WrongModel(f"{message}; no model {self.model!r}: pass another -m URL#MODEL")
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
             return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:

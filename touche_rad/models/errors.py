@@ -17,12 +17,13 @@ class ModelError(WorkError):
     ) -> None:
         """Make an error; its message has the address.
 
-        `after` is when the server allows a new request, in seconds; `is_down`, whether it does not
-        work at all.
+        `after` is when the server allows a new request, in seconds; `is_down`, whether it
+        answers no request at all.
         """
         super().__init__(message)
         self.after = after
-        self.is_down = isinstance(self, Unreachable) if is_down is None else is_down
+        lasting = Unreachable, Unauthorized, WrongModel
+        self.is_down = isinstance(self, lasting) if is_down is None else is_down
 
 
 class Unreachable(ModelError):

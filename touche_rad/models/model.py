@@ -203,7 +203,7 @@ class Model:
 
     async def check_after_failure(self) -> None:
         """Raise the server's error if it does not work; called after calls that failed."""
-        if self.backend is None or self._sender.error is None:
+        if self.backend is None or self._sender.error is None or not self.usage.faults:
             return
         probe = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
         try:

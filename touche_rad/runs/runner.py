@@ -352,7 +352,8 @@ class Output:
             raise UserError(
                 f"{self.journal} is not a journal of touche-rad: move it, or choose another output"
             )
-        if self.options.restart or not header.endswith(b"\n"):
+        is_empty = os.fstat(file.fileno()).st_size == len(header)
+        if self.options.restart or is_empty or not header.endswith(b"\n"):
             file.seek(0)
             file.truncate()
             first = {"journal": f"{_NAME} {VERSION}", "identity": self.identity}
