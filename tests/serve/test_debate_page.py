@@ -143,6 +143,21 @@ def test_the_policy_is_strict_and_only_known_files_are_sent(app: FastAPI) -> Non
     assert client.get("/assets/../pyproject.toml").status_code == 404
 
 
+def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with scripted.serving() as endpoint:
+        endpoint.always = scripted.fails(401)
+        services = Services(open_index(DEMO), model=Model(Address(endpoint.url, "tiny")))
+        answerer = Answerer(make_chain("composed", {}, services), services.index)
+        client = TestClient(create_app(answerer, Hostile(), model=services.model))
+        for _ in range(2):
+            say = {"messages": [{"role": "user", "content": ZOOS}]}
+            assert client.post("/", json=say).json()["content"]
+    assert sum("401: no; " in one.getMessage() for one in caplog.records) == 1
+    assert "set OPENAI_API_KEY" in client.get("/health").json()["model_problem"]
+
+
 @contextmanager
 def serving(app: FastAPI) -> Iterator[tuple[str, uvicorn.Server]]:
     with socket.socket() as probe:
@@ -288,6 +303,13 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
     page.locator("#t1").get_by_role("button", name="Answer again").click()
     page.locator("#t2 .verdict-list").wait_for()
     assert "branch 2 of 2" in page.locator("#t2").inner_text()
+    page.locator("#say").blur()
+    page.locator("#first").select_option("verbatim")
+    page.get_by_label("hostile").check()
+    page.reload()
+    page.locator("#t2").wait_for()
+    assert page.locator("#first").input_value() == "verbatim"
+    assert page.get_by_label("hostile").is_checked()
 
 
 @pytest.mark.services
@@ -400,7 +422,7 @@ def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("answer", [scripted.silent, scripted.fails(400)], ids=["slow", "dead"])
+@pytest.mark.parametrize("answer", [scripted.silent, scripted.fails(401)], ids=["slow", "key"])
 def test_a_page_says_who_answered_instead(open_page: OpenPage, answer: scripted.Answer) -> None:
     with _with_a_model(answer) as address:
         page = open_page(address)
@@ -408,5 +430,6 @@ def test_a_page_says_who_answered_instead(open_page: OpenPage, answer: scripted.
         page.locator("#t0 .verdict-list").wait_for()
         head = page.locator("#t0 .answer")
         assert "this answer is from composed without its model" in head.inner_text()
+        assert answer is scripted.silent or "set OPENAI_API_KEY" in head.inner_text()
         assert "the model did not answer" in head.locator(".head").inner_text()
         page.locator("#send").wait_for()

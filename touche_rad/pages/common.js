@@ -60,7 +60,7 @@ rad.address = {
       .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
     return `#${[at ? encodeURIComponent(at) : "", ...pairs].filter(Boolean).join("&")}`;
   },
-  write(values) { history.replaceState(null, "", rad.address.text(values)); },
+  write(values) { history.replaceState(history.state, "", rad.address.text(values)); },
   /* Show the element that the address names, below the bar. */
   show() { document.getElementById(rad.address.read().at)?.scrollIntoView({ block: "start" }); },
 };

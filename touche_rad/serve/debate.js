@@ -7,6 +7,7 @@
   const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
   const LONGEST = 1_000_000, STOPPED = "Stopped.";
+  const offer = String([setup.debaters, setup.judges]);
   const empty = () => ({ turns: [], at: -1, written: "" });
   let state = empty(); // `at` is the last turn shown; `written` is the debate as the address has it
   let running = null;
@@ -60,23 +61,22 @@
     saved.written = debate;
     rad.address.write({ debate });
   };
+  /* An entry of the history keeps the selected debaters and judges, also when the page is reloaded. */
+  const choices = () => ({ offer, first: $("first").value, second: $("second").value, judges: [...document.querySelectorAll("#judges input:checked")].map((one) => one.value) });
+  const remember = () => history.replaceState(choices(), "");
   const load = async () => {
+    remember();
     const debate = address();
     if (rad.address.read().at) { rad.address.write({ debate: state.written }); return; } // a link inside the page
     if (debate === state.written) { return; }
     stop();
     await running?.done;
-    const enter = (opened) => { state = { ...opened, written: debate }; state.at = last(state.at); fork = null; show(); };
-    let unreadable = "";
+    const enter = (opened, why) => { state = { ...opened, written: debate }; state.at = last(state.at); fork = null; show(); problem(why); };
     try {
       const opened = debate ? await decode(debate) : empty();
       if (address() !== debate) { return; } // another debate was opened meanwhile
-      enter(opened);
-    } catch {
-      unreadable = "The debate in this address cannot be read. Copy the whole address, or start a new debate.";
-      enter(empty());
-    }
-    problem(unreadable);
+      enter(opened, "");
+    } catch { enter(empty(), "The debate in this address cannot be read. Copy the whole address, or start a new debate."); }
     $("say").focus({ preventScroll: true });
   };
 
@@ -212,8 +212,7 @@
   const send = async (say, parent = fork ? fork.parent : state.at) => {
     if (running || !say.trim()) { return; }
     const typed = say === $("say").value;
-    const debaters = [$("first").value, $("second").value].filter(Boolean);
-    const judges = [...document.querySelectorAll("#judges input:checked")].map((one) => one.value);
+    const { first, second, judges } = choices(), debaters = [first, second].filter(Boolean);
     const before = { at: state.at, fork };
     const body = simulation(parent, say);
     const turn = { parent, say, pick: 0, answers: debaters.map((debater) => ({ debater, by: "", problem: "", notices: [], steps: [], system: null, shown: null, seconds: 0, calls: 0, tokens: 0, considered: 0, candidates: [], judged: [], working: "working", doing: "working", waiting: [], begun: Date.now() })) };
@@ -294,18 +293,19 @@
     }
     if (event.key === "Escape") { if (fork) { cancel(); } else { $("say").blur(); } }
   });
+  $("composer").addEventListener("change", remember);
   $("stop").addEventListener("click", stop);
   $("export").addEventListener("click", download);
   $("link").addEventListener("click", copy);
   $("cancel").addEventListener("click", cancel);
   addEventListener("hashchange", load);
 
-  rad.add($("first"), setup.debaters.map((name) => h("option", { value: name }, name)));
-  rad.add($("second"), [h("option", { value: "" }, "nobody"), setup.debaters.map((name) => h("option", { value: name }, name))]);
+  const chosen = history.state?.offer === offer ? history.state : { judges: setup.judges.slice(0, 1) };
+  for (const [id, names] of Object.entries({ first: setup.debaters, second: ["", ...setup.debaters] })) { rad.add($(id), names.map((name) => h("option", { value: name, selected: name === chosen[id] }, name || "nobody"))); }
   rad.replace($("examples"), setup.examples.map((say) => h("button", { type: "button", onclick: () => { write(say); $("say").focus(); } }, say)));
   $("collection").textContent = setup.collection;
   rad.add($("notices"), setup.notices.map((one) => rad.ui.notice(one, "warning")));
-  rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name, at) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: at === 0 }), name)))]);
+  rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: chosen.judges.includes(name) }), name)))]);
   $("judges").hidden = setup.judges.length < 2;
   show();
   load();
