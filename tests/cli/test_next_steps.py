@@ -6,8 +6,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from tests.terminal import touche_rad
+from touche_rad import files
 from touche_rad.demo import demo_file
 
 DEBATES, CLAIMS = demo_file("debates.jsonl"), demo_file("claims.tsv")
@@ -45,6 +47,21 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     drawn = touche_rad(*report, cwd=folder)
     assert "next: open file://" in drawn.err
     assert (folder / "runs.evaluations.html").is_file()
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool) -> None:
+    source = demo_file("contests.jsonl") if scored else DEBATES
+    judged = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl", cwd=tmp_path)
+    steps = _next(judged.err)
+    assert [step[0] for step in steps] == [*["score"] * scored, "report"]
+    for step in steps:
+        ended = touche_rad(*step, cwd=tmp_path)
+        assert ended.code == 0, ended.err
+    page = (tmp_path / "out.html").read_text("utf-8")
+    speech = next(files.read_contests(source)).speeches[0].text
+    assert str(escape(speech))[:40] in page
+    assert ("name no winner" in page, "Accuracy: share" in page) == (not scored, scored)
 
 
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:

@@ -83,6 +83,15 @@ def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
     assert "page twelve" not in told
 
 
+@pytest.mark.parametrize("name", ["contests.jsonl", "debates.jsonl"])
+def test_outcomes_on_other_words_than_the_labels_are_refused(tmp_path: Path, name: str) -> None:
+    run, labels = tmp_path / "o.jsonl", tmp_path / name
+    assert touche_rad("judge", demo_file(name), "-j", "grice", "-o", run, "-q").code == 0
+    labels.write_text(demo_file(name).read_text("utf-8").replace(" the ", " a "), "utf-8")
+    ended = touche_rad("report", run, "--labels", labels, "-o", tmp_path / "r.html")
+    assert (ended.code, "is on other words than the contest" in ended.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -161,8 +161,9 @@ def next_after(
             return [check, ["score", out, "LABELS"], report]
         case "contests":
             return [["judge", out, "-j", "grice", "-o", beside["panel"]]]
-        case "outcomes" if detect_kind(source) is Kind.CONTESTS:
-            return [["score", out, source], report]
+        case "outcomes":
+            scores: list[list[str | Path]] = [["score", out, source]]
+            return [*scores * (detect_kind(source) is Kind.CONTESTS), [*report, "--labels", source]]
         case _:
             return [report]
 

@@ -195,7 +195,7 @@ class ReportOptions:
     )
     replace: bool = opt.REPLACE
     labels: Path | None = opt.option(
-        "Labels by hand, qrels for TREC runs, or contests for outcomes."
+        "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
     title: str | None = opt.option("Title of the page.")
     queries: Path | None = opt.option("Queries of TREC runs, for their texts.", metavar="FILE")

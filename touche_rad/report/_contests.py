@@ -136,7 +136,7 @@ def contest_sections(
 ) -> Iterator[ContestSection]:
     """Yield each judged debate with the verdicts of all runs."""
     lists = [source.contests for source in sources]
-    if labels is not None and files.detect_kind(labels) is Kind.CONTESTS:
+    if labels is not None and files.detect_kind(labels) in (Kind.CONTESTS, *files.DEBATES):
         lists.append(list(files.read_contests(labels, bad)))
     contests = {
         contest.id or str(number): contest

@@ -151,6 +151,9 @@ def contest_board(report: ContestReport) -> Board:
         f"{report.samples} bootstrap samples of debates, seed {report.seed}. A constant predictor "
         "always gives the same winner.",
     )
+    if not report.rows:
+        board.title, board.note = "Panels", ""
+        board.sentences = ["The labels name no winner, so no panel has a score."]
     for dimension in dict.fromkeys(row.dimension for row in report.rows):
         rows = [row for row in report.rows if row.dimension == dimension]
         runs = sorted(

@@ -81,7 +81,7 @@ def write_report(
     Args:
         runs: Official files of any kind, tournaments, or folders with runs.
         out: An HTML file, or a folder.
-        labels: Labels, qrels for TREC runs, or contests for whole debates.
+        labels: Labels, qrels for TREC runs, or contests or debates for outcomes.
         title: The title of the page.
         seed: Random seed of the intervals.
         bad: What to do with bad lines.
@@ -331,7 +331,10 @@ def _score(
 ) -> Scored | None:
     if labels is None:
         return None
-    kind = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
+    of_labels = files.detect_kind(labels)
+    kind = _TRUTHS.get(of_labels, Kind.EVALUATIONS)
+    if of_labels in files.DEBATES and any(source.judgements for source in sources):
+        kind = Kind.OUTCOMES
     fitting = {source.name: source.path for source in sources if source.kind is kind}
     if not fitting:
         return None
