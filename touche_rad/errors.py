@@ -54,6 +54,10 @@ class InputError(UserError):
         super().__init__(": ".join(part for part in (place, field, expected) if part))
 
 
+class OtherDebates(InputError):
+    """A run that is not on the labelled debates."""
+
+
 def nearest(wrong: str, right: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the closest valid word, or the list of valid words."""
     words = sorted(right)

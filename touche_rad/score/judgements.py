@@ -9,7 +9,7 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Maxim
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, OtherDebates, UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score._figures import measure
 from touche_rad.score.evaluations import read_rows
@@ -73,7 +73,7 @@ def score_judgements(
     tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
     marked = baseline_names(baselines, runs, tags)
-    refused: dict[str, str] = {}
+    refused, others = dict[str, str](), list[str]()
     if policy.strict:
         aligned = each_run(paths, lambda _, path: match_strictly(path, truth, labels), refused)
     else:
@@ -90,10 +90,14 @@ def score_judgements(
         if exclude is not None:
             labels, excluded = exclude_examples(labels, held, reference, exclude)
 
-        def align(_: str, run: Run) -> Alignment:
+        def align(tag: str, run: Run) -> Alignment:
             if not policy.by_place and (reference is None or not run.has_words):
                 check_places(run, truth, labels)
-            return Matcher(run, labels, reference).match()
+            try:
+                return Matcher(run, labels, reference).match()
+            except OtherDebates:
+                others.append(tag)
+                raise
 
         aligned = each_run(whole, align, refused)
         source = reference.source if reference else None
@@ -108,6 +112,7 @@ def score_judgements(
         truth=str(truth),
         runs=tuple(aligned),
         refused=refused,
+        others=tuple(others),
         baselines=tuple(marked),
         policy="strict" if policy.strict else "no",
         matched_by=str(source) if source else None,

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
-from touche_rad.errors import InputError, UserError, nearest
+from touche_rad.errors import InputError, OtherDebates, UserError, nearest
 from touche_rad.files.records import numbered_lines
 from touche_rad.score.evaluations import (
     KEYS,
@@ -111,13 +111,13 @@ class Reference:
         """Refuse a line whose words are not those of the debate; later turns may differ.
 
         Raises:
-            InputError: It names the first turn that differs.
+            OtherDebates: It names the first turn that differs.
         """
         turns = self.turns[place]
         of = f" in debate {row.id!r}" * bool(row.id)
         for turn, words in enumerate(row.conversation[: len(turns)]):
             if words not in turns:
-                raise InputError(
+                raise OtherDebates(
                     path,
                     f"expected the words of turn {turn + 1} as in debate {place + 1} of "
                     f"{self.source}, got others{of}: the run is "
