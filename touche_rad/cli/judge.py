@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -185,6 +185,10 @@ def audit_command(options: AuditOptions) -> int:
     return 1 if result.refused else 0
 
 
+LARGE_REPORT: Final = 8_000_000
+"""Bytes of input from which a report is a folder, if no output is given."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
     """The options of `report`."""
@@ -223,13 +227,13 @@ def report_command(options: ReportOptions) -> int:
     """
     from touche_rad import files
 
-    files.check_output(options.output, replace=options.replace)  # before the slow imports
-    from touche_rad.cli.retrieve import read_queries
-    from touche_rad.report import default_output, write_report
-
     runs, quiet = options.runs, options.quiet
-    out = options.output or default_output(runs)
-    files.check_output(out, replace=options.replace)
+    size = sum(path.stat().st_size for path in runs if path.is_file())
+    out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
+    files.check_output(out, replace=options.replace)  # before the slow imports
+    from touche_rad.cli.retrieve import read_queries
+    from touche_rad.report import write_report
+
     bad = files.BadLines(skip=options.skip_bad)
     summary = write_report(
         runs,

@@ -1,5 +1,5 @@
 """The report: one HTML file, or a folder for large runs."""
 
-from touche_rad.report.page import ReportSummary, default_output, write_report
+from touche_rad.report.page import ReportSummary, write_report
 
-__all__ = ["ReportSummary", "default_output", "write_report"]
+__all__ = ["ReportSummary", "write_report"]

@@ -39,8 +39,6 @@ from touche_rad.score.tables import NONE
 from touche_rad.text import count_words
 
 SCRIPT: Final = "report/report.js"
-LARGE: Final = 8_000_000
-"""Bytes of input from which the report is a folder, if no output is given."""
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SAMPLES: Final = 2000
@@ -55,12 +53,6 @@ class ReportSummary:
     refused: Mapping[str, str]
     """Runs that could not be read or scored, and why."""
     warnings: Sequence[str]
-
-
-def default_output(runs: Sequence[Path]) -> Path:
-    """Return one file for small inputs and a folder for large ones."""
-    size = sum(path.stat().st_size for path in runs if path.is_file())
-    return Path("report" if size > LARGE else "report.html")
 
 
 def write_report(
@@ -331,9 +323,8 @@ def _score(
 ) -> Scored | None:
     if labels is None:
         return None
-    of_labels = files.detect_kind(labels)
-    kind = _TRUTHS.get(of_labels, Kind.EVALUATIONS)
-    if of_labels in files.DEBATES and any(source.judgements for source in sources):
+    kind = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
+    if files.detect_kind(labels) in files.DEBATES and any(source.judgements for source in sources):
         kind = Kind.OUTCOMES
     fitting = {source.name: source.path for source in sources if source.kind is kind}
     if not fitting:
