@@ -79,6 +79,12 @@ class Tournament(Printed):
         yield _matrix(self)
         yield _notes(self)
 
+    def fallbacks(self) -> Iterator[str]:
+        """Yield a line for each debater with fallbacks."""
+        for one in self.standings:
+            if one.fallbacks:
+                yield f"{one.name}: {one.fallbacks} of {one.speeches} speeches are fallbacks"
+
 
 COLUMNS: Columns = (
     ("debater", "{name}"),
@@ -228,6 +234,4 @@ def _notes(result: Tournament) -> Iterator[str]:
     yield note
     if result.undecided:
         yield f"{result.undecided} debates have no verdict and do not count"
-    for one in result.standings:
-        if one.fallbacks:
-            yield f"{one.name}: {one.fallbacks} of {one.speeches} speeches are fallbacks"
+    yield from result.fallbacks()
