@@ -86,7 +86,7 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
     assert record["entries"]["users"]["rules"]["prompts"]
     page = (finished / "results" / "page" / "index.html").read_text("utf-8")
     assert "from a judge without a language model" in page
-    assert "too few claims (2) to tell" in page
+    assert "Too few claims (2) to tell more." in page
     assert "significantly" not in page.partition("<h2>Judges")[0]
 
 

@@ -61,6 +61,7 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     page = (tmp_path / "out.html").read_text("utf-8")
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
+    assert "significantly" not in page
     assert ("name no winner" in page, "Accuracy: share" in page) == (not scored, scored)
 
 

@@ -404,6 +404,8 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     share = result.shares[0][1]
     assert re.search(rf'<td class="s-\d">{format_share(share)}</td>', told)
     assert f"{result.standings[0].rating:.0f}" in told
+    assert "highest rating; too few claims (2) to tell more." in told
+    assert "from a judge without a language model" in told
     assert "City centres should be closed to private cars." in told, "the debates are there too"
     assert '"sides":["verbatim","grounded"]' in told, "the debaters' names, not first and second"
     result = result.model_copy(
@@ -423,6 +425,10 @@ def test_a_file_that_is_no_tournament_is_refused(
 ) -> None:
     assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
     assert "ratings.json" in capsys.readouterr().err
+    (tmp_path / "games.jsonl").touch()
+    assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
+    assert "not finished; repeat its command: touche-rad tournament" in capsys.readouterr().err
+    (tmp_path / "games.jsonl").unlink()
     broken = tmp_path / "ratings.json"
     result = with_a_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
     first = result["standings"][0] | {"asked": {"calls": 1}}

@@ -86,6 +86,10 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     parts = [data[f"part-d{number}"] for number in range(index["parts"])]
     told = [turn["user"] for part in parts for turns in part for turn in turns]
     assert sorted(told) == sorted(turn.utterance for one in debates for turn in one.turns)
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[:9]))
+    write_report([evaluations(tmp_path / "some.jsonl", debates[:9], 0.9)], out, labels=few)
+    assert "have the highest mean F1; too few debates (9) to tell" in " ".join(_page(out).text)
 
 
 def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: Path) -> None:
@@ -203,12 +207,15 @@ def test_runs_are_named_after_what_differs(tmp_path: Path) -> None:
             assert touche_rad("judge", played[-1], "-j", judge, "-o", judged[-1], "-q").code == 0
     copy = tmp_path / "again.jsonl"
     copy.write_bytes(judged[0].read_bytes())
+    second = tmp_path / "second.jsonl"
+    assert touche_rad("judge", played[0], "-j", "length", "-o", second, "-q").code == 0
     for runs, names in (
         (judged[::2], ["grounded", "verbatim"]),
         (judged[:2], ["length", "random"]),
         (judged[::3], ["grounded, judged by length", "verbatim, judged by random"]),
         (played, ["grounded", "verbatim"]),
         ([judged[0], copy], ["length", "again"]),
+        ([judged[0], second], ["length (grounded.length)", "length (second)"]),
     ):
         write_report(runs, tmp_path / "r.html")
         index = islands((tmp_path / "r.html").read_text("utf-8"))["data-debates"]
@@ -390,6 +397,26 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
     text = " ".join(_page(tmp_path / "r.html").text)
     compared = "grounded and verbatim have the same share of yes" in text
     assert (compared, "judges are not compared" in text) == (judges[0] == judges[1], not compared)
+
+
+@pytest.mark.parametrize(
+    ("claims", "score", "sentence"),
+    [
+        (9, 0.1, "b has the highest share of yes; too few claims (9) to tell more."),
+        (9, 0.9, "a and b have the highest share of yes; too few claims (9) to tell more."),
+        (10, 0.1, "b leads a by 1.000 share of yes, significantly"),
+        (10, 0.9, "a and b have the same share of yes."),
+    ],
+)
+def test_sentences_name_a_leader_from_ten_claims(
+    tmp_path: Path, claims: int, score: float, sentence: str
+) -> None:
+    for name, of_run in (("a", score), ("b", 0.9)):
+        own = [debate(("U", f"{name}.", "t"), claim=str(one)) for one in range(claims)]
+        evaluations(tmp_path / f"{name}.jsonl", own, of_run)
+    write_report([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "r.html")
+    text = " ".join(_page(tmp_path / "r.html").text)
+    assert (sentence in text, "significantly" in text) == (True, "significantly" in sentence)
 
 
 def test_an_output_that_exists_stops_before_the_slow_imports(

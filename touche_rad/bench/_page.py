@@ -19,6 +19,7 @@ from touche_rad.report.boards import (
     by_pair,
     number,
     ranking_in_words,
+    too_few,
     without_model,
 )
 from touche_rad.report.calls import cost_board
@@ -92,12 +93,11 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
     """Show the debaters with their share of yes, by maxim, judge and user."""
     debaters = figures.debaters
     unranked = frozenset(one.name for one in debaters if one.name in baselines)
-    best = next((one for one in debaters if one.name not in unranked), debaters[0])
+    shown = {one.name: number(one.yes) for one in debaters}
     return Board(
         "Debaters",
-        [f"{best.name} has the most yes; too few claims ({figures.claims}) to tell who is better."]
-        if figures.claims < 10
-        else ranking_in_words(
+        too_few(shown, "share of yes", figures.claims, "claims")
+        or ranking_in_words(
             {one.name: one.yes for one in debaters if one.name not in unranked},
             {one.name: one.yes for one in debaters if one.name in unranked},
             "share of yes",

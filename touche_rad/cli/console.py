@@ -162,8 +162,7 @@ def next_after(
         case "contests":
             return [["judge", out, "-j", "grice", "-o", beside["panel"]]]
         case "outcomes":
-            scores: list[list[str | Path]] = [["score", out, source]]
-            return [*scores * (detect_kind(source) is Kind.CONTESTS), [*report, "--labels", source]]
+            return [["score", out, source], [*report, "--labels", source]]
         case _:
             return [report]
 

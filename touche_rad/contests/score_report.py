@@ -185,7 +185,7 @@ class ContestReport(Printed):
             rows = [row for row in self.rows if row.dimension == name]
             if any(row.basis != "constant" for row in rows):
                 yield table(((name, "{label}"), *SCORE_COLUMNS), rows)
-        yield table(_SHARE_COLUMNS, () if self.rows else self.shares)
+        yield table(SHARE_COLUMNS, () if self.rows else self.shares)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
         yield [SAME_SIDE] if any(row.swapped for row in self.biases) else []
@@ -201,7 +201,7 @@ class ContestReport(Printed):
 
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")
 _CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
-_SHARE_COLUMNS: Columns = (
+SHARE_COLUMNS: Columns = (
     ("winners", "{run}"),
     ("judge", "{judge}"),
     ("debates", "{debates}"),

@@ -20,6 +20,7 @@ from touche_rad.report.boards import (
     interval,
     number,
     ranking_in_words,
+    too_few,
 )
 from touche_rad.score.rates import count_yes, measure_yes
 from touche_rad.score.result import MEAN
@@ -71,7 +72,9 @@ def rate_board(
         sentences = [
             sentence
             for own in groups.values()
-            for sentence in ranking_in_words(
+            for shown in [{name: number(value) for name, value in own.items()}]
+            for sentence in too_few(shown, "share of yes", len(counts), "claims")
+            or ranking_in_words(
                 own, {}, "share of yes", lambda run, other: compare_runs(figures, run, other, MEAN)
             )
         ]

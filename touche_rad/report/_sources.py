@@ -73,7 +73,7 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, Origin]:
 def run_names(paths: Sequence[Path], origins: Mapping[Path, Origin]) -> list[str]:
     """Name each run after its debater or its judge, whichever differs between the runs.
 
-    A run is named after its file if no status says more, or if another run has the same name.
+    A run is named after its file if no status says more; equal names get those of the files too.
     """
     made = [(origins[path].plugin("debater"), origins[path].plugin("judge")) for path in paths]
     judged = [pair for pair in made if all(pair)] or made
@@ -85,7 +85,9 @@ def run_names(paths: Sequence[Path], origins: Mapping[Path, Origin]) -> list[str
         else:
             known.append((differs[0] and debater) or judge or debater)
     named = [
-        file if known.count(name) > 1 or name in ("", BASELINE, MEAN) else name
+        file
+        if name in ("", BASELINE, MEAN)
+        else (f"{name} ({file})" if known.count(name) > 1 else name)
         for name, file in zip(known, names(paths), strict=True)
     ]
     return named if len(set(named)) == len(named) else names(paths)

@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from touche_rad import files
-from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
+from touche_rad.contests.tournament.folder import CONTESTS, GAMES, OUTCOMES, RATINGS
 from touche_rad.contests.tournament.result import (
     COLUMNS,
     COST_COLUMNS,
@@ -26,7 +26,8 @@ from touche_rad.files.outputs import STATUS
 from touche_rad.files.records import read_json
 from touche_rad.files.traces import TRACE
 from touche_rad.plots.svg import Dot, dot_plot
-from touche_rad.report.boards import Board, are, board_table, count_of, matrix, names_of
+from touche_rad.report import boards
+from touche_rad.report.boards import Board, count_of, names_of
 from touche_rad.score.tables import table
 
 _LISTED: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
@@ -59,6 +60,9 @@ def _inside(path: Path, labels: Path | None) -> list[Path]:
     if not is_folder_of_runs(path):
         return [path]
     own = [one for one in sorted(path.iterdir()) if not labels or one.resolve() != labels.resolve()]
+    if (path / GAMES).is_file():
+        command = f"touche-rad tournament CLAIMS -d A -d B -o {path}"
+        raise UserError(f"{path}: the tournament is not finished; repeat its command: {command}")
     found = [one for one in own if (one / RATINGS).is_file() or _is_ratings(one) or _is_run(one)]
     if not found:
         raise UserError(f"{path}: expected a folder with runs, or of a tournament with {RATINGS}")
@@ -109,32 +113,28 @@ def tournament_board(result: Tournament) -> Board:
     columns = (*COLUMNS, ("fallbacks", "{fallbacks}"), *costs)
     shares = dict(zip(product(names, names), chain(*result.shares), strict=True))
     caption = "Share of wins of the row against the column, ties as halves"
-    wins = matrix(caption, names, lambda *pair: shares[pair], format_share)
+    wins = boards.matrix(caption, names, lambda *pair: shares[pair], format_share)
     rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
     return Board(
         f"Tournament: {count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}",
         list(_in_words(standings, result.claims)),
         _note(result),
-        [board_table("Ratings", table(columns, standings)), wins],
+        [boards.board_table("Ratings", table(columns, standings)), wins],
         [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0, axis=())],
-        warnings=[
-            f"{one.name}: {one.fallbacks} of {one.speeches} speeches are fallbacks"
-            for one in standings
-            if one.fallbacks
-        ],
+        warnings=[*[boards.WITHOUT_MODEL] * (not result.judge_model), *result.fallbacks()],
     )
 
 
 def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
     """Say who leads, and who does not differ significantly, by the intervals of the ratings."""
-    if len(standings) < 2:
+    shown = {one.name: f"{one.rating:.0f}" for one in standings}
+    few = boards.too_few(shown, "rating", claims, "claims")
+    if few or not standings or standings[0].low is None:
+        yield from few
         return
     leader, *others = standings
     apart = [one.name for one in others if _apart(leader, one)]
     close = [one.name for one in others if not _apart(leader, one)]
-    if claims < 10 or leader.low is None:
-        yield f"{leader.name} has the highest rating; too few claims ({claims}) to tell more."
-        return
     if apart:
         yield (
             f"{leader.name} is significantly stronger than {names_of(apart)}: the intervals do not "
@@ -142,7 +142,7 @@ def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
         )
     if close:
         yield (
-            f"{are(close)} not significantly different from the leader {leader.name}: the "
+            f"{boards.are(close)} not significantly different from the leader {leader.name}: the "
             "intervals overlap."
         )
 

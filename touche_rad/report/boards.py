@@ -20,6 +20,8 @@ from touche_rad.score.tables import NONE, Table, csv_rows
 
 _NAMED: Final = 4
 """Names in a sentence before the rest is counted."""
+FEWEST: Final = 10
+"""Debates, claims or queries from which sentences say who is better."""
 
 
 class Cell(str):
@@ -112,16 +114,17 @@ class Board:
     """Verdicts against labels, by run: a table of two by two for each maxim."""
 
 
+WITHOUT_MODEL: Final = (
+    "These verdicts are from a judge without a language model: it does not see on which side "
+    "an answer argues, and it may share code with a debater. Rank debaters by people, or by a "
+    "judge with a model."
+)
+
+
 def without_model(runs: Iterable[Path]) -> list[str]:
     """Return a warning if a judge without a language model made some of these verdicts."""
-    statuses = map(read_status, runs)
-    if all(one.get("verb") != "judge" or one.get("usage") for one in statuses):
-        return []
-    return [
-        "These verdicts are from a judge without a language model: it does not see on which side "
-        "an answer argues, and it may share code with a debater. Rank debaters by people, or by a "
-        "judge with a model."
-    ]
+    judged = (one for one in map(read_status, runs) if one.get("verb") == "judge")
+    return [WITHOUT_MODEL] * any(not one.get("usage") for one in judged)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -182,15 +185,25 @@ def ranking_in_words(
     return sentences
 
 
+def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> list[str]:
+    """Say who is first, but not by how much; empty if there are enough debates."""
+    if count >= FEWEST or not values:
+        return []
+    best = [name for name, value in values.items() if value == next(iter(values.values()))]
+    have = "has" if len(best) == 1 else "have"
+    head = f"{names_of(best)} {have} the highest {what}; too" if len(values) > 1 else "Too"
+    return [f"{head} few {units} ({count}) to tell more."]
+
+
 def _lead(leader: str, second: str, gain: float, measure: str, tested: Comparison | None) -> str:
+    if number(gain) == number(0):
+        return f"{leader} and {second} have the same {measure}."
     head = f"{leader} leads {second} by {number(gain)} {measure}"
     if tested is None or tested.low is None or tested.high is None:
-        return f"{head}; there are too few debates for an interval."
+        return f"{head}."
     between = f"95 % interval of the difference {interval(-tested.high, -tested.low)}"
     if _clear(tested):
         return f"{head}, significantly ({between})."
-    if abs(gain) < 5e-4:
-        return f"{leader} and {second} have the same {measure} ({between})."
     return f"{head}, not significantly ({between} contains 0)."
 
 

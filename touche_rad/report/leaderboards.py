@@ -9,6 +9,7 @@ from touche_rad.contests.score_report import (
     BIAS_COLUMNS,
     SAME_SIDE,
     SCORE_COLUMNS,
+    SHARE_COLUMNS,
     SIDE_COLUMNS,
     ContestReport,
     ContestRow,
@@ -16,6 +17,7 @@ from touche_rad.contests.score_report import (
 from touche_rad.debate import Maxim
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import (
+    FEWEST,
     Board,
     BoardTable,
     Cell,
@@ -26,6 +28,7 @@ from touche_rad.report.boards import (
     names_of,
     number,
     ranking_in_words,
+    too_few,
 )
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
@@ -47,6 +50,7 @@ def judgement_board(report: JudgementReport) -> Board:
         for caption, maxim in captions.items()
     }
     board = _ranked_board(report, "Leaderboard", dots, "mean F1", MEAN)
+    board.sentences = too_few(board.scores, "mean F1", report.debates, "debates") or board.sentences
     if not measured:
         board.sentences = ["The labels say nothing about these turns, so no run has a score."]
     labelled = max(rows[BASELINE, maxim].labelled for maxim in Maxim)
@@ -75,6 +79,7 @@ def retrieval_board(report: RetrievalReport) -> Board:
         for measure in report.measures
     }
     board = _ranked_board(report, "Leaderboard of retrieval", dots, first, first)
+    board.sentences = too_few(board.scores, first, report.queries, "queries") or board.sentences
     board.note = (
         f"{report.queries} queries; a query without results counts as 0. Intervals: "
         f"{report.samples} bootstrap samples of queries, seed {report.seed}. * baseline, without a "
@@ -103,14 +108,13 @@ def _ranked_board(
             )
             for caption, of_measure in dots.items()
         ],
-        warnings=[*_not_scored(report.refused), *report.warnings()],
+        warnings=[*_not_scored(report.refused, report.others), *report.warnings()],
         scores={name: number(value) for name, value in ranked.items()},
     )
 
 
-def _not_scored(refused: Mapping[str, str]) -> Iterator[str]:
+def _not_scored(refused: Mapping[str, str], others: Sequence[str] = ()) -> Iterator[str]:
     """Yield a line for each run that could not be scored; those on other debates have one."""
-    others = [run for run, error in refused.items() if "not on the labelled debates" in error]
     if len(others) > 1:
         head = f"{len(others)} runs are on other debates than the labels: {', '.join(others)}"
         yield f"{head}; the first: {refused[others[0]]}"
@@ -154,6 +158,7 @@ def contest_board(report: ContestReport) -> Board:
     if not report.rows:
         board.title, board.note = "Panels", ""
         board.sentences = ["The labels name no winner, so no panel has a score."]
+        board.tables = [board_table("Who won", table(SHARE_COLUMNS, report.shares))]
     for dimension in dict.fromkeys(row.dimension for row in report.rows):
         rows = [row for row in report.rows if row.dimension == dimension]
         runs = sorted(
@@ -207,7 +212,7 @@ def _panels_in_words(
         f"{dimension}: the most accurate is {first.label}, with the right winner in "
         f"{cell('{accuracy:percent}', first)} of the debates (95 % interval {within})."
     )
-    if best is None or best.accuracy is None:
+    if best is None or best.accuracy is None or first.debates < FEWEST:
         return
     # Means of repeats have no interval.
     groups: dict[bool, list[str]] = {}
