@@ -215,7 +215,7 @@ def test_runs_are_named_after_what_differs(tmp_path: Path) -> None:
         (judged[::3], ["grounded, judged by length", "verbatim, judged by random"]),
         (played, ["grounded", "verbatim"]),
         ([judged[0], copy], ["length", "again"]),
-        ([judged[0], second], ["length (grounded.length)", "length (second)"]),
+        ([judged[0], second], ["grounded.length (length)", "second (length)"]),
     ):
         write_report(runs, tmp_path / "r.html")
         index = islands((tmp_path / "r.html").read_text("utf-8"))["data-debates"]

@@ -73,7 +73,7 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, Origin]:
 def run_names(paths: Sequence[Path], origins: Mapping[Path, Origin]) -> list[str]:
     """Name each run after its debater or its judge, whichever differs between the runs.
 
-    A run is named after its file if no status says more; equal names get those of the files too.
+    A run is named after its file if no status says more; equal names follow those of the files.
     """
     made = [(origins[path].plugin("debater"), origins[path].plugin("judge")) for path in paths]
     judged = [pair for pair in made if all(pair)] or made
@@ -87,7 +87,7 @@ def run_names(paths: Sequence[Path], origins: Mapping[Path, Origin]) -> list[str
     named = [
         file
         if name in ("", BASELINE, MEAN)
-        else (f"{name} ({file})" if known.count(name) > 1 else name)
+        else (f"{file} ({name})" if known.count(name) > 1 else name)
         for name, file in zip(known, names(paths), strict=True)
     ]
     return named if len(set(named)) == len(named) else names(paths)
