@@ -142,8 +142,6 @@ def next_after(
     kind: Kind, out: Path, source: Path, index: str | None = None, *, demo: bool = False
 ) -> list[list[str | Path]]:
     """Return what a user would call on a finished run, whose output is of this kind."""
-    from touche_rad.files import Kind, detect_kind
-
     names = {"judge": ".evaluations.jsonl", "report": ".html", "panel": ".outcomes.jsonl"}
     beside = {name: out.with_name(f"{out.stem}{end}") for name, end in names.items()}
     judge: list[str | Path] = ["judge", out, "-o", beside["judge"]]
