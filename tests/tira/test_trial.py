@@ -164,14 +164,15 @@ def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     assert "is no git repository" in " ".join(bare.out.split())
     assert "git add" not in bare.out
     subprocess.run(["git", "init", "-q"], cwd=place, check=True)
-    (place / ".git" / "info" / "exclude").write_text("__pycache__/\n")
+    (place / "pack" / "__pycache__").mkdir(parents=True)
+    (place / "pack" / "__pycache__" / "old.cpython-311.pyc").touch()
     ended = tried(place, "--plugin", "brief.py", "-d", "brief", "--save", "mine")
     assert ended.code == 0, ended.out
     one = load(place / "tira.yml").find("mine")
     assert one.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
     assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
-    add = "git add brief.py docker/ ours.jsonl submission/ tira.yml"
-    assert add in ended.out
+    add = "git add .gitignore brief.py docker/ ours.jsonl submission/ tira.yml"
+    assert f"  echo '*.pyc' >> .gitignore\n  {add}\n" in ended.out
     missing = touche_rad("submit", "mine", "--upload", cwd=place)
     assert (missing.code, "docker/collection/ours.jsonl: not found" in missing.err) == (2, True)
     shutil.copy(place / "ours.jsonl", place / "docker" / "collection")

@@ -1,0 +1,320 @@
+"""The trial of a debater or a judge before it is submitted: its steps, and what to run next."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import files
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import say
+from touche_rad.demo import demo_file, is_demo
+from touche_rad.errors import UserError, WorkError
+from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.models.checks import checks
+from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
+from touche_rad.plugins.registry import IMPORTED
+from touche_rad.tira.submission import (
+    COLLECTIONS,
+    PLUGINS,
+    Software,
+    SubTask,
+    describe,
+    load,
+    refuse_loopback,
+    save,
+)
+
+LIMIT: Final = 300
+"""Seconds after which the organisers' client gives up an answer."""
+ENGINES: Final = ("docker", "podman", "buildah")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialOptions(opt.Common):
+    """The options of a trial."""
+
+    collection: Path | None = opt.option(
+        "Arguments that the image indexes; without NAME, start a trial."
+    )
+    debater: opt.PluginSpec | None = opt.plugin(
+        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater"
+    )
+    judge: opt.PluginSpec | None = opt.plugin(
+        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
+    )
+    model: str | None = opt.MODEL
+    official: bool = opt.flag("Submit with the organisers' client and simulated user.")
+    claims: Path | None = opt.option("Claims to play in the trial. [default: the demo's claims]")
+    first: int = opt.option("Number of claims that the trial plays.", default=3)
+    turns: int = opt.option("User turns per debate in the trial.", default=2)
+    output: Path = opt.output(
+        "Folder for the files of the trial.", "DIR", default=Path("submission")
+    )
+    build: bool = opt.flag("Build the image with docker, podman or buildah.")
+    save: str | None = opt.option("Write the entry to tira.yml under this name.", metavar="ENTRY")
+    file: Path = opt.option("File with the submissions.", default=Path("tira.yml"))
+
+
+class Trial:
+    """Tries a debater and a judge on a collection, one step after the other."""
+
+    def __init__(self, options: TrialOptions, collection: Path) -> None:
+        """Prepare the trial; nothing is read or written yet."""
+        self.options, self.collection, self.folder = options, collection, options.output
+        specs: list[tuple[Kind, Any]] = [("debater", options.debater), ("judge", options.judge)]
+        self.specs: dict[Kind, opt.PluginSpec] = {kind: spec for kind, spec in specs if spec}
+        self.repository = options.file.parent
+        self.index = self.folder / "index"
+        self.claims = self.folder / "claims.tsv"
+        self.simulations = self.folder / "simulations.jsonl"
+        self.evaluations = self.folder / "evaluations.jsonl"
+        self.demo = False
+        self.uses_model = False
+        self.entries: dict[str, Software] = {}
+        self.warnings: list[str] = []
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        """Yield the name of each step and what it does; its errors say how to mend them."""
+        yield "collection", self._read_collection
+        for kind, spec in self.specs.items():
+            yield kind, partial(self._find_plugin, kind, spec)
+        yield "files", self._read_files
+        yield "model", self._ask_model
+        yield "index", self._build_index
+        yield "play", self._play
+        yield "answers", partial(self._check, self.simulations, self.claims)
+        if self.options.judge is not None:
+            yield "judge", self._judge
+            yield "verdicts", partial(self._check, self.evaluations, self.simulations)
+        yield "entry", self._describe
+        if self.options.save:
+            yield "saved", self._save
+        if self.options.build:
+            yield "image", self._build_image
+
+    def _read_collection(self) -> str:
+        kind = files.detect_kind(self.collection)
+        if kind is not files.Kind.ARGUMENTS:
+            raise UserError(f"{self.collection}: expected arguments, got {kind.value}")
+        count = sum(1 for _ in files.read_arguments(self.collection))
+        return f"{self.collection}: {count:,} arguments"
+
+    def _find_plugin(self, kind: Kind, spec: opt.PluginSpec) -> str:
+        selected = prepare.select(kind, spec)
+        has_model = prepare.names_model(self.options)
+        missing = selected.plugin.missing(index=True, model=has_model)
+        if missing:
+            raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
+        self.uses_model |= has_model and selected.plugin.uses_model
+        return f"{selected.tag}: installed, and its options are valid"
+
+    def _read_files(self) -> str:
+        source = self.options.claims or demo_file("claims.tsv")
+        self.played = list(islice(files.read_claims(source), self.options.first))
+        self.submission = load(self.options.file)
+        return ""
+
+    def _ask_model(self) -> str:
+        """Ask the model once; a plugin without a model needs no answer."""
+        if not self.uses_model:
+            if self.options.model:
+                raise UserError("neither the debater nor the judge uses a model: leave out -m")
+            return ""
+        name = self.options.model or ""
+        if name.startswith("scripted:"):
+            raise UserError(f"-m {name}: this model exists on this machine only")
+        refuse_loopback(name or os.environ.get("OPENAI_BASE_URL", ""))
+        model = prepare.make_model(replace(self.options, quiet=True))
+        first = prepare.run_and_close(anext(checks(model)), model)
+        if not first.ok:
+            raise WorkError(f"{first.found}: start the server, or name another: -m URL#MODEL")
+        return first.found
+
+    def _build_index(self) -> str:
+        """Build the index, unless it is there from the last trial of this collection."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        mark, digest = self.folder / "collection.sha256", sha256_of(self.collection)
+        if not (self.index.exists() and mark.exists() and mark.read_text("utf-8") == digest):
+            mark.unlink(missing_ok=True)
+            build_index(files.read_arguments(self.collection), str(self.index), replace=True)
+            mark.write_text(digest, "utf-8")
+        opened = open_index(str(self.index))
+        self.demo = is_demo(opened)
+        note = "; this is the demo collection: not fit to upload" if self.demo else ""
+        return f"{self.index}: {len(opened):,} arguments{note}"
+
+    def _play(self) -> str:
+        """Play the first claims with our user, one debate after the other."""
+        claims, turns = self.played, self.options.turns
+        with files.atomic_write(self.claims) as stream:
+            stream.write(files.claims_text(claims))
+        debater = self.options.debater or "grounded"
+        words = ("-d", debater, "--turns", turns)
+        seconds = self._call("simulate", self.claims, self.simulations, *words)
+        pace = seconds / (len(claims) * turns)
+        if pace > LIMIT:
+            raise WorkError(f"{pace:.0f} s per answer: the organisers' client waits {LIMIT} s")
+        text = f"{len(claims)} debates of {turns} turns with our own user"
+        return f"{text}: {pace:.2f} s per turn (the organisers' client waits {LIMIT} s)"
+
+    def _judge(self) -> str:
+        seconds = self._call("judge", self.simulations, self.evaluations, "-j", self.options.judge)
+        turns = sum(len(one.turns) for one in files.read_evaluations(self.evaluations))
+        return f"{turns} turns on four maxims: {seconds / max(1, turns):.2f} s per turn"
+
+    def _call(self, verb: str, source: Path, out: Path, *words: Any) -> float:
+        """Run a command with one debate at a time, and return its seconds."""
+        from touche_rad.cli import touche_rad
+
+        for old in out.parent.glob(f"{out.name}*"):
+            old.unlink()
+        words = (verb, source, "-o", out, *words, "-i", self.index, "--workers", 1, "--quiet")
+        line = [str(word) for word in words]
+        if self.options.model and (verb == "judge" or self.options.debater is not None):
+            line += ["-m", self.options.model]
+        begun = time.monotonic()
+        code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
+        if code:
+            line += [word for file in IMPORTED for word in ("--plugin", file)]
+            raise WorkError(
+                f"touche-rad {shlex.join(line)} ended with {code}: try touche-rad doctor"
+            )
+        return float(read_status(out).get("seconds") or time.monotonic() - begun)
+
+    def _check(self, run: Path, source: Path) -> str:
+        from touche_rad.score.validation import check
+
+        groups = check(run, source=source, index=open_index(str(self.index))).groups
+        faults = [group for group in groups if group[0].level == "fault"]
+        for group in faults:
+            if group[0].kind != "not fit to upload: demo index":
+                examples = (read_status(run).get("examples") or {}).items()
+                first = [f"; {kind}: {few[0]}" for kind, few in examples if few][:1]
+                see = f"; more: touche-rad check {run} -i {self.index}"
+                raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first, see]))
+        warnings = "; ".join(
+            group[0].message if len(group) == 1 else f"{group[0].kind}: {len(group)}"
+            for group in groups
+            if group not in faults
+        )
+        self.warnings += [f"{run}: {one}" for one in warnings.split("; ") if "fallback" in one]
+        return f"{run}: valid{warnings and f' ({warnings})'}"
+
+    def _describe(self) -> str:
+        """Make the entries that upload the plugins."""
+        options = self.options
+        model = options.model or ("environment" if self.uses_model else "")
+        name = options.save or ""
+        for kind, spec in self.specs.items():
+            sub_task: SubTask = 1 if kind == "debater" else 2
+            file = self._copy_plugin(find(kind, spec.name))
+            one = describe(sub_task, str(spec), model=model, official=options.official, file=file)
+            if not self.demo and (sub_task == 1 or "index" in find(kind, spec.name).needs):
+                one = one.with_collection(self.collection.name)
+            if sub_task == 1:
+                self.entries[name or spec.name] = one
+            else:
+                own = f"{name}-judge" if options.debater is not None else name
+                self.entries[own if name else f"judge-{spec.name}"] = one
+        whose = ", ".join(f"{one.user} user" for one in self.entries.values() if one.user)
+        return "; ".join(self.entries) + (f" ({whose})" if whose else "")
+
+    def _copy_plugin(self, plugin: Plugin) -> str:
+        """Copy the file of a plugin to where the image takes it from, and return its name."""
+        if plugin.file is None:
+            # The repository of touche-rad has its folder; a project of `touche-rad new` has not.
+            if plugin.source != "touche-rad" and (self.repository / "touche_rad").is_dir():
+                raise UserError(
+                    f"{plugin.name} is from the package {plugin.source}, which this image does not "
+                    "have: run submit in the package's folder, whose Dockerfile installs it"
+                )
+            return ""
+        copy = self.repository / PLUGINS / plugin.file.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not (copy.exists() and copy.samefile(plugin.file)):
+            shutil.copy(plugin.file, copy)
+        return copy.name
+
+    def _save(self) -> str:
+        for name, one in self.entries.items():
+            save(self.options.file, name, one)
+        return f"{', '.join(self.entries)} in {self.options.file}"
+
+    def _copy(self) -> Path | None:
+        """Return where the image takes the collection from; None if it is there or not needed."""
+        copy = self.repository / COLLECTIONS / self.collection.name
+        is_there = copy.is_file() and filecmp.cmp(copy, self.collection, shallow=False)
+        return None if self.demo or is_there else copy
+
+    def _build_image(self) -> str:
+        """Build the image of each entry with the first engine that works; docker needs a daemon."""
+        works = (one for one in ENGINES if subprocess.getstatusoutput(f"{one} info")[0] == 0)
+        if (engine := next(works, None)) is None:
+            raise UserError(f"none of {', '.join(ENGINES)} works here: start or install one")
+        if copy := self._copy():
+            shutil.copy(self.collection, copy)
+        for name, one in self.entries.items():
+            tag = f"touche-rad-{name.lower()}"
+            words = [engine, "build", *shlex.split(one.build), "-t", tag, str(self.repository)]
+            log = self.folder / "build.log"
+            say(f"building {tag} with {engine}, which takes minutes; its output: {log}")
+            with log.open("w") as stream:
+                done = subprocess.run(words, stdout=stream, stderr=stream, check=False)
+            if done.returncode:
+                last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+                raise WorkError(f"{shlex.join(words)} failed: {' '.join(last)}; see {log}")
+        return f"{', '.join(self.entries)} built with {engine}"
+
+    def preparations(self) -> Iterator[str]:
+        """Yield the commands to run before TIRA's client."""
+        if copy := self._copy():
+            yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
+        commands, warning = commit_commands(self.repository)
+        yield from commands
+        self.warnings += [warning] if warning else []
+        url, _, model = (self.options.model or "").partition("#")
+        if any(one.forward for one in self.entries.values()):
+            if model:
+                yield f"export {shlex.join([f'OPENAI_BASE_URL={url}', f'OPENAI_MODEL={model}'])}"
+            if "OPENAI_API_KEY" not in os.environ:
+                hint = "OPENAI_API_KEY is not set, but TIRA's client forwards it: export it, too"
+                self.warnings.append(hint)
+        if shutil.which("tira-cli") is None:
+            yield from ("pip install tira", "tira-cli login --token TOKEN")
+
+
+def commit_commands(folder: Path) -> tuple[list[str], str]:
+    """Return the commands that commit all below a folder, and a warning if it is not in git.
+
+    Compiled files (`*.pyc`) are ignored, because TIRA's client refuses untracked files.
+    """
+    quiet = {"cwd": folder, "stderr": subprocess.DEVNULL}
+    git = partial(subprocess.check_output, **quiet, encoding="utf-8", errors="replace")
+    try:
+        root = git("git rev-parse --show-toplevel".split()).rstrip("\n")
+        rows = git("git status --porcelain --no-renames -z -- . :!*.pyc".split()).split("\0")[:-1]
+        compiled = git("git ls-files --others --exclude-standard *.pyc".split())
+    except (OSError, subprocess.CalledProcessError):
+        return [], f"{folder.resolve()} is no git repository, which TIRA's client needs: git init"
+    changed = [row[3:] for row in rows if row[1] != " "]  # the others are staged
+    names = {os.path.relpath(Path(root, one)) + "/" * one.endswith("/") for one in changed}
+    commands = []
+    if compiled:
+        ignore = os.path.relpath(folder / ".gitignore")
+        commands.append(f"echo '*.pyc' >> {shlex.quote(ignore)}")
+        names.add(ignore)
+    if names:
+        commands.append(shlex.join(["git", "add", *sorted(names)]))
+    return commands + ["git commit -m Submission"] * bool(rows or compiled), ""
