@@ -56,7 +56,11 @@ def commands_of(plan: Path) -> list[str]:
     return [line.removeprefix("touche-rad ") for line in ended.out.splitlines()]
 
 
-def test_the_commands_of_a_plan_are_printed_in_their_order(plan: Path) -> None:
+def test_the_commands_of_a_plan_are_printed_in_their_order(
+    plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touche_rad.training.recipe.find_spec", lambda name: True)
+    monkeypatch.setenv(PYTHON, sys.executable)
     lines = commands_of(plan)
     test = ["simulate out/test.tsv", "judge out/round-{}/test.jsonl"]
     learn = [
@@ -101,11 +105,12 @@ def test_a_wrong_plan_is_told_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_what_is_not_installed_is_told_before_the_teacher_plays(
-    plan: Path, monkeypatch: pytest.MonkeyPatch
+    plan: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
 ) -> None:
-    monkeypatch.setattr("touche_rad.cli.train_loop.find_spec", lambda name: None)
-    ended = touche_rad("train", "loop", plan, "-o", "out")
+    monkeypatch.setattr("touche_rad.training.recipe.find_spec", lambda name: None)
+    ended = touche_rad("train", "loop", plan, "-o", "out", *more)
     assert (ended.code, "pip install 'touche-rad[train]'" in ended.err) == (2, True), ended.err
     assert not Path("out").exists()
 

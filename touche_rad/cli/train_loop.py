@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,7 +36,7 @@ class LoopOptions:
     plan: Path = opt.argument("PLAN.toml")
     output: Path = opt.output("Folder of the loop.", "DIR", required=True)
     replace: bool = opt.REPLACE
-    dry_run: bool = opt.flag("Print the commands; run nothing.")
+    dry_run: bool = opt.flag("Print the commands and check the packages; run nothing.")
     quiet: bool = opt.QUIET
 
 
@@ -54,7 +53,9 @@ def loop_command(options: LoopOptions) -> None:
     last model debates with itself, a panel judges, and DPO learns; then the model debates with its
     base on test topics. A stopped loop is resumed by the same command.
     """
+    from touche_rad.models.model import open_backend
     from touche_rad.papers.training_loop import Loop, load_loop, split_topics
+    from touche_rad.training.recipe import check_packages
 
     loop = Loop(load_loop(options.plan), options.output)
     commands = list(loop.commands())
@@ -63,8 +64,10 @@ def loop_command(options: LoopOptions) -> None:
         _check(words)
     if options.dry_run:
         click.echo("\n".join(map(line_of, commands)))
+    check_packages()
+    open_backend(f"vllm:{loop.plan.model}")  # checks that vLLM is installed; starts nothing
+    if options.dry_run:
         return
-    _check_installed(loop.plan.model)
     state = _begin(loop, replace=options.replace)
     for name, topics in parts.items():
         with files.atomic_write(loop.out / f"{name}.tsv") as stream:
@@ -78,18 +81,6 @@ def loop_command(options: LoopOptions) -> None:
         click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(one))
     say(f"written: {manifest}", quiet=options.quiet)
     next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"], quiet=options.quiet)
-
-
-def _check_installed(model: str) -> None:
-    """Check what trains and serves the model before a teacher is paid."""
-    from touche_rad.models.model import open_backend
-
-    for name in ("datasets", "peft", "trl"):
-        if find_spec(name) is None:
-            raise UserError(
-                f"training needs the extra train (pip install 'touche-rad[train]'): {name}"
-            )
-    open_backend(f"vllm:{model}")  # it starts nothing
 
 
 def _check(words: Sequence[str]) -> None:

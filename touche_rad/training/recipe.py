@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from touche_rad.errors import OptionError
+from touche_rad.errors import OptionError, UserError
 
 Count = Annotated[int, Field(ge=1)]
 Layers = Annotated[int, Field(ge=0)]
@@ -47,6 +48,15 @@ class Recipe(BaseModel):
         return self.precision == "bfloat16" or (
             self.precision == "auto" and torch.cuda.is_available()
         )
+
+
+def check_packages() -> None:
+    """Raise an error if a package of the extra `train` is missing; nothing is imported."""
+    for name in ("datasets", "peft", "trl"):
+        if find_spec(name) is None:
+            raise UserError(
+                f"training needs the extra train (pip install 'touche-rad[train]'): {name}"
+            )
 
 
 def validate_recipe(kind: type[M], options: Mapping[str, Any]) -> M:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from touche_rad.errors import UserError
 from touche_rad.training.card import adapter_options
 from touche_rad.training.folder import Folder
+from touche_rad.training.recipe import check_packages
 
 _CONFIG: Final = "config.json"
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
@@ -58,16 +59,11 @@ T = TypeVar("T")
 
 def check_installed() -> None:
     """Check that the extra `train` is installed; turn off telemetry and what it prints."""
-    try:
-        import datasets
-        import peft  # noqa: F401
-        import trl  # noqa: F401
-        from huggingface_hub import constants
-        from transformers.utils import logging
-    except ImportError as error:
-        raise UserError(
-            f"training needs the extra train (pip install 'touche-rad[train]'): {error.name}"
-        ) from None
+    check_packages()
+    import datasets
+    from huggingface_hub import constants
+    from transformers.utils import logging
+
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     constants.HF_HUB_DISABLE_TELEMETRY = True
     for quiet in (datasets.disable_progress_bars, logging.disable_progress_bar):
