@@ -213,8 +213,7 @@ class View:
     def working(self, who: str) -> AbstractContextManager[object]:
         """Show on a terminal that a plugin works."""
         text = f"{plain(who)} is working (Ctrl-C stops it)"
-        is_terminal = sys.stdout.isatty()
-        return self.console.status(text, spinner="line") if is_terminal else nullcontext()
+        return self.console.status(text, spinner="line") if sys.stdout.isatty() else nullcontext()
 
     def answer(self, answer: Answer, max_words: int) -> None:
         """Print an answer with its citations; above it, that it is from a fallback."""

@@ -299,9 +299,6 @@ CACHE: Any = option(
     env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
     type=click.Path(file_okay=False, path_type=Path),
 )
-RUN_DEADLINE: Any = option(
-    "Seconds after which a run makes no more model calls.", metavar="SECONDS", env=True
-)
 TRACE: Any = option(
     "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
     "--trace/--no-trace",
@@ -360,7 +357,9 @@ class ModelOptions(Common):
     max_tokens: int | None = option(
         "Maximum tokens per run, prompts and answers together.", env=True
     )
-    run_deadline: float | None = RUN_DEADLINE
+    run_deadline: float | None = option(
+        "Seconds after which a run makes no more model calls.", metavar="SECONDS", env=True
+    )
     wait: float | None = WAIT
 
 

@@ -276,8 +276,7 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad.contests import two_sides
     from touche_rad.runs.runner import identity_of
 
-    own = options.plugin_options.of("debater")
-    debater = prepare.select_with_model(options.debater, own)
+    debater = prepare.select_with_model(options.debater, options.plugin_options.of("debater"))
     other = prepare.select_with_model(options.against) if options.against else debater
     words = options.max_words if options.words is None else options.words
     deadline = options.deadline

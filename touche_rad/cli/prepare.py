@@ -186,8 +186,7 @@ def parallel(options: Common, *, model: bool) -> int:
     """
     if options.workers:
         return options.workers
-    alone = options.deadline or options.engine == "ray" or not model
-    return 4 if alone else 64
+    return 4 if options.deadline or options.engine == "ray" or not model else 64
 
 
 def model_for(

@@ -289,7 +289,7 @@ class Commands(click.Group):
 
 @click.command(
     cls=Commands,
-    params=[*shared_options()],
+    params=shared_options(),
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "TOUCHE_RAD",
@@ -346,7 +346,9 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         error.show()
         return error.exit_code
     except click.ClickException as error:
-        return _fail(f"{error.format_message()}{_help_of(error)}", error.exit_code)
+        ctx = getattr(error, "ctx", None)
+        see = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
+        return _fail(f"{error.format_message()}{see}", error.exit_code)
     except ToucheRadError as error:
         return _fail(str(error), error.exit_code)
     except Stopped as stopped:
@@ -366,11 +368,6 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
         return _fail(f"internal error: {kind}: {error} ({hint})", 1)
     return result if isinstance(result, int) else 0
-
-
-def _help_of(error: click.ClickException) -> str:
-    ctx = getattr(error, "ctx", None)
-    return f" (see: {ctx.command_path} --help)" if ctx is not None else ""
 
 
 def _fail(message: str, code: int) -> int:

@@ -191,8 +191,7 @@ def _estimate(
         model = Model(Examples(varied=True), settings=settings)
     work = make(Services(opened, options.seed, model))
     usage = model.usage if model is not None else None
-    bad = files.BadLines(skip=options.skip_bad)
-    result = anyio.run(partial(sample, work, usage, bad=bad))
+    result = anyio.run(partial(sample, work, usage, bad=files.BadLines(skip=options.skip_bad)))
     lines = [f"{work.verb}: {result.units} debates, estimated from {result.sampled} of them"]
     if round(result.calls):
         lines.append(f"calls: {round(result.calls):,}")

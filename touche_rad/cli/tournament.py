@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
-_PANEL: Final = opt.PluginSpec(JUDGE_PANEL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +50,7 @@ class TournamentOptions(opt.ModelOptions):
     judge: opt.PluginSpec = opt.plugin(
         "Panel, or a judge of responses, whose mean scores decide.",
         "-j --judge",
-        default=_PANEL,
+        default=opt.PluginSpec(JUDGE_PANEL),
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
     rounds: int = opt.option("Speeches per side in a debate.", default=3)

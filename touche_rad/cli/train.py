@@ -351,6 +351,5 @@ class MergeOptions:
 @opt.command("merge", "train merge sft -o model", group=train_command)
 def merge(options: MergeOptions) -> None:
     """Write the base and the adapter of a finished training as one model."""
-    place = options.output or Folder(options.folder).merged
-    check_output(place, replace=options.replace)
+    check_output(options.output or Folder(options.folder).merged, replace=options.replace)
     _print_result(trainer("merge")(options.folder, options.output), quiet=options.quiet)

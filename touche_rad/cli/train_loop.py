@@ -73,8 +73,7 @@ def loop_command(options: LoopOptions) -> None:
         with files.atomic_write(loop.out / f"{name}.tsv") as stream:
             stream.write(files.claims_text(topics))
     manifest = loop.out / MANIFEST
-    call = partial(_call, quiet=options.quiet)
-    run_once(commands, manifest, state, call, quiet=options.quiet)
+    run_once(commands, manifest, state, partial(_call, quiet=options.quiet), quiet=options.quiet)
     scores = loop.scores()
     write_json(manifest, {**state, "files": loop.results(), "rounds": scores})
     for one in scores:

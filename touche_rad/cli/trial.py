@@ -160,8 +160,7 @@ class Trial:
         claims, turns = self.played, self.options.turns
         with files.atomic_write(self.claims) as stream:
             stream.write(files.claims_text(claims))
-        debater = self.options.debater or "grounded"
-        words = ("-d", debater, "--turns", turns)
+        words = ("-d", self.options.debater or "grounded", "--turns", turns)
         seconds = self._call("simulate", self.claims, self.simulations, *words)
         pace = seconds / (len(claims) * turns)
         if pace > LIMIT:

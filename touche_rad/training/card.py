@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files as resources
 from pathlib import Path
@@ -26,10 +27,8 @@ def versions(*also: str) -> dict[str, str]:
     """Return the versions of the installed packages that take part in training."""
     installed = {}
     for name in (*_PACKAGES, *also):
-        try:
+        with suppress(PackageNotFoundError):
             installed[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return installed
 
 

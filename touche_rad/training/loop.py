@@ -7,7 +7,6 @@ negatives, batches by topic), and accelerate and datasets in the extra `dense`.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -118,7 +117,7 @@ def _save(folder: Folder, step: int, state: Sequence[Any]) -> None:
     folder.checkpoints.mkdir(parents=True, exist_ok=True)
     fresh = folder.checkpoints / f"{_STATE}.new"
     torch.save([step, *(one.state_dict() for one in state)], fresh)
-    os.replace(fresh, folder.checkpoints / _STATE)
+    fresh.replace(folder.checkpoints / _STATE)
 
 
 def _restore(folder: Folder, state: Sequence[Any]) -> int:
