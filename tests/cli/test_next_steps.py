@@ -54,7 +54,7 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     source = demo_file("contests.jsonl") if scored else DEBATES
     judged = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl", cwd=tmp_path)
     steps = _next(judged.err)
-    assert [step[0] for step in steps] == [*["score"] * scored, "report"]
+    assert [step[0] for step in steps] == ["score", "report"]
     for step in steps:
         ended = touche_rad(*step, cwd=tmp_path)
         assert ended.code == 0, ended.err
@@ -62,7 +62,7 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
     assert "significantly" not in page
-    assert ("name no winner" in page, "Accuracy: share" in page) == (not scored, scored)
+    assert ("Who won" in page, "Accuracy: share" in page) == (not scored, scored)
 
 
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:

@@ -388,8 +388,8 @@ def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
     status = json.loads((tmp_path / "run.jsonl.status.json").read_text())
     whole = out.read_bytes()
     header = {"journal": "touche-rad 1", "identity": status["identity"]}
-    # as a run is left that was killed before its first debate was done
-    (tmp_path / "run.jsonl.part").write_text(json.dumps(header) + "\n")
+    # as a run is left that was killed while its first debate was written
+    (tmp_path / "run.jsonl.part").write_text(json.dumps(header) + "\n{")
     assert run("other") == 2
     assert "of another run: annotations.schemes was" in capsys.readouterr().err
     shutil.rmtree(tmp_path / "other" / "annotations")

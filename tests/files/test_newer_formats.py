@@ -41,7 +41,8 @@ def status(place: Path, index: Path) -> Ended:
 
 
 def journal(place: Path, index: Path) -> Ended:
-    write(place / "run.jsonl.part", {"journal": f"touche-rad {NEWER}", "identity": {}})
+    header = {"journal": f"touche-rad {NEWER}", "identity": {}}
+    (place / "run.jsonl.part").write_text(json.dumps(header) + "\n{}\n")
     return touche_rad("simulate", CLAIMS, "-i", index, "-o", place / "run.jsonl")
 
 

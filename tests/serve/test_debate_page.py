@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import socket
 import threading
@@ -146,7 +147,7 @@ def test_the_policy_is_strict_and_only_known_files_are_sent(app: FastAPI) -> Non
 def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with scripted.serving() as endpoint:
+    with scripted.serving() as endpoint, caplog.at_level(logging.WARNING, "touche_rad"):
         endpoint.always = scripted.fails(401)
         services = Services(open_index(DEMO), model=Model(Address(endpoint.url, "tiny")))
         answerer = Answerer(make_chain("composed", {}, services), services.index)
