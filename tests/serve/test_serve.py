@@ -292,6 +292,7 @@ def test_the_server_says_what_it_is(demo: TestClient) -> None:
     page = demo.get("/docs")
     assert page.status_code == 200
     assert "/relation" in page.text
+    assert page.text.count("the body is too large") == 1
     assert "http://" not in page.text.replace("http://localhost", "")
     assert "touche-rad debate" in demo.get("/").text
     assert set(demo.get("/openapi.json").json()["paths"]) == {

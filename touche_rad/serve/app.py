@@ -207,6 +207,7 @@ def _add_pages(app: FastAPI, state: Callable[[], Health]) -> None:
             "serve/docs.html.jinja",
             title="touche-rad server",
             api=app.openapi(),
+            refusals=REFUSALS,
             health=state(),
             dumps=partial(json.dumps, indent=2, ensure_ascii=False),
             server=request.url.netloc,
