@@ -16,6 +16,7 @@ from touche_rad.bench.plan import PlanFile, load_plan
 from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, read_record
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
+from touche_rad.cli.bench_options import RunOptions
 from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError, WorkError
@@ -115,35 +116,6 @@ def _data(options: NewOptions) -> dict[str, Path]:
         if not path.is_file():
             raise UserError(f"{path} does not exist: expected a file to read")
     return data
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions(opt.Common):
-    """The options of `bench run`."""
-
-    plan: Path = opt.argument("DIR|FILE.toml|paper:TABLE")
-    output: Path | None = opt.output(
-        "Folder for the results. [default: DIR/results; the table's name]", "DIR"
-    )
-    data: Path | None = opt.option("Folder with the data of a paper's table.", metavar="DIR")
-    model_of: tuple[str, ...] = opt.option(
-        "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
-    )
-    index: str | None = opt.option(
-        "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
-    )
-    model: str | None = opt.MODEL
-    cache: Path | None = opt.CACHE
-    wait: float | None = opt.WAIT
-    trace: bool = opt.TRACE
-    plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    workers: int | None = opt.WORKERS
-    strict: bool = opt.STRICT
-    replace: bool = opt.REPLACE
-    restart: bool = opt.RESTART
-    trust: bool = opt.flag("Send keys to the addresses of models and indexes in the plan.")
-    quiet: bool = opt.QUIET
-    as_json: bool = opt.JSON
 
 
 @opt.command(

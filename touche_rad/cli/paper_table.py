@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from touche_rad import __version__
+from touche_rad.cli.bench_options import RunOptions
 from touche_rad.cli.console import say, terminal_width
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
@@ -28,7 +29,7 @@ _RUNS: Final = ("judge", "respond", "tournament")
 """The commands that play or judge."""
 
 
-def run_table(options: Any) -> int:
+def run_table(options: RunOptions) -> int:
     """Run the commands of a table with the options of `bench run`, and print its values."""
     name = str(options.plan).removeprefix(PREFIX)
     table = load(name)
@@ -63,7 +64,7 @@ def run_table(options: Any) -> int:
     return 1 if refused else 0
 
 
-def _for_runs(options: Any) -> list[str]:
+def _for_runs(options: RunOptions) -> list[str]:
     """Return the options that a table passes on to the commands that play or judge."""
     words = [
         f"--{name}={value}"
@@ -84,7 +85,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name, model
 
 
-def _run_commands(work: Reproduction, options: Any, refused: list[str]) -> Reproduction:
+def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -> Reproduction:
     """Run the commands that are not finished, or all of them again.
 
     A row whose command fails is left out, and its error is added to `refused`.

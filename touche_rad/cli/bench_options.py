@@ -1,0 +1,37 @@
+"""The options of `bench run`, which plans and tables of papers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from touche_rad.cli import options as opt
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(opt.Common):
+    """The options of `bench run`."""
+
+    plan: Path = opt.argument("DIR|FILE.toml|paper:TABLE")
+    output: Path | None = opt.output(
+        "Folder for the results. [default: DIR/results; the table's name]", "DIR"
+    )
+    data: Path | None = opt.option("Folder with the data of a paper's table.", metavar="DIR")
+    model_of: tuple[str, ...] = opt.option(
+        "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
+    )
+    index: str | None = opt.option(
+        "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
+    )
+    model: str | None = opt.MODEL
+    cache: Path | None = opt.CACHE
+    wait: float | None = opt.WAIT
+    trace: bool = opt.TRACE
+    plugin_options: opt.PluginOptions = opt.plugin_options(None)
+    workers: int | None = opt.WORKERS
+    strict: bool = opt.STRICT
+    replace: bool = opt.REPLACE
+    restart: bool = opt.RESTART
+    trust: bool = opt.flag("Send keys to the addresses of models and indexes in the plan.")
+    quiet: bool = opt.QUIET
+    as_json: bool = opt.JSON
