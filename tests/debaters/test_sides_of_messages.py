@@ -44,6 +44,18 @@ def is_for(argument: Argument) -> bool:
     return list(claims).index(argument.attacks) >= FIRST_AGAINST.get(topic, 4)
 
 
+def test_few_openings_say_that_an_answer_for_the_user_disagrees() -> None:
+    grounded = find("debater", "grounded").make(Services(open_index("demo"), 0, None))
+    right: Counter[bool] = Counter()
+    for line in MESSAGES:
+        topic, side, _, message = line.split("\t")
+        answer = grounded.answer(Debate().with_utterance(message))
+        if answer.content.startswith("I disagree:"):
+            cited = answer.arguments[0]
+            right[cited.id.startswith(f"{topic}.") and is_for(cited) != (side == "pro")] += 1
+    assert right[True] >= max(1, 4 * right[False])
+
+
 def count_answers(messages: list[str], index: str = "demo") -> Counter[str]:
     grounded = find("debater", "grounded").make(Services(open_index(index), 0, None))
     counts: Counter[str] = Counter()

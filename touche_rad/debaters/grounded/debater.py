@@ -159,8 +159,8 @@ class Grounded:
         earlier = Earlier(queries.spoken)
         longest_frame = max(map(count_words, STANCES)) if self.options.frame else 0
         room = max(1, self.options.max_words - longest_frame)
-        # The stance model, or the words of the claims, oppose an argument to the user.
-        side = SIDE if self._stance is None else AGAINST
+        # A stance model knows it; words, if the user says nearly what the argument attacks.
+        side, said = SIDE if self._stance is None else AGAINST, content(queries.message)
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
         texts: set[str] = set()
         for one in self._ranked(queries)[:_MAX_TRIED]:
@@ -169,7 +169,9 @@ class Grounded:
                 continue
             texts.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
-            opposed = one.features.get(side, 0.0) >= _OPPOSED
+            attacked = content(one.argument.attacks) if side == SIDE else said
+            is_near = 2 * len(said & attacked) >= max(len(said), len(attacked))
+            opposed = is_near and one.features.get(side, 0.0) >= _OPPOSED
             by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed, one.meant))
             if len(by_fault[0]) == most:
                 break
