@@ -8,7 +8,9 @@ import importlib.util
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -341,7 +343,12 @@ def find(kind: Kind, name: str) -> Plugin:
     """Return the plugin of this name; the error suggests the nearest name."""
     plugins = registered(kind)
     if name not in plugins:
-        raise OptionError(f"there is no {kind} {name!r}{nearest(name, plugins)}")
+        hint = nearest(name, plugins)
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+            if name in project["entry-points"][f"touche_rad.{kind}s"]:
+                hint = ": the package in this folder is not installed: run pip install -e ."
+        raise OptionError(f"there is no {kind} {name!r}{hint}")
     return plugins[name]
 
 
