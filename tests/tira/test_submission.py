@@ -16,11 +16,7 @@ from tests.tira.client import Tried, call_client
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
 from touche_rad.demo import demo_file
 from touche_rad.plugins import find
-from touche_rad.tira.submission import Submission, load
-
-
-def handed_in() -> Submission:
-    return load(FILE)
+from touche_rad.tira.submission import MODEL_VARIABLES, load
 
 
 @pytest.fixture(name="repository")
@@ -42,9 +38,9 @@ def tried(
     return call_client(shlex.split(said.out), given, repository.parent / "log.jsonl", env)
 
 
-@pytest.mark.parametrize("name", sorted(handed_in().software))
+@pytest.mark.parametrize("name", sorted(load(FILE).software))
 def test_each_command_is_one_that_the_image_has(name: str) -> None:
-    one = handed_in().find(name)
+    one = load(FILE).find(name)
     program, *words = shlex.split(one.command)
     if program == "/genirsim/run.sh":
         assert (one.build, one.network) == ("--target official", True)
@@ -62,10 +58,10 @@ def test_each_command_is_one_that_the_image_has(name: str) -> None:
         parse_call(shlex.join(words))
 
 
-@pytest.mark.parametrize("name", sorted(handed_in().software))
+@pytest.mark.parametrize("name", sorted(load(FILE).software))
 def test_each_build_is_one_that_the_dockerfile_knows(name: str) -> None:
     text = (ROOT / "Dockerfile").read_text()
-    words = handed_in().find(name).build.split()
+    words = load(FILE).find(name).build.split()
     for flag, value in zip(words[::2], words[1::2], strict=True):
         if flag == "--target":
             assert f" AS {value}\n" in text
@@ -95,11 +91,7 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
     (repository / "tira.yml").write_text(text)
     with serving() as server:
         server.always = content('{"number": 2, "frame": "not so"}')
-        asked = {
-            "OPENAI_BASE_URL": server.url,
-            "OPENAI_API_KEY": "sk-of-mine",
-            "OPENAI_MODEL": "tiny",
-        }
+        asked = dict(zip(MODEL_VARIABLES, (server.url, "sk-of-mine", "tiny"), strict=True))
         ended = tried(repository, given, "composed", asked)
     assert ended.code == 0, ended.told
     assert "from the CACHE_DIR did yield valid results" in ended.told
@@ -117,15 +109,14 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
 
 
 def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
-    tries = shlex.split(touche_rad("submit", "grounded", "--file", FILE).out)
-    assert tries[-1] == "--dry-run"
+    assert touche_rad("submit", "grounded", "--file", FILE).out.endswith(" --dry-run\n")
     judge = ("submit", "judge-grounded", "--file", FILE)
     uploads = shlex.split(touche_rad(*judge, "--upload").out)
     assert shlex.split(touche_rad(*judge).out) == [*uploads, "--dry-run"]
     other = touche_rad("submit", "grounded", "--file", FILE, "--dataset", "another-dataset")
     assert "--dataset another-dataset" in other.out
     listed = touche_rad("submit", "--file", FILE).out.splitlines()
-    assert [line.split()[0] for line in listed[1:] if line[0] != " "] == list(handed_in().software)
+    assert [line.split()[0] for line in listed[1:] if line[0] != " "] == list(load(FILE).software)
     assert max(map(len, listed)) <= 80
 
 
@@ -133,19 +124,29 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     (repository / "docker" / "collection").mkdir(parents=True)
     file = shutil.copy(FILE, repository)
-    refused = touche_rad("submit", "grounded", "--file", file, "--upload")
+    words = ("submit", "grounded", "--file", file, "--upload")
+    refused = touche_rad(*words)
     assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
     assert "not fit to upload: demo index" in refused.err
-    collection = Path(shutil.copy(demo_file("arguments.jsonl"), tmp_path / "ours.jsonl"))
-    words = ("submit", "grounded", "--file", file, "--upload", "--collection")
-    elsewhere = touche_rad(*words, collection)
-    assert (elsewhere.code, "cp " in elsewhere.err) == (2, True)
+    demo = Path(shutil.copy(demo_file("arguments.jsonl"), repository / "docker" / "collection"))
+    assert touche_rad(*words, "--collection", demo) == refused
+    collection = tmp_path / "ours.jsonl"
+    collection.write_text(demo.read_text().partition("\n")[2])
+    words += ("--collection",)
+    assert "cp " in touche_rad(*words, collection).err
     absent = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
-    assert (absent.code, "expected a file" in absent.err) == (2, True)
+    assert (absent.code, "not found" in absent.err) == (2, True)
     shutil.copy(collection, repository / "docker" / "collection")
     uploads = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
-    assert uploads.code == 0
     assert "--build-arg COLLECTION=docker/collection/ours.jsonl" in uploads.out
+
+
+def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
+    words = ("submit", "sinai", "--file", FILE)
+    refused = touche_rad(*words, env={"OPENAI_BASE_URL": "http://localhost:9/v1"})
+    assert (refused.code, refused.out, "is the container" in refused.err) == (2, "", True)
+    unset = touche_rad(*words, env={"OPENAI_BASE_URL": "http://x.invalid/v1"})
+    assert "warning: not set: OPENAI_API_KEY, OPENAI_MODEL: " in unset.err
 
 
 @pytest.mark.parametrize(
@@ -175,6 +176,5 @@ def test_an_invalid_tira_yml_is_reported_in_one_line(
 
 def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
     ended = touche_rad("submit", cwd=tmp_path)
-    assert ended.code == 2
     assert ended.err.startswith("touche-rad: error: tira.yml: not found: ")
-    assert "in the folder of your package, or name it: --file FILE" in ended.err
+    assert (ended.code, "of your package, or name it: --file FILE" in ended.err) == (2, True)

@@ -25,6 +25,7 @@ def _place(tmp_path: Path) -> Path:
     """A repository with tira.yml, and a collection that is not the demo's."""
     (tmp_path / "docker" / "collection").mkdir(parents=True)
     shutil.copy(FILE, tmp_path)
+    (tmp_path / "pyproject.toml").write_text('project.entry-points."touche_rad.debaters".mine = ""')
     (tmp_path / "ours.jsonl").write_text("".join(LINES[:60]), "utf-8")
     return tmp_path
 
@@ -45,7 +46,7 @@ def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place
     ]
     assert "60 arguments" in done
     assert "s per turn (the" in done
-    assert "(own user)" in done
+    assert "judge-length (under TIRA: own user)" in done
     clients = [shlex.split(line) for line in following.splitlines() if " code-submission " in line]
     commands = [words[words.index("--command") + 1] for words in clients]
     assert commands == [
@@ -64,13 +65,14 @@ def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place
 
 FAILURES: dict[str, tuple[list[str], str, str]] = {
     "no such plugin": (["-d", "verbatin"], "debater", "did you mean 'verbatim'?"),
+    "not installed": (["-d", "mine"], "debater", "not installed: run pip install -e ."),
     "no such option": (["-d", "verbatim(k=x)"], "debater", "no option 'k'"),
     "no model": (["-d", "sinai"], "debater", "needs a language model"),
     "a dead model": (["-d", "sinai", "-m", "http://x.invalid/v1#x"], "model", "start the server"),
     "a loopback": (["-d", "sinai", "-m", "http://[::1]:9/v1#x"], "model", "with -m vllm:MODEL"),
     "its name": (["-d", "sinai", "-m", "http://127.1:9/v1#x"], "model", "with -m vllm:MODEL"),
-    "any address": (["-d", "sinai", "-m", "http://0.0.0.0:9/v1#x"], "model", "is this machine"),
-    "any IPv6": (["-d", "sinai", "-m", "http://[::]:9/v1#x"], "model", "is this machine"),
+    "any address": (["-d", "sinai", "-m", "http://0.0.0.0:9/v1#x"], "model", "not your machine"),
+    "any IPv6": (["-d", "sinai", "-m", "http://[::]:9/v1#x"], "model", "not your machine"),
     "a needless model": (["-d", "verbatim", "-m", "http://x/v1#x"], "model", "leave out -m"),
     "claims": (["-d", "verbatim", "--claims", "none.tsv"], "files", "none.tsv"),
     "no clone": (["-d", "verbatim", "--file", "none.yml"], "files", "run this in a clone"),
@@ -130,7 +132,7 @@ def test_a_model_is_asked_and_its_address_is_forwarded(
         patched.setenv("OPENAI_API_KEY", "sk-of-mine")
         with_key = tried(place, *words)
     assert local.code == 1
-    assert "in the container it is the container itself" in " ".join(local.out.split())
+    assert "in the container, this address is the container" in " ".join(local.out.split())
     assert "local" not in load(place / "tira.yml").software
     assert ended.code == 0, ended.out
     assert "tiny answers at" in " ".join(ended.out.split())
@@ -161,8 +163,9 @@ class Brief:
 def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     (place / "brief.py").write_text(PLUGIN)
     bare = tried(place, "--plugin", "brief.py", "-d", "brief")
-    assert "is no git repository" in " ".join(bare.out.split())
-    assert "git add" not in bare.out
+    assert "  git init\n  git add .\n  git commit -m Submission\n" in bare.out
+    copy = place / "docker" / "plugins" / "brief.py"
+    copy.write_text(f"{PLUGIN}# of another entry\n")
     subprocess.run(["git", "init", "-q"], cwd=place, check=True)
     (place / "pack" / "__pycache__").mkdir(parents=True)
     (place / "pack" / "__pycache__" / "old.cpython-311.pyc").touch()
@@ -170,8 +173,12 @@ def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     assert ended.code == 0, ended.out
     one = load(place / "tira.yml").find("mine")
     assert one.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
-    assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
-    add = "git add .gitignore brief.py docker/ ours.jsonl submission/ tira.yml"
+    assert copy.read_text() == PLUGIN
+    assert ("replaced" in bare.out, "replaced docker/plugins/brief.py" in ended.out) == (
+        False,
+        True,
+    )
+    add = "git add .gitignore brief.py docker/ ours.jsonl pyproject.toml submission/ tira.yml"
     assert f"  echo '*.pyc' >> .gitignore\n  {add}\n" in ended.out
     missing = touche_rad("submit", "mine", "--upload", cwd=place)
     assert (missing.code, "docker/collection/ours.jsonl: not found" in missing.err) == (2, True)
@@ -181,7 +188,13 @@ def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     (place / "brief.py").write_text(f"{PLUGIN}# changed\n")
     for words in (("--upload",), ("--plugin", "brief.py")):
         old = touche_rad("submit", "mine", *words, cwd=place)
-        assert (old.code, old.out, "cp brief.py docker/plugins/" in old.err) == (2, "", True)
+        assert (old.code, old.out, "py differs from brief.py: copy" in old.err) == (2, "", True)
+
+
+def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
+    outputs = ["report.html", "repeated/status.json", "brief.py", "check_brief.py", "short.py"]
+    words = ["git", "check-ignore", *outputs, "docker/plugins/brief.py"]
+    assert subprocess.check_output(words, cwd=FILE.parent, text=True).split() == outputs
 
 
 @pytest.mark.parametrize(
@@ -207,13 +220,15 @@ def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None
     assert first.command == "touche-rad simulate -d verbatim"
     official = tried(place, "-d", "verbatim", "--save", "mine", "--official")
     assert official.code == 0, official.out
+    assert "mine (under TIRA: official user)" in official.out
+    assert ("replaced" in ended.out, "mine (replaced) in" in official.out) == (False, True)
     second = load(file).find("mine")
     assert (second.user, second.network) == ("official", True)
     assert second.command.endswith("-- -d verbatim")
     assert list(load(file).software) == [*load(FILE).software, "mine"]
     refused = tried(place, "-d", "verbatim", "--save", "grounded")
-    assert refused.code == 1
-    assert "save with another name" in " ".join(refused.out.split())
+    told = " ".join(refused.out.split())
+    assert (refused.code, "others use a YAML anchor of 'grounded'" in told) == (1, True)
     assert "in tira.yml" not in refused.out
 
 

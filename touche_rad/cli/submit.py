@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ from click.core import ParameterSource
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import print_text, say
 from touche_rad.cli.trial import Trial, TrialOptions, commit_commands
+from touche_rad.demo import is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError
 from touche_rad.plugins.registry import IMPORTED
 from touche_rad.text import clean, printable
-from touche_rad.tira.submission import COLLECTIONS, PLUGINS, Software, Submission, load
+from touche_rad.tira.submission import COLLECTIONS, PLUGINS, Software, Submission, check_host, load
 
 OF_TRIAL: Final = "debater judge model official claims first turns output build save".split()
 """The options that only a trial uses."""
@@ -45,11 +47,11 @@ def submit_command(options: SubmitOptions) -> int:
     """Try a plugin before it is submitted, and print the command line of tira-cli.
 
     With --collection and a debater or a judge: check the collection, the plugin and the model,
-    build the index, play and judge the first claims, check the files, and print what to run next.
-    The first step that fails ends the trial. It works without a network, and uploads nothing.
+    build the index, play the first claims with our simulated user (also with --official), judge
+    them, check the files, and print what to run next. The first step that fails ends the trial.
+    It works without a network, and uploads nothing.
 
-    With NAME, an entry of tira.yml: print its command line. Without both: list the entries. A
-    debater speaks to our simulated user, or with --official to the organisers'.
+    With NAME, an entry of tira.yml: print its command line. Without both: list the entries.
     tira-cli builds the image, runs it on a small dataset and validates the output.
     """
     name, collection = options.name, options.collection
@@ -59,10 +61,9 @@ def submit_command(options: SubmitOptions) -> int:
         raise OptionError(
             f"{', '.join(typed)}: for a trial only: submit --collection ARGUMENTS -d NAME, no entry"
         )
-    is_trial = name is None and (options.debater is not None or options.judge is not None)
-    if name is None and collection is not None and not is_trial:
-        raise OptionError("submit --collection: name what to try, with -d NAME or -j NAME")
-    if collection is not None and is_trial:
+    if name is None and collection is not None:
+        if options.debater is None and options.judge is None:
+            raise OptionError("submit --collection: name what to try, with -d NAME or -j NAME")
         return _try(options, collection)
     entries = load(options.file)
     if name is None:
@@ -70,23 +71,24 @@ def submit_command(options: SubmitOptions) -> int:
     entry, repository = entries.find(name), options.file.parent
     if collection is not None:
         place = repository / COLLECTIONS
-        if not collection.is_file():
-            raise UserError(f"{collection}: expected a file with arguments, found none")
         if collection.resolve() != (place / collection.name).resolve():
             raise UserError(
                 f"{collection}: the image takes collections from {place}: cp {collection} {place}/"
             )
         entry = entry.with_collection(collection.name)
-    elif options.upload and entry.sub_task == 1 and not entry.collection:
+    _check_files(name, entry, repository)
+    used = entry.collection
+    if options.upload and (is_demo(repository / used) if used else entry.sub_task == 1):
         raise UserError(
             f"{name} is not fit to upload: demo index; build the image with the task's "
             f"collection: submit {name} --upload --collection {COLLECTIONS}/FILE"
         )
-    _check_files(name, entry, repository)
-    commands, warning = commit_commands(repository)
-    if commands:
-        warning = "there are uncommitted files, which TIRA's client refuses to upload"
-    say(f"warning: {warning}", quiet=not warning)
+    if "OPENAI_BASE_URL" in entry.forward:
+        check_host(os.environ.get("OPENAI_BASE_URL", ""))
+    if unset := [one for one in entry.forward if not os.environ.get(one)]:
+        say(f"warning: not set: {', '.join(unset)}: export them for TIRA's client")
+    commands = commit_commands(repository)
+    say("warning: there are uncommitted files, which TIRA's client refuses", quiet=not commands)
     for line in commands:
         say(f"next: {line}")
     click.echo(_client(entries, name, entry, options, upload=options.upload))
@@ -100,17 +102,17 @@ def _check_files(name: str, entry: Software, repository: Path) -> None:
     for file in re.findall(r"/opt/plugins/([^/]+?\.py)\b", entry.command):
         copy = repository / PLUGINS / file
         own = next((one for one in map(Path, reversed(IMPORTED)) if one.name == file), Path(file))
-        if not copy.is_file() or (own.is_file() and not filecmp.cmp(own, copy, shallow=False)):
-            fix = f"run cp {own} {copy.parent}/ and commit it"
-            raise UserError(f"{copy}: expected a copy of {own}: {fix}")
+        if not copy.is_file():
+            raise UserError(f"{copy}: not found: run cp {own} {copy.parent}/ and commit it")
+        if own.is_file() and not filecmp.cmp(own, copy, shallow=False):
+            raise UserError(f"{copy} differs from {own}: copy the right one over the other")
 
 
 def _client(
     entries: Submission, name: str, entry: Software, options: SubmitOptions, *, upload: bool
 ) -> str:
-    path, dataset = str(options.file.parent), options.dataset
-    words = entries.add(name, entry).words(name, path=path, dataset=dataset, upload=upload)
-    return shlex.join(words)
+    submission, path = entries.add(name, entry), str(options.file.parent)
+    return shlex.join(submission.words(name, path=path, dataset=options.dataset, upload=upload))
 
 
 def _list(entries: Submission) -> int:

@@ -30,9 +30,9 @@ from touche_rad.tira.submission import (
     PLUGINS,
     Software,
     SubTask,
+    check_host,
     describe,
     load,
-    refuse_loopback,
     save,
 )
 
@@ -83,6 +83,7 @@ class Trial:
         self.demo = False
         self.uses_model = False
         self.entries: dict[str, Software] = {}
+        self.replaced = ""
         self.warnings: list[str] = []
 
     def steps(self) -> Iterator[tuple[str, Callable[[], str]]]:
@@ -135,7 +136,7 @@ class Trial:
         name = self.options.model or ""
         if name.startswith("scripted:"):
             raise UserError(f"-m {name}: this model exists on this machine only")
-        refuse_loopback(name or os.environ.get("OPENAI_BASE_URL", ""))
+        check_host(name or os.environ.get("OPENAI_BASE_URL", ""))
         model = prepare.make_model(replace(self.options, quiet=True))
         first = prepare.run_and_close(anext(checks(model)), model)
         if not first.ok:
@@ -228,7 +229,7 @@ class Trial:
                 own = f"{name}-judge" if options.debater is not None else name
                 self.entries[own if name else f"judge-{spec.name}"] = one
         whose = ", ".join(f"{one.user} user" for one in self.entries.values() if one.user)
-        return "; ".join(self.entries) + (f" ({whose})" if whose else "")
+        return "; ".join(self.entries) + (f" (under TIRA: {whose})" * bool(whose)) + self.replaced
 
     def _copy_plugin(self, plugin: Plugin) -> str:
         """Copy the file of a plugin to where the image takes it from, and return its name."""
@@ -242,14 +243,16 @@ class Trial:
             return ""
         copy = self.repository / PLUGINS / plugin.file.name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if not (copy.exists() and copy.samefile(plugin.file)):
+        if not (copy.exists() and filecmp.cmp(copy, plugin.file, shallow=False)):
+            self.replaced += f"; replaced {copy}" * copy.exists()
             shutil.copy(plugin.file, copy)
         return copy.name
 
     def _save(self) -> str:
         for name, one in self.entries.items():
             save(self.options.file, name, one)
-        return f"{', '.join(self.entries)} in {self.options.file}"
+        names = [one + " (replaced)" * (one in self.submission.software) for one in self.entries]
+        return f"{', '.join(names)} in {self.options.file}"
 
     def _copy(self) -> Path | None:
         """Return where the image takes the collection from; None if it is there or not needed."""
@@ -280,22 +283,19 @@ class Trial:
         """Yield the commands to run before TIRA's client."""
         if copy := self._copy():
             yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
-        commands, warning = commit_commands(self.repository)
-        yield from commands
-        self.warnings += [warning] if warning else []
+        yield from commit_commands(self.repository)
         url, _, model = (self.options.model or "").partition("#")
         if any(one.forward for one in self.entries.values()):
             if model:
                 yield f"export {shlex.join([f'OPENAI_BASE_URL={url}', f'OPENAI_MODEL={model}'])}"
             if "OPENAI_API_KEY" not in os.environ:
-                hint = "OPENAI_API_KEY is not set, but TIRA's client forwards it: export it, too"
-                self.warnings.append(hint)
+                self.warnings.append("OPENAI_API_KEY is not set: export it for TIRA's client")
         if shutil.which("tira-cli") is None:
             yield from ("pip install tira", "tira-cli login --token TOKEN")
 
 
-def commit_commands(folder: Path) -> tuple[list[str], str]:
-    """Return the commands that commit all below a folder, and a warning if it is not in git.
+def commit_commands(folder: Path) -> list[str]:
+    """Return the commands that commit all below a folder; one that is not in git begins there.
 
     Compiled files (`*.pyc`) are ignored, because TIRA's client refuses untracked files.
     """
@@ -306,7 +306,8 @@ def commit_commands(folder: Path) -> tuple[list[str], str]:
         rows = git("git status --porcelain --no-renames -z -- . :!*.pyc".split()).split("\0")[:-1]
         compiled = git("git ls-files --others --exclude-standard *.pyc".split())
     except (OSError, subprocess.CalledProcessError):
-        return [], f"{folder.resolve()} is no git repository, which TIRA's client needs: git init"
+        git_there = shlex.join(["git", *["-C", str(folder)] * (folder != Path())])
+        return [f"{git_there} {words}" for words in ("init", "add .", "commit -m Submission")]
     changed = [row[3:] for row in rows if row[1] != " "]  # the others are staged
     names = {os.path.relpath(Path(root, one)) + "/" * one.endswith("/") for one in changed}
     commands = []
@@ -316,4 +317,4 @@ def commit_commands(folder: Path) -> tuple[list[str], str]:
         names.add(ignore)
     if names:
         commands.append(shlex.join(["git", "add", *sorted(names)]))
-    return commands + ["git commit -m Submission"] * bool(rows or compiled), ""
+    return commands + ["git commit -m Submission"] * bool(rows or compiled)

@@ -133,7 +133,7 @@ class Submission(_Strict):
         return words if upload else [*words, "--dry-run"]
 
 
-def refuse_loopback(addresses: str) -> None:
+def check_host(addresses: str) -> None:
     """Refuse a model's address that is another machine inside the container."""
     for address in addresses.split(","):
         host = urlsplit(address.partition("#")[0]).hostname or ""
@@ -142,9 +142,9 @@ def refuse_loopback(addresses: str) -> None:
             host = "localhost" if any(ip.is_loopback or ip.is_unspecified for ip in ips) else host
         if host == "localhost" or host.endswith(".localhost"):
             raise UserError(
-                f"{address} is this machine, but in the container it is the container itself: name "
-                "an address that the container reaches, such as http://HOST:PORT/v1#MODEL, run the "
-                "model in the image with -m vllm:MODEL, or use none"
+                f"{address}: in the container, this address is the container, not your machine: "
+                "name an address that the container reaches, such as http://HOST:PORT/v1#MODEL, "
+                "run the model in the image with -m vllm:MODEL, or use no model"
             )
 
 
@@ -212,7 +212,7 @@ def save(path: Path, name: str, software: Software) -> None:
     with suppress(yaml.YAMLError, ValidationError):
         after = Submission.model_validate(yaml.safe_load(text))
     if after != before.add(name, software):
-        raise UserError(f"{path}: other entries use parts of {name!r}: save with another name")
+        raise UserError(f"{path}: others use a YAML anchor of {name!r}: save with another name")
     with files.atomic_write(path) as stream:
         stream.write(text)
 
