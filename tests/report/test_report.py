@@ -16,7 +16,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, UserError
 from touche_rad.plots.svg import Dot, dot_plot, scale
 from touche_rad.report import write_report
 
@@ -246,6 +246,25 @@ def test_rankings_have_the_texts_of_queries_and_arguments(tmp_path: Path) -> Non
     found = re.findall(r'class="text">(.*?)</span>', "".join(data["part-q0"]))
     assert len(found) == 10 * len(shown)
     assert set(found) <= texts
+
+
+def test_queries_and_qrels_are_those_of_a_public_dataset(tmp_path: Path) -> None:
+    name, run, out = "irds:touche-rad/demo/counter/orig/test", tmp_path / "a.run", tmp_path / "r"
+    assert touche_rad("retrieve", name, "-i", "demo", "-r", "attack", "-o", run).code == 0
+    places = ("--labels", f"{name}/qrels", "--queries", f"{name}/queries")
+    ended = touche_rad("report", run, *places, "-o", out / "r.html")
+    assert ended.code == 0, ended.err
+    page = (out / "r.html").read_text("utf-8")
+    assert f"{name}/qrels" in page
+    assert all(one["motion"] != one["id"] for one in islands(page)["data-queries"]["contests"])
+    assert "relevant" in "".join(islands(page)["part-q0"])
+
+
+def test_labels_of_a_wrong_kind_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\n")
+    labels = demo_file("labels.jsonl")
+    with pytest.raises(UserError, match="contains labels: a TREC run needs qrels"):
+        write_report([tmp_path / "a.run"], tmp_path / "r.html", labels=labels)
 
 
 def test_a_folder_of_runs_begins_with_a_table_of_them(tmp_path: Path) -> None:

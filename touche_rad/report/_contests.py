@@ -17,6 +17,7 @@ from touche_rad.contests.two_sides import FALLBACK
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plots.svg import line_plot
 from touche_rad.report._sources import Source
+from touche_rad.score import kind_of
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def contest_sections(
 ) -> Iterator[ContestSection]:
     """Yield each judged debate with the verdicts of all runs."""
     lists = [source.contests for source in sources]
-    if labels is not None and files.detect_kind(labels) in (Kind.CONTESTS, *files.DEBATES):
+    if labels is not None and kind_of(labels) in (Kind.CONTESTS, *files.DEBATES):
         lists.append(list(files.read_contests(labels, bad)))
     contests = {
         contest.id or str(number): contest

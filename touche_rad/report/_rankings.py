@@ -11,6 +11,8 @@ from touche_rad import files
 from touche_rad.files import BadLines, Kind
 from touche_rad.plugins import open_index
 from touche_rad.report._sources import Source
+from touche_rad.score import kind_of
+from touche_rad.score.retrieval import read_qrels
 
 _SHOWN: Final = 10
 
@@ -45,8 +47,8 @@ def queries_of(
     if not runs:
         return
     qrels: dict[tuple[str, str], int] = {}
-    if labels is not None and files.detect_kind(labels) is Kind.QRELS:
-        qrels = {(one.query, one.document): one.relevance for one in files.read_qrels(labels)}
+    if labels is not None and kind_of(labels) is Kind.QRELS:
+        qrels = {(query, document): grade for query, document, grade in read_qrels(labels)}
     opened = open_index(index) if index else None
     found: dict[str, dict[str, list[Found]]] = {}
     for name, path in runs.items():

@@ -17,6 +17,7 @@ from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.outputs import STATUS, read_status, sha256_of, total_of
 from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
+from touche_rad.score import kind_of
 from touche_rad.score.evaluations import digests, read_judged
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.result import BASELINE, MEAN
@@ -157,7 +158,7 @@ def _labels_by_words(
     Labels have no words: a run with a line for each of them says what they belong to. So a run
     that lacks a line shows the labels of its own debates, and not those of their neighbours.
     """
-    if labels is None or files.detect_kind(labels) is not Kind.LABELS:
+    if labels is None or kind_of(labels) is not Kind.LABELS:
         return {}
     truth = list(files.read_labels(labels))
     fitting = [source for source in sources if len(source.debates) == len(truth)]

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from touche_rad import files
 from touche_rad.contests.score_report import ContestReport
 from touche_rad.contests.scoring import score_contests
+from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
@@ -32,9 +33,10 @@ from touche_rad.report._tournament import (
 from touche_rad.report.boards import Board, BoardTable, count_of, without_model
 from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
-from touche_rad.score import score
+from touche_rad.score import kind_of, score
 from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, RetrievalReport
+from touche_rad.score.retrieval import is_public
 from touche_rad.score.tables import NONE
 from touche_rad.text import count_words
 
@@ -235,8 +237,11 @@ class _Content:
             for path in ratings
         ]
         if self.labels is not None:
-            kind = files.detect_kind(self.labels).value
-            self.files.append(("truth", self.labels.name, kind, sha256_of(self.labels)))
+            public = is_public(self.labels)
+            name, digest = (
+                (str(self.labels), "") if public else (self.labels.name, sha256_of(self.labels))
+            )
+            self.files.append(("truth", name, kind_of(self.labels).value, digest))
         folders = {path.parent for path in ratings}
         runs = [one.name for one in self.sources if one.path.parent not in folders]
         number = sum(name in ranked for name in runs)
@@ -316,6 +321,7 @@ _RUNS: Final = (
     "the leaderboard: mean F1, share of yes, accuracy or nDCG@10."
 )
 _TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
+_NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
 def _score(
@@ -323,11 +329,17 @@ def _score(
 ) -> Scored | None:
     if labels is None:
         return None
-    kind = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
-    if files.detect_kind(labels) in files.DEBATES and any(source.judgements for source in sources):
+    given = kind_of(labels)
+    kind = _TRUTHS.get(given, Kind.EVALUATIONS)
+    if given in files.DEBATES and any(source.judgements for source in sources):
         kind = Kind.OUTCOMES
     fitting = {source.name: source.path for source in sources if source.kind is kind}
     if not fitting:
+        shows_labels = any(one.debates if given is Kind.LABELS else one.contests for one in sources)
+        if sources and not shows_labels:
+            needs = {one.kind: _NEEDED.get(one.kind, "labels") for one in sources}
+            expected = ", ".join(f"{kind} needs {needed}" for kind, needed in needs.items())
+            raise UserError(f"--labels {labels} contains {given}: {expected}")
         return None
     paths, tags = list(fitting.values()), list(fitting)
     if kind is Kind.OUTCOMES:

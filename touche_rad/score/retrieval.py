@@ -27,7 +27,8 @@ def is_public(qrels: Path) -> bool:
     return str(qrels).startswith("irds:")
 
 
-def _read_qrels(qrels: Path) -> Iterable[tuple[str, str, int]]:
+def read_qrels(qrels: Path) -> Iterable[tuple[str, str, int]]:
+    """Return query, document and relevance of each line of a file, or of a public dataset."""
     if is_public(qrels):
         location = str(qrels).removesuffix("/qrels")
         return index_backend_of(location).qrels(location)
@@ -52,7 +53,7 @@ def score_retrieval(
     cannot be read is listed if another one can; otherwise its error is raised.
     """
     relevance: Qrels = {}
-    for query, document, grade in _read_qrels(qrels):
+    for query, document, grade in read_qrels(qrels):
         relevance.setdefault(query, {})[document] = grade
     tags = tags or names(runs)
     marked = baseline_names(baselines, runs, tags)
