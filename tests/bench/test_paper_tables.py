@@ -88,6 +88,7 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     model = ["-m", f"{server.url}#tiny", "-O", "model.temperature=0.7", "--no-trace"]
     words = ["bench", "run", "paper:inspiredebate/table3", "--data", "data", "-o", "out", *model]
     assert touche_rad(*words).code == 0
+    assert max(map(len, Path("out/table.txt").read_text("utf-8").splitlines())) > 80
     assert {body["temperature"] for body in server.asked} == {0.7}
     assert not list(Path("out").glob("*.trace.jsonl"))
     Path("data/debateart.jsonl").write_text(contests.splitlines(keepends=True)[0], "utf-8")
@@ -117,6 +118,14 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         run = touche_rad(*words, data)
         assert (run.code, told in run.err) == (2, True)
         assert [path.name for path in tmp_path.iterdir()] == ["claims.tsv"]
+
+
+def test_too_few_labels_are_refused_with_the_number_needed(tmp_path: Path) -> None:
+    for name in ("debates.jsonl", "labels.jsonl"):
+        (tmp_path / name).write_bytes(demo_file(name).read_bytes())
+    out, model = ("-o", tmp_path / "out"), ("-m", "http://localhost:9#tiny")
+    run = touche_rad("bench", "run", "paper:sinai/table2", "--data", tmp_path, *out, *model)
+    assert (run.code, "none is left to score: give more than 80" in run.err) == (2, True)
 
 
 def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(

@@ -51,7 +51,7 @@ def run_table(options: RunOptions) -> int:
         work = _run_commands(work, options, refused)
     comparison = _score(name, work, refused)
     as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
-    for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines()))):
+    for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines(sys.maxsize)))):
         path = work.out / f"{RESULT}{suffix}"
         with atomic_write(path) as stream:
             stream.write(f"{text}\n")

@@ -47,9 +47,10 @@ class Comparison(Printed):
         """Yield the lines of the terminal output."""
         yield (f"{self.paper}: {self.title}", *([self.note] if self.note else []))
         fallbacks = any(one.fallbacks for one in self.cells)
+        longest = max(len(one.row) for one in self.cells)
         rows = [
             [
-                one.row,
+                one.row.ljust(longest),
                 one.column,
                 _text(one.paper),
                 _text(one.ours),
@@ -60,7 +61,9 @@ class Comparison(Printed):
             for one in self.cells
         ]
         ours = ["ours", "fallbacks"] if fallbacks else ["ours"]
-        yield Table(["row", "", "paper", *ours, INTERVAL, "difference"], rows)
+        yield Table(
+            ["row".ljust(longest), "", "paper", *ours, INTERVAL, "difference"], rows, name=1
+        )
         yield (f"The paper's values are on its data with its models; ours: {self.ours}.",)
 
 

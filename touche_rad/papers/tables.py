@@ -148,8 +148,8 @@ class Reproduction:
                 turns = sum(map(len, files.read_labels(truth)))
                 if sum(1 for _ in numbered_lines(examples)) >= turns:
                     raise UserError(
-                        f"{truth}: the judges take up to 20 turns for each maxim as examples, and "
-                        f"there are only {turns}, so that none is left: give more labelled debates"
+                        f"{truth}: all {turns} labelled turns are examples of the judges (up to 20 "
+                        "for each of the 4 maxims), and none is left to score: give more than 80"
                     )
 
     def digests(self) -> dict[str, str]:

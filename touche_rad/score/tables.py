@@ -72,7 +72,15 @@ class Table:
             if blocks[-1] is not first and _width([*blocks[-1], *group]) > width:
                 blocks.append(first)
             blocks[-1] = [*blocks[-1], *group]
-        return _joined(self._aligned(block) for block in blocks)
+        return _joined(
+            [self._aligned(blocks[0]), *map(self._aligned, map(self._known, blocks[1:]))]
+        )
+
+    def _known(self, columns: Sequence[Column]) -> list[Column]:
+        """Return the columns of a further block without the rows that have no value."""
+        head, *rows = zip(*columns, strict=True)
+        known = [row for row in rows if {*row[self.name + 1 :]} != {NONE}]
+        return [list(column) for column in zip(head, *known, strict=True)]
 
     def _aligned(self, columns: Sequence[Column]) -> list[str]:
         padded = [
