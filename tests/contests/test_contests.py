@@ -279,6 +279,12 @@ def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     assert mean.completed == pytest.approx((1 + 3 / 4) / 2)
     assert mean.rmse == pytest.approx((100 * math.sqrt(2 / 4) + 0) / 2)
     assert not [one for one in report.rows if "another" in one.run], "one run has no mean"
+    runs, page = [tmp_path / "run1.jsonl", tmp_path / "run3.jsonl"], tmp_path / "r.html"
+    labels = tmp_path / "contests.jsonl"
+    assert touche_rad("report", *runs, "--labels", labels, "-o", page).code == 0
+    told = page.read_text("utf-8")
+    assert "the most accurate are run1 and run3, with the right winner in 50.0 %" in told
+    assert "the constant predictor “always pro” is more accurate (100.0 %)" in told
 
 
 def test_the_terminal_shows_constant_predictors(tmp_path: Path) -> None:

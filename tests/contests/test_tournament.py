@@ -62,14 +62,16 @@ def test_intervals_contain_the_rating_and_resample_claims() -> None:
     by_claim = np.zeros((20, 2, 2))
     by_claim[:, 0, 1], by_claim[:, 1, 0] = won, 2 - won
     one, two = rate(by_claim, samples=500)
-    assert one.low is not None
-    assert one.high is not None
-    assert one.low < one.rating < one.high
-    assert one.rating - AVERAGE == pytest.approx(AVERAGE - two.rating)
-    assert rate(by_claim, samples=500) == [one, two]
+    low, high = one.interval
+    assert low is not None
+    assert high is not None
+    assert low < one.value < high
+    assert one.value - AVERAGE == pytest.approx(AVERAGE - two.value)
+    assert rate(by_claim, samples=500)[0].interval == one.interval
     same = rate(np.repeat(by_claim[:1], 20, axis=0), samples=500)
-    assert same[0].low == pytest.approx(same[0].high), "claims that agree leave nothing to chance"
-    assert rate(by_claim[:1])[0].low is None
+    low, high = same[0].interval
+    assert low == pytest.approx(high), "claims that agree leave nothing to chance"
+    assert rate(by_claim[:1])[0].draws is None
 
 
 # --- the panel
@@ -397,26 +399,28 @@ EVIL = "<script>alert(1)</script>"
 
 def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_path: Path) -> None:
     out, page = tmp_path / "out", tmp_path / "report.html"
-    assert terminal(call(claims(tmp_path), out, demo_index_path, *BOTH)) == 0
+    assert terminal(call(claims(tmp_path, 10), out, demo_index_path, *BOTH)) == 0
     assert terminal(["report", str(out), "-o", str(page), "-q"]) == 0
     told = page.read_text("utf-8")
     result = ratings(out)
     share = result.shares[0][1]
     assert re.search(rf'<td class="s-\d">{format_share(share)}</td>', told)
     assert f"{result.standings[0].rating:.0f}" in told
-    assert "highest rating; too few claims (2) to tell more." in told
+    assert "grounded has the highest rating." in told
+    assert "verbatim is not significantly different from grounded." in told
     assert "from a judge without a language model" in told
     assert "City centres should be closed to private cars." in told, "the debates are there too"
     assert '"sides":["verbatim","grounded"]' in told, "the debaters' names, not first and second"
-    result = result.model_copy(
-        update={
-            "standings": tuple(one.model_copy(update={"name": EVIL}) for one in result.standings)
-        }
-    )
+    change: Any = {"rating": 1000.0, "differs": True}
+    standings = [one.model_copy(update={"name": one.name + EVIL}) for one in result.standings]
+    standings = [one.model_copy(update=change) for one in standings]
+    result = result.model_copy(update={"standings": tuple(standings)})
     alone = tmp_path / "renamed.json"
     alone.write_text(result.model_dump_json(indent=2))
     assert terminal(["report", str(alone), "-o", str(page), "-q", "--replace"]) == 0
     assert EVIL not in page.read_text("utf-8")
+    assert "have the highest rating" in page.read_text("utf-8")
+    assert "is significantly stronger than" in page.read_text("utf-8")
     assert EVIL.replace("<", "&lt;").replace(">", "&gt;") in page.read_text("utf-8")
 
 
@@ -427,7 +431,7 @@ def test_a_file_that_is_no_tournament_is_refused(
     assert "ratings.json" in capsys.readouterr().err
     (tmp_path / "games.jsonl").touch()
     assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
-    assert "not finished; repeat its command: touche-rad tournament" in capsys.readouterr().err
+    assert "not finished; repeat the command that began it" in capsys.readouterr().err
     (tmp_path / "games.jsonl").unlink()
     broken = tmp_path / "ratings.json"
     result = with_a_model(tmp_path, demo_index_path)[0].model_dump(mode="json")

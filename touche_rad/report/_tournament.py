@@ -61,8 +61,8 @@ def _inside(path: Path, labels: Path | None) -> list[Path]:
         return [path]
     own = [one for one in sorted(path.iterdir()) if not labels or one.resolve() != labels.resolve()]
     if (path / GAMES).is_file():
-        command = f"touche-rad tournament CLAIMS -d A -d B -o {path}"
-        raise UserError(f"{path}: the tournament is not finished; repeat its command: {command}")
+        command = f"the command that began it (touche-rad tournament ... -o {path})"
+        raise UserError(f"{path}: the tournament is not finished; repeat {command}")
     found = [one for one in own if (one / RATINGS).is_file() or _is_ratings(one) or _is_run(one)]
     if not found:
         raise UserError(f"{path}: expected a folder with runs, or of a tournament with {RATINGS}")
@@ -126,29 +126,21 @@ def tournament_board(result: Tournament) -> Board:
 
 
 def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
-    """Say who leads, and who does not differ significantly, by the intervals of the ratings."""
+    """Say who leads, and who does not differ significantly from the leader."""
     shown = {one.name: f"{one.rating:.0f}" for one in standings}
     few = boards.too_few(shown, "rating", claims, "claims")
     if few or not standings or standings[0].low is None:
         yield from few
         return
-    leader, *others = standings
-    apart = [one.name for one in others if _apart(leader, one)]
-    close = [one.name for one in others if not _apart(leader, one)]
+    leader = standings[0].name
+    best = [name for name, rating in shown.items() if rating == shown[leader]]
+    yield f"{names_of(best)} {'has' if len(best) == 1 else 'have'} the highest rating."
+    apart = [one.name for one in standings if one.differs]
+    close = [one.name for one in standings if one.differs is False and one.name not in best]
     if apart:
-        yield (
-            f"{leader.name} is significantly stronger than {names_of(apart)}: the intervals do not "
-            "overlap."
-        )
+        yield f"{leader} is significantly stronger than {names_of(apart)}."
     if close:
-        yield (
-            f"{boards.are(close)} not significantly different from the leader {leader.name}: the "
-            "intervals overlap."
-        )
-
-
-def _apart(one: Standing, other: Standing) -> bool:
-    return one.low is not None and other.high is not None and one.low > other.high
+        yield f"{boards.are(close)} not significantly different from {leader}."
 
 
 def _note(result: Tournament) -> str:
@@ -170,6 +162,7 @@ def _note(result: Tournament) -> str:
         f"Budget per debater and debate: {' and '.join(limits)} of {result.model or 'a model'}."
         if limits
         else "",
-        "Intervals are a bootstrap of claims; with few claims they are too narrow.",
+        "Intervals are a bootstrap of claims; with few claims they are too narrow. "
+        "“Significantly” means that the interval of the difference of two ratings excludes 0.",
     ]
     return " ".join(filter(None, parts))

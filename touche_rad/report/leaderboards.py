@@ -208,10 +208,16 @@ def _panels_in_words(
 ) -> Iterator[str]:
     first = runs[0]
     within = cell("{accuracy_low:share} to {accuracy_high:share}", first)
+    names = [row.label for row in runs if row.accuracy == first.accuracy]
+    verb, within = ("is", f" (95 % interval {within})") if len(names) == 1 else ("are", "")
     yield (
-        f"{dimension}: the most accurate is {first.label}, with the right winner in "
-        f"{cell('{accuracy:percent}', first)} of the debates (95 % interval {within})."
+        f"{dimension}: the most accurate {verb} {names_of(names)}, with the right winner in "
+        f"{cell('{accuracy:percent}', first)} of the debates{within}."
     )
+    if best is not None and (best.accuracy or 0) > (first.accuracy or 0):
+        right = cell("{accuracy:percent}", best)
+        yield f"{dimension}: the constant predictor “{best.run}” is more accurate ({right})."
+        return
     if best is None or best.accuracy is None or first.debates < FEWEST:
         return
     # Means of repeats have no interval.

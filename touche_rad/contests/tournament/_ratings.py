@@ -9,14 +9,13 @@ is average, and the maximum is unique.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from touche_rad.score.significance import interval, resampled_sums
+from touche_rad.score.significance import Measured, resampled_sums
 
 AVERAGE: Final = 1000.0
 """The rating of average strength."""
@@ -27,15 +26,6 @@ _LONGEST: Final = 1.0
 _CLOSE: Final = 1e-12
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Rating:
-    """A debater's rating with its 95 % interval (bootstrap of claims)."""
-
-    rating: float
-    low: float | None
-    high: float | None
 
 
 def strengths(wins: Floats, prior: float = 1.0) -> Floats:
@@ -77,8 +67,8 @@ def as_ratings(theta: Floats) -> Floats:
 
 def rate(
     by_claim: NDArray[Any], *, prior: float = 1.0, samples: int = 1000, seed: int = 0
-) -> Sequence[Rating]:
-    """Rate debaters, with intervals.
+) -> Sequence[Measured]:
+    """Rate debaters, with bootstrap samples.
 
     Args:
         by_claim: Wins by claim, ties as halves: (claims, debaters, debaters).
@@ -89,8 +79,6 @@ def rate(
     claims = by_claim.shape[0]
     observed = as_ratings(strengths(by_claim.sum(axis=0).astype(np.float64), prior))
     if claims < 2 or not samples:
-        return [Rating(float(one), None, None) for one in observed]
+        return [Measured(float(one)) for one in observed]
     resampled = as_ratings(strengths(resampled_sums(by_claim, samples, seed), prior))
-    return [
-        Rating(float(one), *interval(resampled[:, place])) for place, one in enumerate(observed)
-    ]
+    return [Measured(float(one), resampled[:, place]) for place, one in enumerate(observed)]

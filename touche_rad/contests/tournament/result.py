@@ -9,9 +9,10 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.contests.tournament._ratings import Rating, rate
+from touche_rad.contests.tournament._ratings import rate
 from touche_rad.contests.tournament.budget import Costs
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
+from touche_rad.score.significance import Measured, differs
 from touche_rad.score.tables import NONE, Columns, Item, Part, Printed, Table, table
 
 VERSION: Final = 1
@@ -26,6 +27,8 @@ class Standing(Item):
     low: float | None
     high: float | None
     """95 % interval of the rating (bootstrap of claims); None with one claim."""
+    differs: bool | None = None
+    """Whether the 95 % interval of the difference from the first rating excludes 0."""
     wins: int
     ties: int
     losses: int
@@ -150,12 +153,13 @@ def result_of(
         wins[claim, b, a] += 1 - share
         pro.append(share if contest.sides[opener] == "pro" else 1 - share)
     ratings = rate(wins, prior=prior, samples=samples, seed=seed)
-    order = sorted(range(len(names)), key=lambda one: (-ratings[one].rating, names[one]))
+    order = sorted(range(len(names)), key=lambda one: (-ratings[one].value, names[one]))
     total = wins.sum(axis=0)
     met = np.rint(total + total.T).astype(int)
+    best = ratings[order[0]]
     standings = [
-        _standing(names[one], ratings[one], games, float(total[one].sum()), costs.get(names[one]))
-        for one in order
+        _standing(name, ratings[one], best, games, float(total[one].sum()), costs.get(name))
+        for one, name in ((one, names[one]) for one in order)
     ]
     return Tournament(
         **settings,
@@ -184,7 +188,8 @@ def share_of(outcome: Outcome, speaker: str) -> float | None:
 
 def _standing(
     name: str,
-    rating: Rating,
+    rating: Measured,
+    best: Measured,
     games: JudgedDebates,
     points: float,
     costs: Costs | None,
@@ -202,12 +207,13 @@ def _standing(
             count["speeches"] += len(speeches)
             count["fallbacks"] += sum(FALLBACK in (one.model_extra or {}) for one in speeches)
             words += sum(len(one.text.split()) for one in speeches)
-    decided = count["wins"] + count["ties"] + count["losses"]
+    (low, high), decided = rating.interval, count["wins"] + count["ties"] + count["losses"]
     return Standing(
         name=name,
-        rating=rating.rating,
-        low=rating.low,
-        high=rating.high,
+        rating=rating.value,
+        low=low,
+        high=high,
+        differs=None if low is None else differs(best, rating),
         share=points / decided if decided else None,
         words=words / count["speeches"] if count["speeches"] else None,
         asked=costs,
