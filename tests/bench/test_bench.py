@@ -52,7 +52,7 @@ def without_times(folder: Path) -> dict[str, bytes]:
 
 def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     claims = write_data(tmp_path / "data") / "claims.tsv"
-    words = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length --user rules"
+    words = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length -j grounded --user rules"
     new = touche_rad("bench", "new", tmp_path / "rad", "--claims", claims, *words.split())
     assert new.code == 0, new.err
     plan = tomllib.loads((tmp_path / "rad" / "bench.toml").read_text())
@@ -61,6 +61,7 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
         "grounded-k-3": "grounded(k=3)",
         "verbatim-2": "verbatim",
     }
+    assert plan["pages"]["baselines"] == ["verbatim", "verbatim-2", "length"]
     assert (tmp_path / "rad" / "claims.tsv").read_bytes() == claims.read_bytes()
     assert plan["sha256"] == {"claims": hashlib.sha256(claims.read_bytes()).hexdigest()}
     again = touche_rad("bench", "new", tmp_path / "rad")
@@ -118,7 +119,7 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
-    assert touche_rad("bench", "new", tmp_path / "rad", "-j", "length").code == 0
+    assert touche_rad("bench", "new", tmp_path / "rad").code == 0
     claims = tmp_path / "rad" / "claims.tsv"
     claims.write_text(claims.read_text().replace("a", "b", 1))
     refused = touche_rad("bench", "run", tmp_path / "rad")

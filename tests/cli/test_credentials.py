@@ -66,7 +66,7 @@ def test_an_index_of_a_found_file_gets_no_password(tmp_path: Path) -> None:
 
 def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: Path) -> None:
     plan = tmp_path / "bench"
-    assert touche_rad("bench", "new", plan, "-d", "grounded", "-j", "length", "-q").code == 0
+    assert touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q").code == 0
     file = plan / "bench.toml"
     file.write_text(f'model = "{stranger.url}#m"\n' + file.read_text())
     ended = call(tmp_path, "bench", "run", plan)

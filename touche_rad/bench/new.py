@@ -19,6 +19,8 @@ from touche_rad.files.outputs import sha256_of
 PLAN: Final = "bench.toml"
 _DATA: Final = {"claims": "claims.tsv", "debates": "debates.jsonl", "labels": "labels.jsonl"}
 """The names of the data in the folder."""
+_BASELINES: Final = ("verbatim", "always-yes", "length", "random")
+"""Plugins without a rank."""
 
 
 def new_bench(
@@ -26,7 +28,6 @@ def new_bench(
     data: Mapping[str, Path],
     entries: Mapping[str, Sequence[str]],
     settings: Mapping[str, Any],
-    baselines: Sequence[str] = (),
 ) -> Path:
     """Write the folder of a new bench, and return the path of its plan.
 
@@ -35,7 +36,6 @@ def new_bench(
         data: The claims, debates and labels, which are copied.
         entries: The plugins of each group, such as `debaters`.
         settings: Further keys of the plan.
-        baselines: The names of entries without a rank.
 
     Raises:
         UserError: The folder's name is not valid, or an entry is wrong.
@@ -52,10 +52,13 @@ def new_bench(
                 shutil.copyfile(source, copy)
         index = _location(folder, settings["index"])
         names = {key: _DATA[key] for key in data}
+        named = {group: dict(zip(_names(of), of, strict=True)) for group, of in entries.items()}
+        plugins = [*named["debaters"].items(), *named["judges"].items()]
+        baselines = [name for name, one in plugins if one.partition("(")[0] in _BASELINES]
         tables: dict[str, Mapping[str, Any]] = {
             "": {"format": 1, "name": folder.name, **names, **settings, "index": index},
             "sha256": {key: sha256_of(folder / name) for key, name in names.items()},
-            **{group: dict(zip(_names(of), of, strict=True)) for group, of in entries.items()},
+            **named,
             "pages": {"title": folder.name, "baselines": baselines},
         }
         with files.atomic_write(folder / PLAN) as stream:

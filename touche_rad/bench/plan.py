@@ -280,7 +280,7 @@ def _check_parts(plan_file: PlanFile) -> None:
             message = f"there is no debater or judge {name!r}{nearest(name, names)}"
             raise InputError(path, message, field="pages.baselines")
     if set(plan.judges) <= set(plan.pages.baselines) and plan.debaters:
-        message = "one judge must be no baseline, to rank the debaters"
+        message = "one judge must be no baseline, to rank the debaters: add one, such as grounded"
         raise InputError(path, message, field="pages.baselines")
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _DEBATERS: Final = ("grounded", "verbatim")
 _JUDGES: Final = ("grounded", "length")
-_BASELINES: Final = ("verbatim", "length")
-"""Entries of the defaults that are baselines."""
 _RESULTS: Final = "results"
 
 
@@ -73,7 +71,7 @@ class NewOptions:
 @opt.command(
     "new",
     "bench new rad-demo",
-    "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j length",
+    "bench new rad-2026 --claims claims.tsv -i index -d grounded -d sinai -j grounded",
     group=bench_command,
 )
 def new(options: NewOptions) -> None:
@@ -99,8 +97,7 @@ def new(options: NewOptions) -> None:
         "debaters": [str(one) for one in options.debaters] or _DEBATERS,
         "judges": [str(one) for one in options.judges] or _JUDGES,
     }
-    baselines = () if options.debaters or options.judges else _BASELINES
-    plan = new_bench(folder, _data(options), entries, settings, baselines)
+    plan = new_bench(folder, _data(options), entries, settings)
     say(f"written: {plan}", quiet=options.quiet)
     next_step(["bench", "run", folder], quiet=options.quiet)
 
