@@ -258,13 +258,8 @@ def test_queries_and_qrels_are_those_of_a_public_dataset(tmp_path: Path) -> None
     assert f"{name}/qrels" in page
     assert all(one["motion"] != one["id"] for one in islands(page)["data-queries"]["contests"])
     assert "relevant" in "".join(islands(page)["part-q0"])
-
-
-def test_labels_of_a_wrong_kind_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\n")
-    labels = demo_file("labels.jsonl")
     with pytest.raises(UserError, match="contains labels: a TREC run needs qrels"):
-        write_report([tmp_path / "a.run"], tmp_path / "r.html", labels=labels)
+        write_report([run], out / "r.html", labels=demo_file("labels.jsonl"))
 
 
 def test_a_folder_of_runs_begins_with_a_table_of_them(tmp_path: Path) -> None:

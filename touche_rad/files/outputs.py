@@ -151,8 +151,9 @@ class Status(BaseModel):
         lines = [f"{first} ({results})" if results else first]
         if self.resumed:
             lines.append(f"{self.resumed} of them were taken over from an earlier run")
+        example = {kind: f"; the first: {few[0]}" for kind, few in self.examples.items()}
         lines.extend(
-            f"{kind}: {count}"
+            f"{kind}: {count}{example[kind] if kind == 'judged in part' else ''}"
             for kind, count in self.notes.items()
             if not self.fallbacks or not kind.startswith(_IN_WARNINGS)
         )
