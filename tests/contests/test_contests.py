@@ -284,7 +284,7 @@ def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     assert touche_rad("report", *runs, "--labels", labels, "-o", page).code == 0
     told = page.read_text("utf-8")
     assert "the most accurate are run1 and run3, with the right winner in 50.0 %" in told
-    assert "the constant predictor “always pro” is more accurate (100.0 %)" in told
+    assert "the baseline “always pro” is more accurate (100.0 %)" in told
 
 
 def test_the_terminal_shows_constant_predictors(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ class NewOptions:
 @opt.command(
     "new",
     "bench new rad-demo",
-    "bench new rad-2026 --claims claims.tsv -i index -d grounded -d sinai -j grounded",
+    "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j grounded",
     group=bench_command,
 )
 def new(options: NewOptions) -> None:

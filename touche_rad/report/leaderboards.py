@@ -216,7 +216,7 @@ def _panels_in_words(
     )
     if best is not None and (best.accuracy or 0) > (first.accuracy or 0):
         right = cell("{accuracy:percent}", best)
-        yield f"{dimension}: the constant predictor “{best.run}” is more accurate ({right})."
+        yield f"{dimension}: the baseline “{best.run}” is more accurate ({right})."
         return
     if best is None or best.accuracy is None or first.debates < FEWEST:
         return
