@@ -124,6 +124,7 @@ def test_mouse_touch_and_the_widths(
 ) -> None:
     with labelling(run, judge, "-o", tmp_path / "labels.jsonl") as (_, address):
         page = _ready(open_page(address, phone=True, dark=True, has_touch=True), 1)
+        assert page.locator(".asks:visible").count() == 1
         assert_fits(page)
         for maxim in MAXIMS:
             page.get_by_role("group", name=maxim).get_by_role("button", name="No", exact=True).tap()
@@ -132,6 +133,7 @@ def test_mouse_touch_and_the_widths(
         assert_accessible(page)
         page.get_by_role("button", name="Next →").tap()
         wide = _ready(open_page(address), 2)
+        assert wide.locator(".bar").get_by_text("Label").count() == 1
         assert_fits(wide)
         wide.get_by_role("group", name="Manner").get_by_role("button", name="Don't know").click()
         _ready(wide)

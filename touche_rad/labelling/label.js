@@ -93,8 +93,7 @@
     const settled = queue.disagreements - queue.unsettled;
     const [done, total] = settle ? [settled, queue.disagreements] : [queue.done, queue.total];
     $("position").textContent = queue.places.length ? `${at + 1} of ${queue.places.length}` : "";
-    $("rate").textContent = settle ? `${done} of ${total} disagreements settled`
-      : `${done} labelled`;
+    $("rate").textContent = settle ? `${done} of ${total} disagreements settled` : `${done} labelled`;
     $("progress").max = Math.max(total, 1); $("progress").value = done;
     $("undo").disabled = !queue.can_undo;
     $("unsettled").textContent = queue.unsettled ? ` (${queue.unsettled})` : "";
