@@ -183,7 +183,7 @@ def url(app: FastAPI) -> Iterator[str]:
 def _type(page: Any, text: str = ZOOS) -> None:
     """Type a message and send it."""
     page.locator("#say").focus()
-    page.keyboard.type(text)
+    page.keyboard.insert_text(text)
     page.keyboard.press("Enter")
 
 
@@ -237,6 +237,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     again.locator("#t4").focus()
     with again.expect_download() as download:
         again.keyboard.press("e")
+    again.get_by_text("The debate is saved as debate.jsonl.").wait_for()
     path = tmp_path / "debate.jsonl"
     download.value.save_as(path)
     turns = json.loads(path.read_text("utf-8"))["simulation"]["userTurns"]
@@ -257,6 +258,7 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     page.locator("#second").select_option("failing")
     page.get_by_label("hostile").check()
     _send(page, HOSTILE.replace("\x1b", ""), 0)
+    assert page.locator("#t0 .verdicts").first.inner_text().startswith("Judge grounded:")
     again = open_page(page.url, phone=True)
     again.locator("#t0 .verdict-list").last.wait_for()
     for one in (page, again):
@@ -281,6 +283,7 @@ def test_typed_text_survives_a_dead_server(open_page: OpenPage, app: FastAPI) ->
                 break
         _type(page)
         page.get_by_text("The server cannot be reached.").wait_for()
+        assert page.get_by_role("alert").count() == 1
         assert page.locator("#say").input_value() == ZOOS
         assert page.get_by_role("button", name="Try again").is_visible()
 
@@ -292,7 +295,7 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
 ) -> None:
     page = open_page(url, phone=phone)
     for turn in (0, 1):
-        _type(page)
+        _type(page, ZOOS * 300)
         page.locator(f"#t{turn} .verdict-list").wait_for()
         page.locator("#send").wait_for()
         for chip in page.locator(f"#t{turn} .answer .chip").all():
@@ -301,15 +304,21 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
             assert box is not None
             assert composer is not None
             assert 0 < box["y"] < box["y"] + box["height"] <= composer["y"]
-    page.locator("#t1").get_by_role("button", name="Answer again").click()
+    assert_accessible(page)
+    page.locator("#t0").get_by_role("button", name="Answer again").click()
     page.locator("#t2 .verdict-list").wait_for()
+    page.get_by_text("Turn 2 is in branch 1.").wait_for()
     assert "branch 2 of 2" in page.locator("#t2").inner_text()
-    page.locator("#say").blur()
+    page.locator("#send").wait_for()
+    page.locator("#say").press_sequentially("A draft")
+    page.keyboard.insert_text(ZOOS * 400)
+    page.get_by_text("A message has at most 20,000 characters.").wait_for()
     page.locator("#first").select_option("verbatim")
     page.get_by_label("hostile").check()
     page.reload()
     page.locator("#t2").wait_for()
     assert page.locator("#first").input_value() == "verbatim"
+    assert page.locator("#say").input_value().startswith("A draft")
     assert page.get_by_label("hostile").is_checked()
 
 
@@ -329,8 +338,11 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
         assert not page.locator("#cancel").is_visible()
     page.locator("#t0").get_by_role("button", name="Edit").click()
     first.select_option("slow")
-    page.locator("#send").click()
-    page.locator("#stop").click()
+    for leave in (page.reload, page.locator("#stop").click):
+        page.locator("#send").click()
+        page.locator("#t2 .running").wait_for()
+        leave()
+        page.get_by_text("Stopped.").wait_for()
     page.locator("#send").wait_for()
     assert (say.input_value(), page.locator(".turn.off").count()) == (ZOOS, 2)
     first.select_option("grounded")

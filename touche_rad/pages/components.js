@@ -7,7 +7,7 @@ rad.ui = {
   },
   notice(text, kind) {
     const head = { warning: "Warning:", error: "Error:" }[kind];
-    return rad.h("p", { class: `notice ${kind || ""}`, role: kind === "error" ? "alert" : null },
+    return rad.h("p", { class: `notice ${kind || ""}`, role: kind === "warning" ? null : "alert" },
       head && rad.h("b", null, head), rad.h("span", { dir: "auto", class: "text" }, text));
   },
   /* Verdicts of one judge as a list: [{maxim, score, yes, rationale}] */

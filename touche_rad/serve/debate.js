@@ -10,7 +10,7 @@
   const offer = String([setup.debaters, setup.judges]);
   const empty = () => ({ turns: [], at: -1, written: "" });
   let state = empty(); // `at` is the last turn shown; `written` is the debate as the address has it
-  let running = null;
+  let running = null, unsaid = ""; // `unsaid` is a message without an answer that is not in the field
   let fork = null; // {parent, draft}: the next message begins a branch; an edit keeps what the field had
 
   /* --- the tree ------------------------------------------------------------------------------ */
@@ -28,8 +28,7 @@
     const turns = path(at).map((index) => state.turns[index]);
     const userTurns = turns.map((turn) => ({ utterance: turn.say, ...(answerOf(turn) ? { systemResponse: answerOf(turn).system } : {}) }));
     if (say !== undefined) { userTurns.push({ utterance: say }); }
-    const claim = userTurns.length ? userTurns[0].utterance : "";
-    return { id: "debate-page", simulation: { configuration: { topic: { description: claim } }, userTurns } };
+    return { id: "debate-page", simulation: { configuration: { topic: { description: userTurns[0].utterance } }, userTurns } };
   };
 
   /* --- the address --------------------------------------------------------------------------- */
@@ -64,6 +63,8 @@
   /* An entry of the history keeps the selected debaters and judges, also when the page is reloaded. */
   const choices = () => ({ offer, first: $("first").value, second: $("second").value, judges: [...document.querySelectorAll("#judges input:checked")].map((one) => one.value) });
   const remember = () => history.replaceState(choices(), "");
+  /* The tab keeps the draft and the message without an answer when the page is reloaded. */
+  const keep = () => { try { sessionStorage.draft = JSON.stringify({ debate: state.written, fork: running ? running.fork : fork, failed: unsaid || $("problem").textContent, say: [unsaid, $("say").value].filter(Boolean).join("\n\n") }); } catch { /* the browser keeps nothing */ } };
   const load = async () => {
     remember();
     const debate = address();
@@ -71,12 +72,10 @@
     if (debate === state.written) { return; }
     stop();
     await running?.done;
-    const enter = (opened, why) => { state = { ...opened, written: debate }; state.at = last(state.at); fork = null; show(); problem(why); };
-    try {
-      const opened = debate ? await decode(debate) : empty();
-      if (address() !== debate) { return; } // another debate was opened meanwhile
-      enter(opened, "");
-    } catch { enter(empty(), "The debate in this address cannot be read. Copy the whole address, or start a new debate."); }
+    let opened = empty(), why = "";
+    try { if (debate) { opened = await decode(debate); } } catch { why = "The debate in this address cannot be read. Copy the whole address, or start a new debate."; }
+    if (address() !== debate) { return; } // another debate was opened meanwhile
+    state = { ...opened, written: debate }; state.at = last(state.at); fork = null; unsaid = ""; show(); problem(why);
     $("say").focus({ preventScroll: true });
   };
 
@@ -90,14 +89,12 @@
     return "";
   };
   const answerView = (turn, index, which) => {
-    const one = turn.answers[which];
-    const scope = `t${index}-${which}`;
-    const both = turn.answers.length > 1;
-    const view = h("article", { class: `answer${both && which === turn.pick ? " picked" : ""}`, "aria-label": `Answer of ${one.debater}` });
+    const one = turn.answers[which], scope = `t${index}-${which}`;
+    const both = turn.answers.length > 1, view = h("article", { class: `answer${both && which === turn.pick ? " picked" : ""}`, "aria-label": `Answer of ${one.debater}` });
     view.append(h("div", { class: "head" }, h("b", null, one.debater),
       one.shown && h("span", { class: "words num soft" }, h("meter", { min: "0", max: "60", high: "60", value: String(one.shown.words), "aria-label": "Words" }), `${one.shown.words} of 60 words`),
       one.system && h("span", { class: "soft num" }, spent(one)),
-      one.judged.length > 0 && h("span", { class: "row verdicts" }, one.judged[0].list.map((it) => h("span", { class: "chip" }, `${it.maxim} `, rad.ui.answer(it.score === null ? null : it.yes)))),
+      one.judged.length > 0 && h("span", { class: "row verdicts" }, one.judged.length > 1 && h("span", { class: "soft" }, `Judge ${one.judged[0].judge}:`), one.judged[0].list.map((it) => h("span", { class: "chip" }, `${it.maxim} `, rad.ui.answer(it.score === null ? null : it.yes)))),
       both && one.system && h("button", { type: "button", "aria-pressed": String(which === turn.pick), onclick: () => pick(index, which) }, which === turn.pick ? "✓ Selected" : "Select this answer", h("span", { class: "visually-hidden" }, ` of ${one.debater}`))));
     for (const notice of one.notices) { view.append(rad.ui.notice(notice, "warning")); }
     if (one.shown) {
@@ -123,9 +120,7 @@
     return view;
   };
   const turnView = (index, place) => {
-    const turn = state.turns[index];
-    const siblings = children(turn.parent);
-    const here = siblings.indexOf(index);
+    const turn = state.turns[index], siblings = children(turn.parent), here = siblings.indexOf(index);
     const branch = (to) => () => { if (!running) { goTo(last(siblings[to])); focusTurn(siblings[to]); } };
     return h("section", { class: `turn${fork && place > path(fork.parent).length ? " off" : ""}`, id: `t${index}`, tabindex: "-1", dataset: { scope: `t${index}` }, "aria-label": `Turn ${place}` },
       h("div", { class: "head" }, h("div", { class: "bubble user" }, h("span", { class: "who" }, `You, turn ${place}`), h("span", { class: "text", dir: "auto" }, turn.say)),
@@ -135,9 +130,9 @@
       h("div", { class: `columns${turn.answers.length > 1 ? "" : " one"}` }, turn.answers.map((_, which) => answerView(turn, index, which))));
   };
   const show = () => {
-    $("start").hidden = state.turns.length > 0;
-    for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; }
+    $("start").hidden = state.turns.length > 0; $("link").disabled = $("export").disabled = !state.turns.length;
     rad.replace($("debate"), path(state.at).map((index, place) => turnView(index, place + 1)));
+    for (const one of document.querySelectorAll(".bubble.user .text, #problem .text")) { if (one.scrollHeight > one.clientHeight) { one.tabIndex = 0; } } // the keyboard scrolls it
     where();
   };
   const renew = (index, which) => {
@@ -150,9 +145,11 @@
   const where = () => {
     const place = path(fork ? fork.parent : state.at).length, turn = state.turns[state.at];
     const said = turn ? turn.answers.filter((one) => one.shown).map((one) => `${one.debater} (${one.shown.words} words)`) : [];
+    const ends = turn && !fork ? children(turn.parent).map((one) => path(last(one)).length) : [];
+    const hidden = ends.map((end, at) => end > place && `Turn${end > place + 1 ? `s ${place + 1} to ${end} are` : ` ${end} is`} in branch ${at + 1}. `).filter(Boolean).join("");
     $("cancel").hidden = !fork;
-    $("where").textContent = running || !turn ? ""
-      : !fork ? `${said.length ? `${said.join(" and ")} answered. ` : ""}Your next message is turn ${place + 1}.`
+    $("where").textContent = running || !turn ? hidden
+      : !fork ? `${said.length ? `${said.join(" and ")} answered. ` : ""}${hidden}Your next message is turn ${place + 1}.`
       : fork.draft === null ? `Your next message continues from turn ${place}, in a new branch.`
       : `You edit turn ${place + 1}. Your message begins a new branch; the old one stays.`;
   };
@@ -165,8 +162,7 @@
   /* Say for which model calls an answer or a judge waits, and since when. */
   const waitFor = (one, sent) => {
     const steps = [...new Set(one.waiting.map(plain))].join(", "), before = one.working;
-    if (steps) { one.working = `waiting for the model: ${steps}${sent > 1 ? `, request ${sent}` : ""}`; }
-    else if (one.working) { one.working = one.doing; }
+    one.working = steps ? `waiting for the model: ${steps}${sent > 1 ? `, request ${sent}` : ""}` : one.working && one.doing;
     if (one.working !== before) { one.begun = Date.now(); }
   };
   const handle = (one, event) => {
@@ -214,12 +210,12 @@
     const typed = say === $("say").value;
     const { first, second, judges } = choices(), debaters = [first, second].filter(Boolean);
     const before = { at: state.at, fork };
+    unsaid = !typed && children(parent).some((one) => state.turns[one].say === say) ? "" : say;
     const body = simulation(parent, say);
     const turn = { parent, say, pick: 0, answers: debaters.map((debater) => ({ debater, by: "", problem: "", notices: [], steps: [], system: null, shown: null, seconds: 0, calls: 0, tokens: 0, considered: 0, candidates: [], judged: [], working: "working", doing: "working", waiting: [], begun: Date.now() })) };
     const index = state.turns.push(turn) - 1;
-    state.at = index;
-    fork = null;
-    running = new AbortController();
+    state.at = index; fork = null;
+    running = Object.assign(new AbortController(), before);
     problem("");
     if (typed) { write(""); }
     busy(true);
@@ -228,6 +224,7 @@
     running.done = Promise.all(debaters.map((debater, which) => ask(turn, index, which, { debater, judges, debate: body }, running.signal)));
     await running.done;
     if (turn.answers.some((one) => one.system)) {
+      unsaid = "";
       if (!answerOf(turn)) { turn.pick = turn.answers.findIndex((one) => one.system); }
       if (!$("say").value.trim()) { write(before.fork?.draft ?? ""); }
       for (const one of turn.answers) { delete one.working; delete one.doing; delete one.waiting; delete one.begun; delete one.ended; }
@@ -235,8 +232,9 @@
       state.turns.pop();
       state.at = before.at; fork = before.fork;
       if (typed && !$("say").value.trim()) { write(say); }
-      const unsaid = say !== $("say").value; // the field has something else
-      problem([...new Set(turn.answers.map((one) => one.problem))].join(" ") + (unsaid ? ` Not answered: ${say}` : ""), () => send(unsaid ? say : $("say").value, parent));
+      const elsewhere = say !== $("say").value; // the field has something else
+      if (!elsewhere) { unsaid = ""; }
+      problem([...new Set(turn.answers.map((one) => one.problem))].join(" ") + (elsewhere ? ` Not answered: ${say}` : ""), () => send(elsewhere ? say : $("say").value, parent));
     }
     await save(); // the address is complete when the next message can be sent
     running = null;
@@ -262,11 +260,7 @@
     show();
     $("say").focus({ preventScroll: true });
   };
-  const cancel = () => {
-    if (!fork) { return; }
-    if (fork.draft !== null) { write(fork.draft); }
-    goTo(state.at);
-  };
+  const cancel = () => { if (fork) { write(fork.draft ?? $("say").value); goTo(state.at); } };
   const write = (value) => { $("say").value = value; };
 
   /* --- export, keys, start ------------------------------------------------------------------- */
@@ -274,6 +268,7 @@
     if (!state.turns.length) { return; }
     const file = new Blob([`${JSON.stringify(simulation(state.at))}\n`], { type: "application/jsonl" });
     h("a", { href: URL.createObjectURL(file), download: "debate.jsonl" }).click();
+    $("where").textContent = "The debate is saved as debate.jsonl.";
   };
   const copy = async () => {
     await save();
@@ -293,12 +288,12 @@
     }
     if (event.key === "Escape") { if (fork) { cancel(); } else { $("say").blur(); } }
   });
+  $("say").addEventListener("beforeinput", ({ data, target: { value, selectionStart, selectionEnd, maxLength } }) => {
+    if (data && value.length - (selectionEnd - selectionStart) + data.length > maxLength) { $("where").textContent = "A message has at most 20,000 characters. The rest of your text is cut off."; }
+  });
   $("composer").addEventListener("change", remember);
-  $("stop").addEventListener("click", stop);
-  $("export").addEventListener("click", download);
-  $("link").addEventListener("click", copy);
-  $("cancel").addEventListener("click", cancel);
-  addEventListener("hashchange", load);
+  for (const [id, action] of Object.entries({ stop, export: download, link: copy, cancel })) { $(id).addEventListener("click", action); }
+  for (const [event, action] of Object.entries({ hashchange: load, pagehide: keep, visibilitychange: keep })) { addEventListener(event, action); }
 
   const chosen = history.state?.offer === offer ? history.state : { judges: setup.judges.slice(0, 1) };
   for (const [id, names] of Object.entries({ first: setup.debaters, second: ["", ...setup.debaters] })) { rad.add($(id), names.map((name) => h("option", { value: name, selected: name === chosen[id] }, name || "nobody"))); }
@@ -307,7 +302,12 @@
   rad.add($("notices"), setup.notices.map((one) => rad.ui.notice(one, "warning")));
   rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: chosen.judges.includes(name) }), name)))]);
   $("judges").hidden = setup.judges.length < 2;
+  let draft = {};
+  try { draft = JSON.parse(sessionStorage.draft); write(draft.say); } catch { /* the tab is new */ }
   show();
-  load();
+  load().then(() => {
+    if (draft.debate === state.written && draft.fork) { fork = draft.fork; show(); }
+    if (draft.failed && draft.say) { problem(`${STOPPED} The message in the field has no answer yet.`); }
+  });
   $("say").focus({ preventScroll: true });
 }
