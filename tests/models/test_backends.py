@@ -223,7 +223,7 @@ def test_a_budget_ends_the_calls_and_not_the_run(
     assert len(server.asked) == 7
     assert len(out.read_text().splitlines()) == 60
     status = json.loads(out.with_name("out.jsonl.status.json").read_text())
-    step = status["usage"]["plugins"]["grounded"]["grounded.choice"]
+    step = status["usage"]["plugins"]["grounded"]["grounded.choice_of_arguments"]
     assert (step["calls"], step["failures"]) == (7, 53)
     trace = (tmp_path / "out.jsonl.trace.jsonl").read_text()
     rows = [json.loads(line) for line in trace.splitlines()]

@@ -26,13 +26,13 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
     assert touche_rad("report", out, "-o", page).code == 0
     html = page.read_text()
     asked = calls(html)
-    assert [one["step"] for one in asked] == ["grounded.choice"] * 15
+    assert [one["step"] for one in asked] == ["grounded.choice_of_arguments"] * 15
     assert all(one["answer"] == '{"number": 1, "frame": "not so"}' for one in asked)
     assert "Model calls by step" in html
     cells = re.findall(r'<td class="num" data-label="([^"]+)">([^<]*)</td>', html)
     told = dict(cells)
     assert (told["step"], told["calls"], told["tokens in"], told["tokens out"]) == (
-        "grounded.choice",
+        "grounded.choice_of_arguments",
         "15",
         "150",
         "75",

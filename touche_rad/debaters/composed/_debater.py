@@ -77,7 +77,7 @@ class ByModel:
         )
         checks: Any = (list[Check], Field(min_length=len(claims), max_length=len(claims)))
         schema = create_model("Entailments", __base__=Entailments, checks=checks)
-        answer = await self._model.ask(messages, schema, step="guard.entailed")
+        answer = await self._model.ask(messages, schema, step="guard.check_of_support")
         return [one.entailed == "yes" for one in answer.checks]
 
 

@@ -251,7 +251,7 @@ async def _choose(model: Model, debate: Debate, quotables: Sequence[Quotable]) -
         model,
         Prompt.load(__package__, "choosing"),
         narrowed(Choice, number=number),
-        step="grounded.choice",
+        step="grounded.choice_of_arguments",
         dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
         quotables=[one.quoted for one in quotables],
         frames=FRAMES,

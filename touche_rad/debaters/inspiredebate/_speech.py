@@ -157,7 +157,9 @@ async def write_speech(
             break
         history += [Message("assistant", answer.model_dump_json()), _ask_again(draft)]
         try:
-            answer = await model.ask(history, schema, step="inspiredebate.again", max_tokens=tokens)
+            answer = await model.ask(
+                history, schema, step="inspiredebate.corrected_speech", max_tokens=tokens
+            )
         except ModelError:
             break
         draft = await check(Speech.model_validate(answer.model_dump()))

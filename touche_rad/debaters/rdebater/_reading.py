@@ -180,7 +180,7 @@ async def f_pred(model: Model, text: str) -> list[str]:
 async def f_infer(model: Model, union: Sequence[str]) -> str:
     """Return the reasoning chain over all predicates."""
     messages = Prompt.load(__package__, "chain").messages(predicates=union)
-    return clean((await model.ask(messages, Chain, step="rdebater.chain")).chain)
+    return clean((await model.ask(messages, Chain, step="rdebater.chain_of_reasons")).chain)
 
 
 async def f_logic(model: Model, chain: str) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Q
         model,
         Prompt.load(__package__, "outline"),
         create_model("Outline", plan=(Plan, ...), searches=(searches(most, Idea), ...)),
-        step="sinai.outline",
+        step="sinai.plan_and_queries",
         parameters=parameters(),
         most=most,
     )

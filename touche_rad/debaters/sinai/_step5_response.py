@@ -77,7 +77,7 @@ async def write_response(
         messages_so_far = [*messages, Message("assistant", written.model_dump_json()), *shorter]
         try:
             written = await model.ask(
-                messages_so_far, schema, step="sinai.shorter", max_tokens=tokens
+                messages_so_far, schema, step="sinai.shorter_response", max_tokens=tokens
             )
         except ModelError:
             break  # the response before is cut

@@ -159,7 +159,7 @@ def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, 
 _CHAT: Final = TypeAdapter(Annotated[tuple[Message, ...], Field(min_length=1)])
 
 
-STEPS: Final = ("inspiredebate.speech", "inspiredebate.again")
+STEPS: Final = ("inspiredebate.speech", "inspiredebate.corrected_speech")
 
 
 def is_trace(first: Mapping[str, Any]) -> bool:

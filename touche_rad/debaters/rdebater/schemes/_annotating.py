@@ -266,7 +266,7 @@ class SchemeAnnotator:
             answer: Together = await self.model.ask(
                 prompt,
                 together(len(texts), MAX_SCHEMES),
-                step="schemes.together",
+                step="schemes.annotation_and_scoring",
                 max_tokens=_TOKENS_PER_TEXT * len(texts),
             )
         except ModelError as error:
