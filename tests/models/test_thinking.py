@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.models.scripted import Handler, Scripted, fails, reply, says
+from tests.models.scripted import Handler, Scripted, content, fails, reply, says
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -277,8 +277,11 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
     server.always = act
     run = touche_rad("doctor", "-m", f"{server.url}#tiny", "--json")
     checks = {one["what"]: one for one in json.loads(run.out)}
-    assert "ignores JSON schemas" in checks["model schemas"]["found"]
+    assert "ignores JSON schemas, and" in checks["model schemas"]["found"]
+    assert (run.code, checks["model schemas"]["optional"]) == (1, False)
     assert checks["model logprobs"]["found"] == "not of the answer's token"
+    server.always, server.script = content('{"relation": "no"}'), [content("no")] * 2
+    assert touche_rad("doctor", "-m", f"{server.url}#tiny").code == 0
 
 
 @pytest.mark.parametrize(

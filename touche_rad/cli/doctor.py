@@ -40,9 +40,10 @@ def doctor_command(options: DoctorOptions) -> int:
     Each problem is printed with its fix; then the exit code is 1. "optional" marks what only some
     plugins need.
     """
-    with_model = prepare.names_model(options)
-    plugins = list(_plugins(with_model))
-    checks = [*_machine(), _index(options.index), *(_model(options) if with_model else ())]
+    model = _model(options) if prepare.names_model(options) else []
+    bad = {one.what for one in model if not (one.ok or one.optional)} - {"model context"}
+    plugins = list(_plugins(bool(model) and not bad))
+    checks = [*_machine(), _index(options.index), *model]
     every = [*checks, *plugins]
     if options.as_json:
         click.echo(json.dumps([asdict(one) for one in every], ensure_ascii=False, indent=2))

@@ -54,6 +54,7 @@ class _Answer(BaseModel):
 
 _WORD: Final = ChoiceQuestion(("yes", "no"))
 _OBJECT: Final = ObjectQuestion(_Answer)
+_JSON: Final = 'Is water wet? Answer as JSON: {"relation": "yes" or "no"}'
 
 
 async def checks(model: Model) -> AsyncIterator[Check]:
@@ -80,11 +81,11 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         return False
 
     try:
+        await model.check()
         await backend.ready()
         reply = await backend.complete(request | {"max_tokens": much}, _SECONDS)
     except ModelError as error:
-        fix = "start the server or pass another one with -m URL#MODEL; check address and key"
-        yield Check("model", False, str(error), fix)
+        yield Check("model", False, error.what, error.fix)
         return
     yield Check("model", True, f"{model.name} answers at {backend.place}")
 
@@ -120,6 +121,8 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     follows = answers(await ask(form | switch), _OBJECT)
     found = f"the server {'follows' if follows else 'ignores'} JSON schemas"
     fix = "answers are parsed and repaired instead; vLLM supports schemas"
+    wanted = {**switch, "messages": [{**message, "content": _JSON}], "max_tokens": much}
+    writes = follows or answers(await ask({**_OBJECT.forms[1], **wanted}, wanted), _OBJECT)
     if switch and follows:
         both = answers(await ask({**form, "max_tokens": much}), _OBJECT)
         found += ", with thoughts too" if both else ", but not together with thoughts"
@@ -127,7 +130,10 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         parser = (family.vllm if family else {}).get("reasoning-parser", "NAME")
         found = "no JSON object after its thoughts"
         fix = f"{NO_THINKING}; start vLLM with --reasoning-parser {parser}"
-    yield Check("model schemas", follows, found, fix, optional=True)
+    elif not writes:
+        found += ", and its answers have no JSON when the prompt asks for it"
+        fix = "pass another model, or a server that follows schemas, such as vLLM"
+    yield Check("model schemas", follows, found, fix, optional=writes)
 
     scored_forms = _WORD.forms[:2]
     reply = await ask(*({**one, "max_tokens": limit, **switch} for one in scored_forms)) or {}

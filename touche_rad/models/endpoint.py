@@ -269,8 +269,8 @@ class Endpoint(Backend):
         try:
             value = reply.json()
         except ValueError:
-            start = reply.content[:60]
-            raise BadReply(f"{self.place}: expected JSON, got {start!r}") from None
+            wrong = f"{self.place}: expected JSON, got {reply.content[:60]!r}"
+            raise BadReply(wrong, fix="check the address") from None
         if not isinstance(value, dict):
             raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
         if "error" in value and "choices" not in value:
@@ -302,14 +302,15 @@ class Endpoint(Backend):
                     raise self._error(reply)
                 if reply.status == HTTPStatus.NOT_FOUND:
                     if _models(await self._send("GET", "/v1/models", connect=_CONNECT)):
-                        right = f"{self.place}/v1#{self.model}"
-                        raise WrongModel(f"{self.place}: no API there; did you mean -m '{right}'?")
+                        fix = f"did you mean -m '{self.place}/v1#{self.model}'?"
+                        raise WrongModel(f"{self.place}: no API there", fix=fix)
                 elif names and self.model not in names:
                     await self._check_name(names)
         except (TimeoutError, TooLarge):  # connected, and slow
             return
         except NoReply as error:
-            raise Unreachable(unreachable(self.place, error)) from None
+            fix = "start the server, or pass another address (-m http://HOST:PORT/v1#MODEL)"
+            raise Unreachable(f"{self.place}: {error}", fix=fix) from None
 
     async def _check_name(self, names: Sequence[str]) -> None:
         """Ask for one token: some servers accept names that they do not list."""
@@ -319,7 +320,7 @@ class Endpoint(Backend):
             await self.complete(probe, CHECK)
         except WrongModel as error:
             offers = ", ".join(names[:_MOST_NAMES])
-            raise WrongModel(f"{error}; it offers {offers}") from None
+            raise WrongModel(error.what, fix=f"{error.fix}; it offers {offers}") from None
         except ModelError:
             return
 
@@ -344,19 +345,14 @@ class Endpoint(Backend):
         message = f"{self.place}: {status}{f': {reason}' if reason else ''}"
         low = reason.lower()
         if status in (401, 403):
-            return Unauthorized(f"{message}; the API key is not accepted: set {KEY}")
+            return Unauthorized(f"{message}; the API key is not accepted", fix=f"set {KEY}")
         if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
-            return WrongModel(f"{message}; no model {self.model!r}: pass another -m URL#MODEL")
+            return WrongModel(f"{message}; no model {self.model!r}", fix="pass another URL#MODEL")
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
             return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:
             return Busy(message, after=reply.retry_after, is_down=status >= 500)
         return BadRequest(message)
-
-
-def unreachable(place: str, error: NoReply, usage: str = "-m http://HOST:PORT/v1#MODEL") -> str:
-    """Return why an address cannot be reached, and what to do."""
-    return f"{place}: {error}; start the server, or pass another address ({usage})"
 
 
 def _models(reply: Reply) -> list[Mapping[str, Any]]:

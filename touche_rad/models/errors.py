@@ -11,16 +11,18 @@ class ModelError(WorkError):
     retryable = False
     problem = "the model gave no valid answer"
     """What happened, for users."""
+    fix = "see the server's log"
+    """What to do, where the message does not say it."""
 
     def __init__(
-        self, message: str, *, after: float | None = None, is_down: bool | None = None
+        self, what: str, *, fix: str = "", after: float | None = None, is_down: bool | None = None
     ) -> None:
-        """Make an error; its message has the address.
+        """Make an error; `what` has the address, and the message adds `fix`.
 
-        `after` is when the server allows a new request, in seconds; `is_down`, whether it
-        answers no request at all.
+        The server allows a new request `after` seconds; `is_down`: it answers no request at all.
         """
-        super().__init__(message)
+        super().__init__(f"{what}; {fix}" if fix else what)
+        self.what, self.fix = what, fix or self.fix
         self.after = after
         lasting = Unreachable, Unauthorized, WrongModel
         self.is_down = isinstance(self, lasting) if is_down is None else is_down

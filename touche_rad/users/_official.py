@@ -20,7 +20,7 @@ from pydantic import Field
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.endpoint import LARGEST, Client, NoReply, Reply, TooLarge, unreachable
+from touche_rad.models.endpoint import LARGEST, Client, NoReply, Reply, TooLarge
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,
@@ -71,7 +71,8 @@ class OfficialUser:
                 async with Client() as client:
                     await client.send("HEAD", self.url, connect=_CHECK_SECONDS / 2)
         except NoReply as error:
-            raise NoEndpoint(unreachable(self.place, error, "--user URL")) from None
+            fix = "start the server, or pass another address (--user URL)"
+            raise NoEndpoint(f"{self.place}: {error}", fix=fix) from None
 
     async def open(self, claim: Debate) -> str:
         """Ask for the first utterance about a claim."""
