@@ -175,7 +175,9 @@ def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_p
 def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
     claims = tmp_path / "claims.tsv"
     claims.write_text("\n".join(CLAIMS.read_text().splitlines()[:2]) + "\n")
-    ended, _, status = _under_tira(tmp_path, "simulate", claims, "--turns", "1")
+    words = "--turns 1 -d verbatim -m http://x/v1#x".split()
+    ended, _, status = _under_tira(tmp_path, "simulate", claims, *words)
+    assert "-m is not used by debater verbatim and user rules\n" in ended.err
     assert status["demo"] is True
     assert "not fit to upload" in str(status["warnings"])
     assert "not fit to upload" in ended.err

@@ -123,7 +123,7 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert ended.code == 1
     assert "stopped at the first fallback (--strict): debater buggy failed: KeyError" in ended.err
     assert "1 of 2 done and kept" in ended.err
-    assert not out.exists()
+    assert "the run is not finished: run its command again" in touche_rad("check", out).out
     mend(buggy)
     ended = touche_rad(*command, "--strict")
     assert ended.code == 0, ended.err
@@ -175,7 +175,14 @@ def test_an_unknown_model_is_named_with_those_of_the_server(
     server.always = fails(404, "The model does not exist.")
     ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", f"{server.url}#qwen3-8b")
     assert ended.code == 2
-    assert "it offers Qwen/Qwen3-8B, llama-3" in ended.err
+    offers = "pass another URL#MODEL; it offers Qwen/Qwen3-8B, llama-3"
+    assert offers in ended.err
+    fixes = {401: "set OPENAI_API_KEY", 404: offers, 500: "see the server's log"}
+    for status, fix in fixes.items():
+        server.always = fails(status)
+        doctor = touche_rad("doctor", "-m", f"{server.url}#qwen3-8b", "--json").out
+        checks = {one["what"]: one for one in json.loads(doctor)}
+        assert (checks["model"]["fix"], checks["debater sinai"]["ok"]) == (fix, False)
 
 
 def test_a_missing_path_is_named(
@@ -215,6 +222,7 @@ def test_under_tira_a_run_finishes_without_its_model(
     ended = touche_rad("respond", "-d", "composed", *index, "-m", at)
     assert ended.code == 0, ended.err
     assert why in ended.err
+    assert "model: 1 call failed\n" in ended.err
     status = json.loads((folder / "status.json").read_text())
     assert status["replaced"] == 1
     assert any(why in line for line in status["warnings"])

@@ -45,7 +45,7 @@ def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place
         for name in "collection debater judge index play answers judge verdicts entry".split()
     ]
     assert "60 arguments" in done
-    assert "s per turn (the" in done
+    assert "2 debates of 1 turn with our own user: " in done
     assert "judge-length (under TIRA: own user)" in done
     clients = [shlex.split(line) for line in following.splitlines() if " code-submission " in line]
     commands = [words[words.index("--command") + 1] for words in clients]

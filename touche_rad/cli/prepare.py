@@ -207,7 +207,7 @@ def model_for(
         return open_model(options, out, must_answer=must_answer and not (out and is_tira(out)))
     if options.model:
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
-        say(f"note: -m is not used: {names} works without a model", quiet=options.quiet)
+        say(f"note: -m is not used by {names}", quiet=options.quiet)
     return None
 
 

@@ -118,6 +118,7 @@ def serve_command(options: ServeOptions) -> object:
         prepare.listen(options.host, options.port).close()  # before any work
     level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
     # With several processes, this one makes the app too, so that an error is printed once.
     app = _make_app(replace(options, quiet=options.quiet or is_worker), access)
     if is_worker:

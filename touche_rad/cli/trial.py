@@ -25,6 +25,7 @@ from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.models.checks import checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
 from touche_rad.plugins.registry import IMPORTED
+from touche_rad.report.boards import count_of
 from touche_rad.tira.submission import (
     COLLECTIONS,
     PLUGINS,
@@ -140,7 +141,7 @@ class Trial:
         model = prepare.make_model(replace(self.options, quiet=True))
         first = prepare.run_and_close(anext(checks(model)), model)
         if not first.ok:
-            raise WorkError(f"{first.found}: start the server, or name another: -m URL#MODEL")
+            raise WorkError(f"{first.found}: {first.fix}")
         return first.found
 
     def _build_index(self) -> str:
@@ -166,13 +167,13 @@ class Trial:
         pace = seconds / (len(claims) * turns)
         if pace > LIMIT:
             raise WorkError(f"{pace:.0f} s per answer: the organisers' client waits {LIMIT} s")
-        text = f"{len(claims)} debates of {turns} turns with our own user"
+        text = f"{count_of(len(claims), 'debate')} of {count_of(turns, 'turn')} with our own user"
         return f"{text}: {pace:.2f} s per turn (the organisers' client waits {LIMIT} s)"
 
     def _judge(self) -> str:
         seconds = self._call("judge", self.simulations, self.evaluations, "-j", self.options.judge)
         turns = sum(len(one.turns) for one in files.read_evaluations(self.evaluations))
-        return f"{turns} turns on four maxims: {seconds / max(1, turns):.2f} s per turn"
+        return f"{count_of(turns, 'turn')} on four maxims: {seconds / max(1, turns):.2f} s per turn"
 
     def _call(self, verb: str, source: Path, out: Path, *words: Any) -> float:
         """Run a command with one debate at a time, and return its seconds."""

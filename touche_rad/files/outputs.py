@@ -158,11 +158,11 @@ class Status(BaseModel):
             if not self.fallbacks or not kind.startswith(_IN_WARNINGS)
         )
         if self.usage:
-            total = self.usage["total"]
-            lines.append(
-                f"model: {total['calls']} calls, {total['from_cache']} answers from the cache, "
-                f"{total['prompt_tokens']} + {total['completion_tokens']} tokens"
-            )
+            cost = self.usage["total"]
+            calls, cached, read = cost["calls"], cost["from_cache"], cost["prompt_tokens"]
+            used = f", {cached} more from the cache, {read} + {cost['completion_tokens']} tokens"
+            fails = calls and cost["failures"] and not cached + read
+            lines.append(f"model: {calls} call{'s' * (calls != 1)}{' failed' if fails else used}")
         lines.extend(f"{WARNING}{warning}" for warning in self.warnings)
         if self.errors and (self.fallbacks or self.state != "done"):  # not of an earlier attempt
             lines.append(f"tracebacks: {self.errors}")

@@ -354,6 +354,8 @@ def _opened(path: Place) -> IO[bytes]:
     place = Path(path)
     if place.exists() and not place.is_file():
         raise InputError(path, "expected a file, got a folder, a pipe or a device")
+    if not place.exists() and place.with_name(f"{place.name}.part").exists():
+        raise InputError(path, "the run is not finished: run its command again to continue it")
     file = place.open("rb")
     if file.peek(2)[:2] != GZIP:
         return file

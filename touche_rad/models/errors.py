@@ -19,7 +19,7 @@ class ModelError(WorkError):
     ) -> None:
         """Make an error; `what` has the address, and the message adds `fix`.
 
-        The server allows a new request `after` seconds; `is_down`: it answers no request at all.
+        A new request is allowed after `after` seconds; `is_down`: the server answers no request.
         """
         super().__init__(f"{what}; {fix}" if fix else what)
         self.what, self.fix = what, fix or self.fix
