@@ -115,6 +115,7 @@ def test_the_verdicts_of_a_turn_have_their_features_in_at_most_20_lines() -> Non
         assert lines[0].startswith("debate-2 turn 0: ")
         assert 8 < len(lines) <= 20
         assert max(map(cell_len, lines)) <= columns
+        assert "The judge cannot see the side of an argument." in " ".join(shown.out.split())
     assert all(name in shown.out for name in ("Quantity yes", "Manner   yes"))
 
 

@@ -258,4 +258,4 @@ def _verdict_lines(
         yield line
         if maxim in explained and len(_parts(explained[maxim].features)) > 1:
             yield _feature_line(explained[maxim].features, width)
-        yield Text(f"      {shorten(reason, width - 6)}", "dim")
+        yield from wrapped(Text(plain(reason), "dim"), width, "      ")
