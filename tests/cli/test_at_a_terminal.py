@@ -104,6 +104,11 @@ def interrupt(chat: pexpect.spawn) -> None:
     pytest.fail("Ctrl-C is not seen")
 
 
+def test_the_tab_key_completes_a_command(chat: pexpect.spawn) -> None:
+    chat.send("/he\t\r")
+    chat.expect_exact("Show the commands.")
+
+
 @pytest.mark.long
 def test_ctrl_c_stops_the_answer_and_not_the_chat(chat: pexpect.spawn) -> None:
     chat.send("Please wait.\r")

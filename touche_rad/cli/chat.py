@@ -18,7 +18,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, verdict_text, wrapped
 from touche_rad.cli.explain import explain, print_explanation
 from touche_rad.debate import Debate
-from touche_rad.demo import DEMO
+from touche_rad.demo import DEMO, is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "/help": "Show the commands.",
     "/quit": "End the chat; Ctrl-D does the same.",
 }
+NAMES: Final = [name.split()[0] for name in COMMANDS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +69,9 @@ def chat_command(options: ChatOptions) -> int:
     judge). Type /help for the commands: /explain, /save and /quit. Ctrl-C stops an answer,
     Ctrl-D ends the chat. Lines can also be piped in.
     """
-    view = View()
-    if not options.index:
-        options = replace(options, index=DEMO)
-        view.say(f"note: this is the demo collection; for your own: {prepare.MAKE_INDEX}")
+    options = replace(options, index=options.index or DEMO)
     with asyncio.Runner() as runner:
-        chat = Chat(options, view, runner)
+        chat = Chat(options, View(), runner)
         try:
             chat.run()
         finally:
@@ -105,6 +103,7 @@ class Chat:
         self._debate = Debate()
         self._answers: list[Answer] = []
         self._saved = True
+        self._written: set[Path] = set()
 
     async def close(self) -> None:
         """Close the model's connections."""
@@ -117,10 +116,14 @@ class Chat:
         judge = f"judge {self._judge_tag}" if self._judge_tag else "no judge"
         size = len(self._services.index or ())
         view.say(f"debater {self._debater.tag}, {judge}, {size:,} arguments; /help")
+        if self._services.index is not None and is_demo(self._services.index):
+            view.say(prepare.ON_DEMO)
+        if self._services.model is None and self._debater.plugin.uses_model:
+            view.say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive:
             with suppress(ImportError):
-                import readline  # noqa: F401  # editing and a history for input()
+                _complete_commands()
         while True:
             try:
                 line = printable(input("you> " if interactive else "")).strip()
@@ -152,8 +155,7 @@ class Chat:
             for name, purpose in COMMANDS.items():
                 self._view.say(f"{name:12}{purpose}")
         else:
-            names = [name.split()[0] for name in COMMANDS]
-            raise UserError(f"there is no command {word}{nearest(word, names)}; /help lists them")
+            raise UserError(f"there is no command {word}{nearest(word, NAMES)}; /help lists them")
 
     def _answer(self, message: str) -> None:
         debate = self._debate.with_utterance(message)
@@ -181,7 +183,7 @@ class Chat:
         if not text or not self._answers:
             raise UserError("/save FILE writes a debate with at least one answer")
         path = Path(text).expanduser()
-        if path.exists():
+        if path.exists() and path.resolve() not in self._written:
             raise UserError(f"{path} exists: name another file")
         configuration = {
             "topic": {"description": " ".join(self._debate.turns[0].utterance.split())},
@@ -196,7 +198,22 @@ class Chat:
         except OSError as error:
             raise UserError(f"{path} cannot be written: {why(error)}") from None
         self._saved = True
+        self._written.add(path.resolve())
         self._view.say(f"written: {path}")
+
+
+def _complete_commands() -> None:
+    """Give `input` editing, a history, and the commands after the Tab key."""
+    import readline
+
+    def complete(text: str, number: int) -> str | None:
+        names = [name for name in NAMES if name.startswith(text or " ")]
+        return names[number] if number < len(names) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" ")  # not "/"
+    libedit = "libedit" in str(readline.__doc__)
+    readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
 
 
 class View:

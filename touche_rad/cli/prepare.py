@@ -35,6 +35,7 @@ NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments
 SIDE_UNKNOWN: Final = (
     "without a language model, an answer can be on the wrong side: add -m URL#MODEL"
 )
+ON_DEMO: Final = f"index: the demo collection, on 18 topics only; for your own: {MAKE_INDEX}"
 DEMO_INDEX: Final = (
     "the index is the demo collection, on 18 topics only: not fit to upload; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
@@ -139,8 +140,7 @@ def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
     from touche_rad.plugins import open_index
 
     if not options.index and or_demo:
-        notice = f"index: the demo collection, on 18 topics only; for your own: {MAKE_INDEX}"
-        say(notice, quiet=options.quiet)
+        say(ON_DEMO, quiet=options.quiet)
     elif not options.index and not under_tira():
         raise UserError(NO_INDEX)
     place, fallback = options.index or DEMO, options.fallback_index
