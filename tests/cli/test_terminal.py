@@ -56,6 +56,9 @@ def test_the_help_of_a_command_imports_no_search_engine() -> None:
     ("args", "told"),
     [
         (["jugde"], "did you mean 'judge'?"),
+        (["explain"], "there is no command 'explain': use touche-rad respond --explain"),
+        (["respond", "--say", " "], "--say: expected a text, got only blanks"),
+        (["retrieve", "--say", "", "-i", "demo"], "--say: expected a text"),
         (["respond", "in.jsonl", "-d", "grund", "-o", "out"], "did you mean 'grounded'?"),
         (["judge", "in.jsonl", "-j", "allways-yes", "-o", "out"], "did you mean 'always-yes'?"),
         (["respond", "missing.jsonl", "-o", "out.jsonl"], "missing.jsonl"),
@@ -189,6 +192,12 @@ def test_one_kind_of_plugins_is_listed() -> None:
     assert "Judges" not in shown
     kinds = {row["kind"] for row in json.loads(touche_rad("list", "panel", "--json").out)}
     assert kinds == {"panel"}
+
+
+def test_a_profile_is_listed_with_what_it_changes() -> None:
+    shown = " ".join(touche_rad("list", "debgraph").out.split())
+    assert "close_margin = 0.1 (largest difference of a close debate)" in shown
+    assert "without factuality. (like paper, but:) fact = 0.0 paper-no-history:" in shown
 
 
 SAY = ("respond", "--say", "Zoos should be closed.")

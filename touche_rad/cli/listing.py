@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -73,10 +73,9 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
         row |= {"purpose": plugin.purpose, "needs": needs, "missing": missing}
         if detailed:
             row["options"] = list(_options(plugin))
-            row["profiles"] = [
-                {"name": one.name, "description": one.description, "settings": dict(one.settings)}
-                for one in plugin.profiles()
-            ]
+            row["profiles"] = [asdict(one) for one in plugin.profiles()]
+            fields = plugin.options.model_fields
+            row["settings"] = {key: one.description for key, one in fields.items()}
     except ToucheRadError as error:
         row |= {"purpose": "", "needs": [], "missing": [str(error)], "broken": True}
     return row
@@ -135,12 +134,16 @@ def _print_plugin(row: Mapping[str, Any]) -> None:
     profiles = row.get("profiles", [])
     if profiles:
         click.secho("Profiles (-O profile=NAME, or -O profile=FILE.toml)", bold=True)
-    for profile in profiles:
-        base = profiles[0]["settings"] if profile is not profiles[0] else {}
-        _print(f"{profile['name']}: {profile['description']}", "  ", "      ")
+    settings = {profile["name"]: profile["settings"] for profile in profiles}
+    for number, profile in enumerate(profiles):
+        like = (profile["extends"] or profiles[0]["name"]) if number else ""
+        base, but = settings.get(like, {}), f" (like {like}, but:)" if like else ""
+        _print(f"{profile['name']}: {profile['description']}{but}", "  ", "      ")
         for key, value in profile["settings"].items():
             if key not in base or base[key] != value:
-                _print(f"{key} = {json.dumps(value, default=str)}", "      ", "        ")
+                about = row["settings"][key]
+                more = f"  ({about})" if about and not like else ""
+                _print(f"{key} = {json.dumps(value, default=str)}{more}", "      ", "        ")
 
 
 def _print_papers(*, as_json: bool) -> None:

@@ -40,7 +40,7 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
     output: Path | None = opt.output("Run to write.")
     debater: opt.PluginSpec = opt.DEBATER
     plugin_options: opt.PluginOptions = opt.plugin_options("debater")
-    utterance: str | None = opt.option("Answer this message instead.", "--say", metavar="TEXT")
+    utterance: str | None = opt.say("Answer this message instead.")
     explain: bool = opt.flag("Print the best candidates with their features, and the reason.")
     last_only: bool = opt.flag("Answer only the last turn of each debate.")
     shape: Shape = opt.option(

@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem
 
 from touche_rad import __version__
 from touche_rad.cli import help_text
-from touche_rad.cli.commands import COMMANDS, GROUPS
+from touche_rad.cli.commands import COMMANDS, GROUPS, INSTEAD
 from touche_rad.cli.console import say
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import colour_setting
@@ -263,7 +263,10 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing or cmd_name.startswith("-"):
                 return None
-            raise OptionError(f"there is no command {cmd_name!r}{nearest(cmd_name, COMMANDS)}")
+            hint = nearest(cmd_name, COMMANDS)
+            if cmd_name in INSTEAD:
+                hint = f": use touche-rad {INSTEAD[cmd_name]}"
+            raise OptionError(f"there is no command {cmd_name!r}{hint}")
         module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command

@@ -41,9 +41,7 @@ class RetrieveOptions(opt.ModelOptions):
         default=_RETRIEVER,
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("retriever")
-    utterance: str | None = opt.option(
-        "Search for this text instead, and print the hits.", "--say", metavar="TEXT"
-    )
+    utterance: str | None = opt.say("Search for this text instead, and print the hits.")
     depth: int | None = opt.option(
         "Number of arguments per query. [default: 100; 10 with --say]", "-k"
     )

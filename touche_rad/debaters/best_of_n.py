@@ -63,7 +63,7 @@ class BestOfN:
         n: int = Field(4, ge=1, le=32, description="answers per debater that uses the model")
         judge: str = Field("grounded", description="judge or panel, NAME or NAME(KEY=VALUE,...)")
         temperature: float = Field(
-            0.8, ge=0, le=2, description="temperature of each debater's second to last answer"
+            0.8, ge=0, le=2, description="temperature of a debater's answers after its first one"
         )
 
         @field_validator("of")

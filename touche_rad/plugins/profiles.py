@@ -68,6 +68,7 @@ class Profile:
     description: str
     settings: Mapping[str, Any]
     """What the profile sets, including what it takes over from the profiles that it extends."""
+    extends: str = ""
 
 
 class Options(BaseModel):
@@ -123,7 +124,7 @@ def load_profile(
     base: Mapping[str, Any] = {}
     if read.extends:
         base = load_profile(options, read.extends, path.parent, (*seen, path)).settings
-    return Profile(name, read.description, {**base, **read.settings})
+    return Profile(name, read.description, {**base, **read.settings}, read.extends)
 
 
 def expected(error: ValidationError) -> str:
