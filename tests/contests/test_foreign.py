@@ -56,6 +56,19 @@ def test_votes_of_debateart_give_a_winner_per_dimension(tmp_path: Path) -> None:
     assert one.gold["votes"]["source"] == {"tie": 2, "Ben": 1}
 
 
+def test_the_examples_of_the_help_are_contests(tmp_path: Path) -> None:
+    text = " ".join(touche_rad("contests", "--help").out.split())
+    (art,) = re.findall(r"DebateArt: (\{.+?\]\})", text)
+    (one,) = read(tmp_path / "art.json", json.loads(art))
+    wanted = r"([a-z/1]+)\.json(?: is)? ([{[].+?[}\]])(?=, [sg]|\. )"
+    for place, content in re.findall(wanted, text):
+        file = tmp_path / "bench" / f"{place}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    (other,) = contests(tmp_path / "bench")
+    assert (one.gold["general"], other.gold) == ("con", {"general": "Ben"})
+
+
 def panelbench(folder: Path, **change: Any) -> Path:
     for name in ("motion", "speech/2", "gold"):
         (folder / name).mkdir(parents=True)

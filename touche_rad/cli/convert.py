@@ -59,9 +59,14 @@ class ContestsOptions:
 def contests_command(options: ContestsOptions) -> None:
     """Convert whole debates to contests, which panels judge and touche-rad score reads.
 
-    SOURCE is a JSON or JSONL file in the format of DebateArt (speeches by side, votes), a folder in
-    the format of PanelBench (motion/, speech/, gold.json), or a file of debates of the shared task.
-    The winner is the side with the higher mean of the votes.
+    SOURCE is a JSON or JSONL file in the format of DebateArt, a folder in the format of PanelBench,
+    or a file of debates of the shared task. The side with the higher mean of the votes wins.
+
+    A line of DebateArt: {"title": "Ban cars.", "arguments": [{"side": "pro", "text": "Yes."},
+    {"side": "con", "text": "No."}], "votes": [{"winner": "con"}]}
+
+    PanelBench: motion/1.json is {"motion": "Ban cars.", "pro_side": ["Ann"], "con_side": ["Ben"],
+    "speech_order": ["Ann", "Ben"]}, speech/1.json ["Yes.", "No."], gold.json {"1": "Ben"}.
     """
     source, output, quiet = options.source, options.output, options.quiet
     if not source.exists():
