@@ -186,18 +186,15 @@ def test_the_plugins_with_their_needs_fit_the_terminal(columns: str) -> None:
     assert "(needs: model" in " ".join(shown.out.split())
 
 
-def test_one_kind_of_plugins_is_listed() -> None:
+def test_one_kind_of_plugins_and_one_plugin_are_listed() -> None:
     shown = touche_rad("list", "retrievers").out
     assert shown.startswith("Retrievers\n")
     assert "Judges" not in shown
     kinds = {row["kind"] for row in json.loads(touche_rad("list", "panel", "--json").out)}
     assert kinds == {"panel"}
-
-
-def test_a_profile_is_listed_with_what_it_changes() -> None:
-    shown = " ".join(touche_rad("list", "debgraph").out.split())
-    assert "close_margin = 0.1 (largest difference of a close debate)" in shown
-    assert "without factuality. (like paper, but:) fact = 0.0 paper-no-history:" in shown
+    one = " ".join(touche_rad("list", "debgraph").out.split())
+    assert "close_margin = 0.1 (largest difference of a close debate)" in one
+    assert "without factuality. (like paper, but:) fact = 0.0 paper-no-history:" in one
 
 
 SAY = ("respond", "--say", "Zoos should be closed.")

@@ -123,7 +123,12 @@ class Chat:
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive:
             with suppress(ImportError):
-                _complete_commands()
+                import readline  # editing and a history for input()
+
+                readline.set_completer(_complete)
+                readline.set_completer_delims(" ")  # not "/"
+                libedit = "libedit" in str(readline.__doc__)
+                readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
         while True:
             try:
                 line = printable(input("you> " if interactive else "")).strip()
@@ -202,18 +207,9 @@ class Chat:
         self._view.say(f"written: {path}")
 
 
-def _complete_commands() -> None:
-    """Give `input` editing, a history, and the commands after the Tab key."""
-    import readline
-
-    def complete(text: str, number: int) -> str | None:
-        names = [name for name in NAMES if name.startswith(text or " ")]
-        return names[number] if number < len(names) else None
-
-    readline.set_completer(complete)
-    readline.set_completer_delims(" ")  # not "/"
-    libedit = "libedit" in str(readline.__doc__)
-    readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
+def _complete(text: str, number: int) -> str | None:
+    """Return one command after the other that begins with a text, then None."""
+    return [*(name for name in NAMES if name.startswith(text or " ")), None][number]
 
 
 class View:

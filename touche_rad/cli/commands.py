@@ -42,12 +42,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 }
 """The commands by group: the module in `touche_rad.cli`, and the purpose."""
 
-INSTEAD: Final = {
-    "explain": "respond --explain",
-    "plan": "respond --dry-run",
-    "edition": "bench",
-    "rerun": "bench run",
-}
-"""What to call for names that look like commands."""
+OLD: Final = {"explain": "respond --explain", "rerun": "bench", "edition": "bench", "plan": "bench"}
+"""What to call instead of former commands."""
 
 COMMANDS: Final = {name: where for group in GROUPS.values() for name, where in group.items()}

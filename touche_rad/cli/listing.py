@@ -75,7 +75,7 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
             row["options"] = list(_options(plugin))
             row["profiles"] = [asdict(one) for one in plugin.profiles()]
             fields = plugin.options.model_fields
-            row["settings"] = {key: one.description for key, one in fields.items()}
+            row["settings"] = {key: one.description or key for key, one in fields.items()}
     except ToucheRadError as error:
         row |= {"purpose": "", "needs": [], "missing": [str(error)], "broken": True}
     return row
@@ -141,9 +141,8 @@ def _print_plugin(row: Mapping[str, Any]) -> None:
         _print(f"{profile['name']}: {profile['description']}{but}", "  ", "      ")
         for key, value in profile["settings"].items():
             if key not in base or base[key] != value:
-                about = row["settings"][key]
-                more = f"  ({about})" if about and not like else ""
-                _print(f"{key} = {json.dumps(value, default=str)}{more}", "      ", "        ")
+                about = "" if like else f"  ({row['settings'][key]})"
+                _print(f"{key} = {json.dumps(value, default=str)}{about}", "      ", "        ")
 
 
 def _print_papers(*, as_json: bool) -> None:

@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem
 
 from touche_rad import __version__
 from touche_rad.cli import help_text
-from touche_rad.cli.commands import COMMANDS, GROUPS, INSTEAD
+from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
 from touche_rad.cli.console import say
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import colour_setting
@@ -263,9 +263,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing or cmd_name.startswith("-"):
                 return None
-            hint = nearest(cmd_name, COMMANDS)
-            if cmd_name in INSTEAD:
-                hint = f": use touche-rad {INSTEAD[cmd_name]}"
+            use = OLD.get(cmd_name)
+            hint = f": use touche-rad {use}" if use else nearest(cmd_name, COMMANDS)
             raise OptionError(f"there is no command {cmd_name!r}{hint}")
         module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
