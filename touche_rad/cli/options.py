@@ -127,14 +127,8 @@ def _option(
     return click.Option([*flags, *(set(names) - set(flags) or (name,))], **settings)
 
 
-def _text(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not value.strip():
-        raise UserError(f"{parameter.opts[0]}: expected a text, got only blanks")
-    return value
-
-
 flag = partial(option, default=False)
-say = partial(option, names="--say", metavar="TEXT", callback=_text)
+say = partial(option, names="--say", metavar="TEXT")
 
 
 def argument(metavar: str | None = None, *, required: bool = True, **more: Any) -> Any:

@@ -66,6 +66,8 @@ def respond_command(options: RespondOptions) -> int:
     INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
     the turns before it. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
     """
+    if options.utterance is not None and not options.utterance.strip():
+        raise UserError("respond --say: expected a text, got only blanks")
     if options.utterance is not None or options.explain:
         if options.dry_run:
             raise OptionError("--dry-run is for runs over a file, without --say and --explain")

@@ -71,6 +71,8 @@ def retrieve_command(options: RetrieveOptions) -> None:
     utterance, output, quiet = options.utterance, options.output, options.quiet
     if (options.queries is None) == (utterance is None):
         raise UserError("retrieve: give a file of queries, or --say TEXT")
+    if utterance is not None and not utterance.strip():
+        raise UserError("retrieve --say: expected a text, got only blanks")
     pairs = list(read_queries(options.queries)) if options.queries else [("1", str(utterance))]
     own = options.plugin_options.of("retriever")
     retriever = prepare.select("retriever", options.retriever, own)
