@@ -63,7 +63,7 @@ def open_session(
 ) -> Session:
     """Open a session like the command."""
     exchanges = read_exchanges(run)
-    judges = read_verdicts(evaluations, exchanges)
+    judges = read_verdicts(evaluations, exchanges, {})
     return Session(exchanges, judges, annotator, output, others=others, random_share=share)
 
 

@@ -21,7 +21,7 @@ def _queue(folder: Path, share: float, seed: int = 0) -> list[Item]:
     first = write_verdicts(folder / "a.jsonl", run, [0.2] * turns)
     second = write_verdicts(folder / "b.jsonl", run, rising)
     exchanges = read_exchanges(run)
-    judges = read_verdicts([first, second], exchanges)
+    judges = read_verdicts([first, second], exchanges, {})
     return make_queue(exchanges, judges, random_share=share, seed=seed)
 
 
@@ -70,7 +70,7 @@ def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl", 3)
     path = write_verdicts(tmp_path / "a.jsonl", run, [number / 10 for number in range(9)])
     path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
-    (verdicts,) = read_verdicts([path], read_exchanges(run)).values()
+    (verdicts,) = read_verdicts([path], read_exchanges(run), {}).values()
     scores = {place: {one.score for one in of.values()} for place, of in verdicts.items()}
     assert scores == {Place(n // 3, n % 3): {n / 10} for n in range(9)}
 
@@ -79,4 +79,9 @@ def test_verdicts_on_other_debates_are_refused(tmp_path: Path) -> None:
     run, other = write_run(tmp_path / "run.jsonl", 2), write_run(tmp_path / "other.jsonl", 4)
     path = write_verdicts(tmp_path / "a.jsonl", other, [0.5] * 12)
     with pytest.raises(InputError, match="not in"):
-        read_verdicts([path], read_exchanges(run))
+        read_verdicts([path], read_exchanges(run), {})
+    lost = write_verdicts(tmp_path / "lost.jsonl", run, [0.5] * 6)
+    lost.write_text("{}\n" + lost.read_text().partition("\n")[2])
+    refused: dict[str, str] = {}
+    assert len(read_verdicts([path, lost], read_exchanges(run), refused)["lost"]) == 3
+    assert "not in" in refused["a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.score.makers import (
     verdicts,
 )
 from touche_rad import files
+from touche_rad.bench.new import new_bench
 from touche_rad.errors import InputError, UserError
 from touche_rad.score import JudgementReport, Policy, ProblemKind, score_judgements
 
@@ -156,6 +158,7 @@ def test_missing_debates_and_turns_count_as_no(truth: Path) -> None:
     report = scored(truth, evaluation([YES]), RIGHT[1], by_place=True)
     assert places(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
     assert places(report, ProblemKind.MISSING_DEBATE) == [(3, None, 4)]
+    assert "2 lines for 3 debates, maybe shifted" in report.problems[-2].message
     assert recall(report) == 0.25
 
 
@@ -269,13 +272,33 @@ def test_debates_of_another_shape_are_refused(
         scored(truth, *RIGHT, debates=debates)
 
 
+def test_digests_of_the_labels_must_be_those_of_the_debates(truth: Path, debates: Path) -> None:
+    lines = [json.loads(line) for line in truth.read_text("utf-8").splitlines()]
+    run_file(truth, [[{**turn, "words": "x"} for turn in turns] for turns in lines])
+    with pytest.raises(UserError, match="for 2 with other texts") as first:
+        scored(truth, *RIGHT, debates=debates)
+    with pytest.raises(UserError) as second:
+        new_bench(truth.with_name("b"), {"debates": debates, "labels": truth}, {}, {})
+    assert str(first.value) == str(second.value)
+
+
 def test_whole_runs_in_different_orders_are_refused_without_the_debates(
     truth: Path, debates: Path, tmp_path: Path
 ) -> None:
     one = run_file(tmp_path / "one.jsonl", RIGHT)
     two = run_file(tmp_path / "two.jsonl", [RIGHT[1], RIGHT[0], RIGHT[2]])
-    with pytest.raises(InputError, match=r"two\.jsonl:1: expected debate 1 of .*one\.jsonl"):
+    with pytest.raises(
+        UserError, match=r"truth-labels\.jsonl: runs have different debates or orders"
+    ):
         score_judgements([one, two], truth, samples=100)
+    most = run_file(tmp_path / "most.jsonl", RIGHT)
+    report = score_judgements([two, one, most], truth, samples=100)
+    assert report.runs == ("one", "most")
+    assert re.search(r"two\.jsonl:\d: expected debate . of .*one\.jsonl", report.refused["two"])
+    report = score_judgements([two, one, most], truth, policy=Policy(by_place=True), samples=100)
+    assert [(one.run, one.line) for one in report.problems if one.kind == "other debates"] == [
+        ("two", 1)
+    ]
     report = score_judgements([one, two], truth, policy=Policy(debates=debates), samples=100)
     assert [row.f1 for row in report.rows[:5]] == [row.f1 for row in report.rows[5:10]]
 

@@ -15,6 +15,8 @@ from touche_rad.bench.plan import NAME, NAMES_ARE, load_plan
 from touche_rad.demo import DEMO
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
+from touche_rad.score.judgements import read_labels
+from touche_rad.score.matching import read_labelled
 
 PLAN: Final = "bench.toml"
 _DATA: Final = {"claims": "claims.tsv", "debates": "debates.jsonl", "labels": "labels.jsonl"}
@@ -38,10 +40,12 @@ def new_bench(
         settings: Further keys of the plan.
 
     Raises:
-        UserError: The folder's name is not valid, or an entry is wrong.
+        UserError: The folder's name or an entry is wrong, or the labels are of other debates.
     """
     if not re.match(NAME, folder.name):
         raise UserError(f"{folder}: expected another name: {NAMES_ARE}")
+    if {"debates", "labels"} <= data.keys():
+        read_labelled(data["debates"], data["labels"], read_labels(data["labels"]))
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / PLAN]
     try:

@@ -76,7 +76,10 @@ def label_command(options: LabelOptions) -> None:
     _check_output(output, log_beside(output), replace=options.replace)
     exchanges = read_exchanges(paths[0])
     own = paths[:1] if files.detect_kind(paths[0]) is files.Kind.EVALUATIONS else ()
-    judges = read_verdicts([*own, *paths[1:]], exchanges)
+    refused: dict[str, str] = {}
+    judges = read_verdicts([*own, *paths[1:]], exchanges, refused)
+    for error in refused.values():
+        say(f"warning: left out: {error}")
     if not judges and not log_beside(output).exists():
         note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
         say(f"note: {note}", quiet=options.quiet)

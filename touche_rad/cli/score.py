@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 _FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs")
 _WIDEST: Final = 200
-_ADVICE: Final = (
-    ": add --debates FILE with the labelled debates (--by-place takes the lines in their order)"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +149,9 @@ def score_runs(
         return score_annotations(runs, truth, bad=bad)
     if kind is not files.Kind.LABELS:
         _refuse(options, _FOR_LABELS, kind.value)
-    policy = Policy(options.strict, options.debates, options.by_place, _ADVICE)
+    advice = ": add --debates FILE with the labelled debates" * (options.debates is None)
+    advice += " (--by-place takes the lines in their order)"
+    policy = Policy(options.strict, options.debates, options.by_place, advice)
     # One run is always compared with the baseline.
     compare = options.pairs or len(runs) == 1
     with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:

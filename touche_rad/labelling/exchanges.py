@@ -12,9 +12,9 @@ from typing import NamedTuple
 from touche_rad import files
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.score.evaluations import Row, digests
+from touche_rad.score.evaluations import Row, digests, read_judged
 from touche_rad.score.matching import Reference
-from touche_rad.score.naming import names
+from touche_rad.score.naming import each_run, names
 
 
 class Place(NamedTuple):
@@ -65,29 +65,31 @@ JudgeVerdicts = Mapping[str, Mapping[Place, Verdicts]]
 """The verdicts of each judge on the turns of a run."""
 
 
-def read_verdicts(paths: Sequence[Path], exchanges: Exchanges) -> JudgeVerdicts:
-    """Read evaluations of a run's debates; they are matched by id and text."""
+def read_verdicts(
+    paths: Sequence[Path], exchanges: Exchanges, refused: dict[str, str]
+) -> JudgeVerdicts:
+    """Read evaluations of a run's debates, matched by id and text; bad files go to `refused`."""
     reference = Reference.of_debates(exchanges.path, exchanges.debates)
-    named = zip(names(paths), paths, strict=True)
-    return {name: _verdicts(path, exchanges, reference) for name, path in named}
+    named = dict(zip(names(paths), paths, strict=True))
+    return each_run(named, lambda _, path: _verdicts(path, exchanges, reference), refused)
 
 
 def _verdicts(path: Path, exchanges: Exchanges, reference: Reference) -> dict[Place, Verdicts]:
     result: dict[Place, Verdicts] = {}
     matched: set[int] = set()
-    evaluations = files.read_numbered(path)
-    for position, (line, debate, evaluation) in enumerate(evaluations):
-        if evaluation is None:
-            raise InputError(path, "expected evaluations: run `touche-rad judge` first", line=line)
+    if files.detect_kind(path) is not files.Kind.EVALUATIONS:
+        raise InputError(path, "expected evaluations: run `touche-rad judge` first")
+    for line, (debate, verdicts) in enumerate(read_judged(path, files.BadLines()), 1):
+        if not verdicts:
+            continue
         row = Row(line, id=debate.id, conversation=digests(debate))
-        at = reference.find(row, position, matched) if debate.turns else position
+        at = reference.find(row, line - 1, matched) if debate.turns else line - 1
         if at is None or at >= len(exchanges.debates):
             raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
         if debate.turns:
             reference.check(path, row, at)
         matched.add(at)
         whole = debate if debate.turns else exchanges.debates[at]
-        answered = [number for number, turn in enumerate(whole.turns) if turn.response]
-        places = [Place(at, number) for number in answered]
-        result |= zip(places, evaluation.turns, strict=False)
+        places = [Place(at, number) for number, turn in enumerate(whole.turns) if turn.response]
+        result |= zip(places, verdicts, strict=False)
     return result

@@ -37,14 +37,14 @@ class Conversation:
     calls: list[tuple[int, int, Sequence[Call]]] = field(default_factory=list)
     """Run, turn, and the model calls for it."""
     fallbacks: set[int] = field(default_factory=set)
-    repeated: set[int] = field(default_factory=set)  # runs with an equal debate before it
+    repeated: list[int] = field(default_factory=list)  # the runs of equal debates, left out
 
     @property
     def counted(self) -> Iterator[tuple[int, int, Verdicts]]:
-        """Yield run, turn and verdicts of each response; only the first equal debate counts."""
+        """Yield run, turn and verdicts of each response."""
         for run, of_turns in self.verdicts:
             for place, verdicts in enumerate(of_turns):
-                if run not in self.repeated and self.turns[place].response is not None:
+                if self.turns[place].response is not None:
                     yield run, place, verdicts
 
     def add(self, one: DebateOfRun) -> None:
@@ -83,6 +83,9 @@ def topics(debates: Iterable[DebateOfRun]) -> list[Topic]:
         turns = one.debate.turns
         claim = one.debate.claim or (turns[0].utterance if turns else one.debate.id)
         equal = by_content.setdefault((claim, *map(_content, turns)), [])
+        if first := next((pair[1] for pair in equal if one.run in pair[1].runs), None):
+            first.repeated.append(one.run)
+            continue
         same = next((pair for pair in equal if one.run not in pair[0].runs), None)
         if same is None:
             of_claim = by_claim.setdefault(claim, [])
@@ -93,8 +96,6 @@ def topics(debates: Iterable[DebateOfRun]) -> list[Topic]:
             same = topic, Conversation(one.debate.id, turns)
             topic.conversations.append(same[1])
             equal.append(same)
-        if any(one.run in conversation.runs for _, conversation in equal):
-            same[1].repeated.add(one.run)
         same[0].runs.add(one.run)
         same[1].add(one)
     return [topic for of_claim in by_claim.values() for topic in of_claim]

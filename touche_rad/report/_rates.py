@@ -28,23 +28,28 @@ from touche_rad.score.significance import compare_runs
 
 
 def rate_board(
-    topics: Sequence[Topic], judges: Mapping[str, str], samples: int, seed: int
+    topics: Sequence[Topic], judges: Mapping[str, str], lost: Sequence[int], samples: int, seed: int
 ) -> Board | None:
     """Rank runs by their judges' share of yes, if there are verdicts.
 
-    Runs of different judges are not compared. A judge is empty if it is unknown.
+    Runs of different judges are not compared. A judge is empty if it is unknown. A lost debate is
+    a no on as many verdicts as the run's other debates have on average.
     """
     names, problems = list(judges), Counter[str]()
-    counts = np.zeros((len(topics), len(names), len(Maxim), 2))
+    counts = np.zeros((len(topics) + max(lost), len(names), len(Maxim), 2))
     for at, topic in enumerate(topics):
         for one in topic.conversations:
-            problems.update(
-                f"{names[run]}: debates given twice, the first counts" for run in one.repeated
-            )
+            for run in one.repeated:
+                problems[f"{names[run]}: debates given twice, the first counts"] += 1
             for run, _, verdicts in one.counted:
                 name, of_turn = names[run], count_yes([verdicts])
                 problems[f"{name}: missing verdicts, counted as no"] += int(4 - of_turn[:, 1].sum())
                 counts[at, run] += of_turn[:, 0, None] * (1, 0) + (0, 1)
+    for run, debates in enumerate(lost):
+        judged = counts[:, run, :, 1].any(axis=1)
+        if debates and judged.any():
+            counts[np.flatnonzero(~judged)[:debates], run, :, 1] = counts[judged, run, :, 1].mean()
+            problems[f"{names[run]}: lost debates, counted as no"] = debates
     counts = counts[counts.any(axis=(1, 2, 3))]
     every = {
         name: measure_yes(counts[:, [run]], samples, seed)

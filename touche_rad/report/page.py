@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,6 +91,8 @@ def write_report(
     named = names(paths) if boards else run_names(paths, origins)
     sources = read_sources(dict(zip(named, paths, strict=True)), origins, skipped, refused)
     scored = None if boards else _score(sources, labels, seed, bad)
+    unscored = scored.refused if scored else {}
+    sources = [replace(one, debates=()) if one.name in unscored else one for one in sources]
     content = _Content(sources, refused, labels, seed, bad)
     content.boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
     if isinstance(scored, JudgementReport):
@@ -107,9 +109,9 @@ def write_report(
         content.add_runs(first=any(map(is_folder_of_runs, runs)))
     ranked = [name for board in content.boards for name in board.scores if scored]
     content.add_files(ratings, ranked)
-    content.add_warnings(skipped, ranked)
+    content.add_warnings(skipped)
     page = content.write(out, title or "touche-rad report")
-    return ReportSummary(page, {**refused, **(scored.refused if scored else {})}, content.warnings)
+    return ReportSummary(page, {**refused, **unscored}, content.warnings)
 
 
 @dataclass
@@ -161,7 +163,8 @@ class _Content:
     def _add_boards(self, all_topics: Sequence[Topic], *, with_rates: bool) -> None:
         judges = {source.name: source.origin.plugin("judge") for source in self.sources}
         run_names = list(judges)
-        rated = rate_board(all_topics, judges, _SAMPLES, self.seed) if with_rates else None
+        lost = [source.debates.count(LOST) for source in self.sources]
+        rated = rate_board(all_topics, judges, lost, _SAMPLES, self.seed) if with_rates else None
         if rated is not None:
             rated.warnings.extend(without_model(source.path for source in self.sources))
             self.boards.append(rated)
@@ -252,8 +255,9 @@ class _Content:
         total = f"{len(runs) + len(self.refused) + len(ratings)} files: " * (len(states) > 1)
         self.summary.insert(0, total + ", ".join(states))
 
-    def add_warnings(self, skipped: Mapping[Path, BadLines], ranked: Collection[str]) -> None:
-        """Add warnings about skipped lines and fallbacks, and lost debates of unscored runs."""
+    def add_warnings(self, skipped: Mapping[Path, BadLines]) -> None:
+        """Add warnings about skipped lines and fallbacks, and lost debates of unranked runs."""
+        ranked = {name for board in self.boards for name in board.scores}
         for one in self.sources:
             own, lost = skipped[one.path], one.debates.count(LOST) * (one.name not in ranked)
             kinds = {

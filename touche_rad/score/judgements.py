@@ -86,7 +86,8 @@ def score_judgements(
 
         whole = each_run(paths, read, refused)
         held = list(whole.values())
-        reference = None if policy.by_place else find_reference(held, truth, labels, policy.debates)
+        known = find_reference(held, truth, labels, policy.debates, by_place=policy.by_place)
+        reference = None if policy.by_place else known
         if exclude is not None:
             labels, excluded = exclude_examples(labels, held, reference, exclude)
 
@@ -94,7 +95,7 @@ def score_judgements(
             if not policy.by_place and (reference is None or not run.has_words):
                 check_places(run, truth, labels)
             try:
-                return Matcher(run, labels, reference).match()
+                return Matcher(run, labels, known, policy.by_place).match()
             except OtherDebates:
                 others.append(tag)
                 raise

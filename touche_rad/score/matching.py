@@ -71,6 +71,8 @@ class Alignment:
 class Reference:
     """The labelled debates in the labels' order; finds the debate of a line by id and by words."""
 
+    of_runs = False  # whether it is a guess: the order of most runs
+
     def __init__(self, source: Path, ids: Sequence[str], turns: Sequence[Sequence[str]]) -> None:
         self.source, self.ids, self.turns = source, ids, turns
         count = Counter(ids)
@@ -128,42 +130,43 @@ class Reference:
 
 
 def find_reference(
-    runs: Sequence[Run], truth: Path, labels: Labelled, debates: Path | None
+    runs: Sequence[Run], truth: Path, labels: Labelled, debates: Path | None, *, by_place: bool
 ) -> Reference | None:
-    """Return the labelled debates: those of --debates, of the labels, beside them, or of a run."""
-    labelled = [len(turns) for turns in labels]
+    """Return the labelled debates: of --debates, of the labels, beside them, or of most runs."""
     if debates is not None:
-        own = list(files.read_debates(debates))
-        pairs = zip_longest((len(debate.turns) for debate in own), labelled, fillvalue=0)
-        for number, (turns, expected) in enumerate(pairs, 1):
-            if turns != expected:
-                raise UserError(
-                    f"--debates {debates}: debate {number} has {turns} turns, and {truth} has "
-                    f"labels for {expected}: give the labelled debates in the labels' order"
-                )
-        return Reference.of_debates(debates, own)
+        return read_labelled(debates, truth, labels)
     if not any(run.has_words for run in runs):
         return None
+    labelled = [*map(len, labels)]
     beside = Reference.of_labels(truth, labels) or _beside(truth, labelled)
     if beside is not None or len(runs) == 1:
         return beside
-    whole = [run for run in runs if [len(row.conversation) for row in run.rows] == list(labelled)]
+    orders = {run.path: tuple(row.conversation for row in run.rows) for run in runs}
+    whole = Counter(order for order in orders.values() if [*map(len, order)] == labelled)
     if not whole:
         return None
-    first = whole[0]
-    reference = Reference(
-        first.path, [row.id for row in first.rows], [row.conversation for row in first.rows]
-    )
-    for run in whole:
-        for place, row in enumerate(run.rows):
-            if reference.find(row, place, ()) not in (None, place):
-                raise InputError(
-                    run.path,
-                    f"expected debate {place + 1} of {first.path}, got another of its debates; "
-                    f"labels have no texts to match by{run.advice}",
-                    line=row.line,
-                )
-    return reference
+    (order, most), *others = whole.most_common()
+    if others and others[0][1] == most and not by_place:
+        problem = "runs have different debates or orders, and labels have no texts to match by"
+        raise UserError(f"{truth}: {problem}{runs[0].advice}")
+    source = next(path for path in orders if orders[path] == order)
+    result = Reference(source, [""] * len(order), order)
+    result.of_runs = True
+    return result
+
+
+def read_labelled(path: Path, truth: Path, labels: Any) -> Reference:
+    """Read the labelled debates; they have as many turns as the labels, and their digests."""
+    result, none = Reference.of_debates(path, [*files.read_debates(path)]), list[Any]()
+    for number, (turns, of) in enumerate(zip_longest(result.turns, labels, fillvalue=none), 1):
+        other = any(
+            one.get("words") not in (None, own) for own, one in zip(turns, of, strict=False)
+        )
+        if other or len(turns) != len(of):
+            fix = f"{' with other texts' * other}: give the labelled debates in the labels' order"
+            problem = f"has {len(turns)} turns, and {truth} has labels for {len(of)}{fix}"
+            raise UserError(f"--debates {path}: debate {number} {problem}")
+    return result
 
 
 def _beside(truth: Path, labelled: Sequence[int]) -> Reference | None:
@@ -227,9 +230,14 @@ def check_places(run: Run, truth: Path, labels: Labelled) -> None:
 class Matcher:
     """Matches one run with the labels, and collects its problems."""
 
-    def __init__(self, run: Run, labels: Labelled, reference: Reference | None = None) -> None:
-        self.run, self.labels, self.reference = run, labels, reference
+    def __init__(self, run: Run, labels: Labelled, known: Reference | None, by_place: bool) -> None:
+        self.run, self.labels, self.reference = run, labels, None if by_place else known
         self.problems: list[Problem] = []
+        rows = zip(run.rows, known.turns if known and by_place else (), strict=False)
+        pairs = ((row, {*turns}) for row, turns in rows if row.conversation)
+        if lines := [row.line for row, turns in pairs if turns.isdisjoint(row.conversation)]:
+            message = f"{len(lines)} lines are other debates than the labels in their places"
+            self._note(ProblemKind.OTHER_DEBATES, f"{message}, but are scored", line=lines[0])
 
     def match(self) -> Alignment:
         """Find the labels of each line, and return the scores in the labels' shape."""
@@ -256,8 +264,7 @@ class Matcher:
         for position, row in enumerate(rows[count:], count + 1):
             self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position)
         first: dict[tuple[str, ...], int] = {}
-        for row in rows:
-            words = tuple(row.conversation)
+        for words, row in ((row.conversation, row) for row in rows):
             if words and first.setdefault(words, row.line) != row.line:
                 message = f"has the words of line {first[words]}, scored in its place"
                 self._note(ProblemKind.TWICE, message, line=row.line)
@@ -285,7 +292,13 @@ class Matcher:
         for place, ordered in zip(places, sorted(places), strict=True):
             if place != ordered:
                 line = places[place].line
-                message = f"is in line {line}, matched to debate {place + 1}"
+                if reference.of_runs:
+                    got = f"got {place + 1}; labels have no texts to match by{self.run.advice}"
+                    expected = (
+                        f"expected debate {ordered + 1} of {reference.source}, as in most runs"
+                    )
+                    raise InputError(self.run.path, f"{expected}, {got}", line=line)
+                message = "matched by its id or texts, without effect on the score"
                 self._note(ProblemKind.REORDERED, message, line=line, debate=place + 1)
         # Other debates are left out only if no labelled one is missing, but for lost lines.
         missing = [place for place in range(len(self.labels)) if place not in places]
@@ -311,7 +324,9 @@ class Matcher:
         if row is None or row.trouble is not None:
             kind = row.trouble if row and row.trouble else ProblemKind.MISSING_DEBATE
             count = sum(_labelled(turn) for turn in labels)
-            self._note_missing(kind, count, line=row.line if row else None, debate=position + 1)
+            few = f"{len(self.run.rows)} lines for {len(self.labels)} debates, maybe shifted"
+            text, line = ("", row.line) if row else ("" if self.reference else few, None)
+            self._note_missing(kind, count, text, line=line, debate=position + 1)
             return [{} for _ in labels]
         turns = self._turns(position, row)
         return [self._turn(position, turn, row, turns.get(turn)) for turn in range(len(labels))]
@@ -350,7 +365,7 @@ class Matcher:
         for maxim, read in verdicts.items():
             if read.trouble is ProblemKind.ODD_SCORE:
                 meant = "yes" if says_yes(read.score) else "no"
-                message = f"{read.text} is taken as {read.score}, which means {meant}"
+                message = f"{read.text} is no number from 0 to 1, and counts as {meant}"
                 self._note(read.trouble, message, **where, maxim=maxim)
             elif read.trouble is not None:
                 count = int(labels.get(maxim) is not None)

@@ -35,6 +35,7 @@ class ProblemKind(StrEnum):
     REORDERED = "reordered debate"
     UNMATCHED = "debate without labels or words"
     TWICE = "debate given twice"
+    OTHER_DEBATES = "other debates"
     NO_LABELS = "no labels"
     CHOSEN = "chosen turns"
     FEW = "few debates"
