@@ -14,6 +14,7 @@ from tests.bench.makers import SMALL, WITH_LABELS, contents, write_bench, write_
 from tests.forks import run_until
 from tests.models import scripted
 from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
 
 DEBATES = "debates/seed-0/rules/verbatim.jsonl"
 VERDICTS = "debates/seed-0/rules/verbatim.length.jsonl"
@@ -215,6 +216,14 @@ def test_killed_bench_ends_with_the_same_files(finished: Path, tmp_path: Path) -
     ended = touche_rad("bench", "run", folder)
     assert ended.code == 0, ended.err
     assert without_times(folder) == without_times(finished)
+
+
+def test_labels_of_fewer_debates_are_refused_at_once(tmp_path: Path) -> None:
+    labels, bench = tmp_path / "labels.jsonl", tmp_path / "new"
+    labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
+    data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
+    ended = touche_rad("bench", "new", bench, *data, "-j", "length")
+    assert ("labels 19 debates" in ended.err, bench.exists()) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ IN_AN_EVALUATION: dict[str, Callable[[Row], Any]] = {
     "a score is null": lambda row: verdicts(row)["Quality"].update(score=None),
     "a maxim is missing": lambda row: verdicts(row).pop("Manner"),
     "a maxim is null": lambda row: verdicts(row).update(Manner=None),
+    "a score is a text": lambda row: verdicts(row)["Quality"].update(score="0.72"),
     "a turn is missing": lambda row: row["userTurnsEvaluations"].pop(),
     "all turns are missing": lambda row: row.update(userTurnsEvaluations=None),
 }
@@ -112,7 +113,7 @@ def test_what_needs_a_new_answer_is_not_repaired(
     out = tmp_path / "new.jsonl"
     ended = touche_rad("check", wrong, "-i", demo_index_path, "--fix", "-o", out)
     assert ended.code == 1
-    assert f"not repaired: {wrong}:11: expected JSON" in ended.out
+    assert "repaired     1  a line that cannot be read replaced" in ended.out
     assert "the answer has more than 60 words" in ended.out
     assert "the debate is lost" in ended.out
     made = read(out)
@@ -124,12 +125,37 @@ def test_a_debate_that_is_there_twice_and_an_unfit_run_stay_so(runs: Path, tmp_p
     rows = [row | {"id": f"d{at}"} for at, row in enumerate(read(runs / "simulations.jsonl"))]
     run, out = write(tmp_path / "run.jsonl", [*rows, rows[0]]), tmp_path / "new.jsonl"
     ended = touche_rad("check", run, "--fix", "-o", out)
-    assert (ended.code, "line 11 repeats line 1" in ended.out) == (1, True)
+    assert (ended.code, "line 11 repeats line 1" in ended.out, out.exists()) == (1, True, False)
+    assert "nothing could be repaired" in ended.err
+    write(run, [*rows, rows[0], rows[1] | {"id": 1}])
     demo = {"output": "run.jsonl", "demo": True}
     run.with_name("run.jsonl.status.json").write_text(json.dumps(demo))
     for words in (("check", run, "--fix", "-o", out, "--replace"), ("check", out)):
         ended = touche_rad(*words)
         assert (ended.code, "not fit to upload: demo index" in ended.out) == (1, True)
+
+
+DAMAGES: dict[str, Callable[[Rows], Any]] = {
+    "a record is lost": lambda rows: rows[3].clear(),
+    "a line is missing": lambda rows: rows.pop(3),
+    "a line cannot be read": lambda rows: rows.__setitem__(3, "nonsense"),
+    "the order is another": lambda rows: rows.reverse(),
+    "a debate is there twice": lambda rows: rows.insert(5, rows[2]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, name: str) -> None:
+    good, source = read(runs / "evaluations.jsonl"), runs / "simulations.jsonl"
+    rows, out = copy.deepcopy(good), tmp_path / "new.jsonl"
+    DAMAGES[name](rows)
+    wrong = write(tmp_path / "wrong.jsonl", rows)
+    ended = touche_rad("check", wrong, "--input", source, "--fix", "-o", out)
+    assert ended.code == 0, (ended.out, ended.err)
+    result = read(out)
+    changed = [at for at, (old, new) in enumerate(zip(good, result, strict=True)) if old != new]
+    assert changed == ([3] if name.startswith("a line") or name == "a record is lost" else [])
+    assert all(verdicts(result[at])["Manner"]["score"] == 0 for at in changed)
 
 
 def test_the_repaired_run_never_replaces_a_file(runs: Path, tmp_path: Path) -> None:

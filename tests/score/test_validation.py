@@ -12,6 +12,7 @@ import pytest
 
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
+from touche_rad.files.records import short_repr
 
 CLAIMS = demo_file("claims.tsv")
 Change = Callable[[dict[str, Any]], Any]
@@ -29,12 +30,18 @@ def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -
     assert touche_rad("check", runs / f"{name}.jsonl", "--quiet").out == ""
 
 
-def test_a_whole_run_is_compared_with_its_input(runs: Path) -> None:
+def test_a_whole_run_is_compared_with_its_input(runs: Path, tmp_path: Path) -> None:
     run = runs / "simulations.jsonl"
     assert touche_rad("check", run, "--input", CLAIMS).code == 0
     ended = touche_rad("check", run, "--input", demo_file("debates.jsonl"))
     assert ended.code == 1
     assert f"{run}: 10 debates, and {demo_file('debates.jsonl')} has 20" in ended.out
+    other = tmp_path / "other"
+    other.write_text("".join(run.read_text().splitlines(True)[::-1]))
+    claim = repr(CLAIMS.read_text().splitlines()[1].split("\t")[0])[:37]
+    assert f":1: {CLAIMS} has {claim}" in touche_rad("check", other, "--input", CLAIMS).out
+    other.write_text(run.read_text().replace('"description": "', '"description": "Not '))
+    assert findings(run, "--input", other) == [(None, f"{other} has none of its 10")]
 
 
 def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -> None:
@@ -47,7 +54,7 @@ def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -
         ["1", "the", "debate", "is", "lost"],
         ["1", "the", "line", "cannot", "be", "read"],
     ]
-    assert f"Write bad lines as {{}}: touche-rad check {run} --fix -o NEW" in ended.out
+    assert f"To repair it: touche-rad check {run} --input {CLAIMS} --fix -o NEW" in ended.out
 
 
 @pytest.mark.parametrize("line", ["{}", '{"simulation": '])
@@ -74,7 +81,7 @@ def test_debates_that_are_twice_missing_or_additional_are_named(
     rows = [json.loads(line) for line in (runs / "simulations.jsonl").open()]
     lines = [json.dumps(row | name).replace("d{}", f"d{at}") + "\n" for at, row in enumerate(rows)]
     claims, run, source = CLAIMS.read_text().splitlines(True), tmp_path / "r", tmp_path / "s"
-    claim = repr(claims[4].split("\t")[0][:60])
+    claim = short_repr(claims[4].split("\t")[0])
     run.write_text("".join([*lines[:4], *lines[3:]]))
     twice = [(5, "line 5 repeats line 4")]
     assert findings(run) == findings(run, "--input", CLAIMS)[1:] == twice
@@ -163,6 +170,8 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
     "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
 }
 EVALUATIONS: dict[str, tuple[Change, str]] = {
+    "text": (scored("0.7"), "Quality.score: expected a number or null, got '0.7'"),
+    "bare": (lambda row: row.pop("simulation"), "there is no simulation"),
     "over": (scored(1.5), "turn 1: Quality has the score 1.5, not 0 to 1"),
     "null": (scored(None), "turn 1: Quality has no score"),
     "missing": (
@@ -216,7 +225,9 @@ def test_several_runs_begin_with_a_line_each(runs: Path, tmp_path: Path) -> None
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{")
     good = runs / "simulations.jsonl"
-    lines = touche_rad("check", broken, good, tmp_path / "none").out.splitlines()
+    lines = touche_rad("check", broken, good, tmp_path).out.splitlines()
+    missing = touche_rad("check", tmp_path / "none")
+    assert (missing.code, "none: cannot be read: No such file" in missing.err) == (2, True)
     assert lines[-1] == f"1 of 3 runs are valid; the first that is not: {broken}"
     assert touche_rad("check", good, good).out.endswith("\n2 of 2 runs are valid\n")
     ends = ("unknown format, 1 line: not valid", "simulations, 10 lines: valid")

@@ -100,7 +100,8 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Pat
     record = json.loads(first)
     del record["userTurnsEvaluations"][0]["Quantity"]
     path.write_text("\n".join([json.dumps(record), *rest]) + "\n")
-    touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "out")
+    ended = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "out")
+    assert "missing verdict: line 1, debate 1, turn 1" in ended.err
     assert measures(tmp_path / "out")["quantity recall"] == 42 / 43
     strict = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s", "--strict")
     assert strict.code == 2
@@ -112,6 +113,11 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Pat
     path.write_text("\n".join(rest) + "\n")
     short = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s")
     assert (short.code, "expected 20 lines" in short.err) == (2, True)
+    other = touche_rad("dataset", "evaluate", run, tmp_path / "ours/inputs", "-o", tmp_path / "n")
+    assert (f"give {truths}" in other.err, (tmp_path / "n").exists()) == (True, False)
+    path.write_text("")
+    empty = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s")
+    assert "evaluations.jsonl is empty" in empty.err
 
 
 def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(tmp_path: Path) -> None:

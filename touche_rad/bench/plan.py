@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic.functional_validators import BeforeValidator
 
 from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer
+from touche_rad.files.formats import read_labelled
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_whole
 from touche_rad.plugins import Options, Plugin, find, parse_plugin
@@ -254,6 +255,8 @@ def load_plan(path: Path) -> PlanFile:
                 f"{file} has the hash {digest}: restore the file, or write its hash here",
                 field=f"sha256.{key}",
             )
+    if plan.labels:
+        read_labelled(plan_file.file("debates"), plan_file.file("labels"))  # refuses other counts
     assert all(one.plugin.name for one in plan_file.entries)  # reads the options of every entry
     return plan_file
 

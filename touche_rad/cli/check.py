@@ -57,7 +57,8 @@ def check_command(options: CheckOptions) -> int:
     the run says whether its index was the demo's and whether answers are fallbacks. If there is a
     fault, the exit code is 1.
 
-    --fix changes no utterance. It repairs ids and nulls, and a missing verdict becomes a no.
+    --fix changes no utterance. It repairs ids, nulls and scores in quotes, and a missing verdict
+    becomes a no. With --input, each debate gets one line of evaluations, in the input's order.
     """
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check
@@ -68,30 +69,31 @@ def check_command(options: CheckOptions) -> int:
     index = open_index(options.index) if options.index else None
     repaired = None
     if output is not None:
-        repaired = _fix(runs, output)
-        runs = (output,)
+        repaired = _fix(runs, output, options.source)
+        runs = (output,) if repaired.done else runs
     results = [
         check(run, source=options.source, index=index, words=options.max_words) for run in runs
     ]
     if options.as_json:
         rows = [one.record() for one in results]
         if repaired is not None:
-            rows[0] |= {
-                "repaired": dict(repaired.done.most_common()),
-                "not_repaired": repaired.left,
-            }
+            rows[0]["repaired"] = dict(repaired.done.most_common())
         click.echo(json.dumps(rows, indent=2))
     else:
         if repaired is not None:
-            _print_repair(repaired)
-            say(f"written: {output}", quiet=options.quiet)
+            for what, count in repaired.done.most_common():
+                click.echo(f"repaired {count:5}  {what}")
+            made = f"written: {output}" if repaired.done else "nothing could be repaired or written"
+            say(made, quiet=options.quiet)
         reports = [one for one in results if not (options.quiet and one.good)]
         for one in reports:
             _print_summary(one)
         for one in reports:
             if len(reports) > 1 and one.findings:
                 click.echo(f"\n{plain(one.path)}")
-            _print_findings(one, fixed=options.fix)
+            _print_findings(one)
+            if "not valid" in one.verdict and (one.official or not one.kind):
+                _print_advice(one, options.source, fixed=output in runs)
         if len(results) > 1 and reports:
             bad = [plain(one.path) for one in results if not one.good]
             rest = f"; the first that is not: {bad[0]}" if bad else ""
@@ -99,8 +101,8 @@ def check_command(options: CheckOptions) -> int:
     return 0 if all(one.good for one in results) else 1
 
 
-def _fix(runs: tuple[Path, ...], out: Path) -> Repair:
-    """Write the repaired run to a new file."""
+def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
+    """Write the repaired run to a new file, if something was repaired."""
     from touche_rad import files
     from touche_rad.files.outputs import read_status, sha256_of, status_beside
     from touche_rad.files.records import write_json
@@ -108,24 +110,15 @@ def _fix(runs: tuple[Path, ...], out: Path) -> Repair:
 
     if len(runs) != 1 or not runs[0].is_file():
         raise UserError("check --fix: give one run file")
-    made = repair(runs[0])
+    made = repair(runs[0], source)
+    if not made.done:
+        return made
     with files.atomic_write(out) as stream:
         stream.writelines(f"{line}\n" for line in made.lines)
     if status := read_status(runs[0]):  # how the run was made stays true of its copy
         more = {"output": out.name, "sha256": sha256_of(out)}
         write_json(status_beside(out), {**status, **more})
     return made
-
-
-def _print_repair(made: Repair) -> None:
-    if not made.done:
-        click.echo("nothing was repaired")
-    for what, count in made.done.most_common():
-        click.echo(f"repaired {count:5}  {what}")
-    for line in made.left[:EXAMPLES]:
-        click.echo(f"not repaired: {plain(line)}")
-    if len(made.left) > EXAMPLES:
-        click.echo(f"not repaired: {len(made.left) - EXAMPLES} more")
 
 
 def _print_summary(result: Validation) -> None:
@@ -136,7 +129,7 @@ def _print_summary(result: Validation) -> None:
     click.echo(f"{plain(result.path)}: {kind}, {lines}: {verdict}")
 
 
-def _print_findings(result: Validation, *, fixed: bool) -> None:
+def _print_findings(result: Validation) -> None:
     """Print the findings by kind, with examples."""
     for group in result.groups:
         level = group[0].level
@@ -145,18 +138,18 @@ def _print_findings(result: Validation, *, fixed: bool) -> None:
         for one in group[:EXAMPLES]:
             if one.message != one.kind or one.line is not None:
                 click.echo(f"    {one.place}: {plain(one.message)}")
-    if result.official and not result.good and not fixed and (made := _repair(result.path)):
-        path = plain(result.path)
-        what = "Repair ids, nulls and missing scores" if made.done else "Write bad lines as {}"
-        click.echo(f"{what}: touche-rad check {path} --fix -o NEW")
     if any(len(group) > EXAMPLES for group in result.groups):
         click.echo("Print every finding: --json")
 
 
-def _repair(path: str) -> Repair | None:
+def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> None:
+    """Print the command that repairs a run, or makes it again."""
     from touche_rad.score.repair import repair
 
+    judged = result.kind != "simulations"
+    given = plain(str(source)) if source else "DEBATES" if judged else "CLAIMS"
+    what = f"{'judge' if judged else 'simulate'} {given}"
     with suppress(UserError):
-        made = repair(Path(path))
-        return made if made.done or made.left else None
-    return None
+        if not fixed and (repair(Path(result.path), source).done or (judged and not source)):
+            what = f"check {plain(result.path)} --input {given} --fix"
+    click.echo(f"To repair it: touche-rad {what} -o NEW")

@@ -146,7 +146,6 @@ def evaluate(options: EvaluateOptions) -> None:
     from touche_rad.tira import evaluator
 
     run, truths, out = options.run, options.truths, options.output
-    out.mkdir(parents=True, exist_ok=True)
     if evaluator.has_labels(truths):
         if options.judge is not None:
             raise UserError(f"-j is for runs of debaters, and {truths} has labels: leave it out")

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Maxim, Turn
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, UserError
 from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files._rows import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
@@ -285,6 +285,23 @@ def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evalu
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
     return _File(path, bad, frozenset({Kind.LABELS})).each(lambda line: _labels_of(line.value))
+
+
+def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Labels, ...]]]:
+    """Read debates with their labels; both must have the same debates and turns."""
+    all_debates, all_labels = list(read_debates(debates)), list(read_labels(labels))
+    if len(all_debates) != len(all_labels):
+        raise UserError(
+            f"{labels} labels {len(all_labels)} debates and {debates} has {len(all_debates)}: "
+            "expected one line of labels for each debate, in the same order"
+        )
+    pairs = list(zip(all_debates, all_labels, strict=True))
+    for number, (debate, turns) in enumerate(pairs, 1):
+        count = sum(turn.response is not None for turn in debate.turns)
+        if count != len(turns):
+            wrong = f"{len(turns)} labelled turns, and the debate has {count} responses"
+            raise UserError(f"{labels}, line {number}: {wrong}")
+    return pairs
 
 
 class Annotated(NamedTuple):

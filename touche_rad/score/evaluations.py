@@ -118,7 +118,7 @@ def read_judged(path: Path, bad: files.BadLines) -> Iterator[tuple[Debate, tuple
     """Yield each debate with its verdicts, as `read_rows` reads them; a lost one is empty."""
     for row, record in _rows(path, bad):
         if row.trouble is None:
-            debate = _debate(record)
+            debate = debate_of(record)
             named = debate.model_copy(update={"id": debate.id or f"debate-{row.line}"})
             pairs = zip(row.turns, _turns(record), strict=True)
             yield named, tuple(_as_verdicts(read, turn) for read, turn in pairs)
@@ -163,7 +163,7 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> tuple[Row, 
     except ValidationError:
         official = False
     lost = _object(data.get("simulation")).get("userTurns") == []
-    debate, turns = _debate(data), _turns(data)
+    debate, turns = debate_of(data), _turns(data)
     row = Row(
         line=number,
         trouble=ProblemKind.LOST if lost else None,
@@ -181,7 +181,8 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> tuple[Row, 
     return row, data
 
 
-def _debate(record: JsonObject) -> Debate:
+def debate_of(record: JsonObject) -> Debate:
+    """Read the debate of a record; it has no turns where it cannot be read."""
     try:
         return parse_simulation(record, lenient=True)
     except FieldError:

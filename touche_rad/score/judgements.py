@@ -118,6 +118,7 @@ def score_judgements(
         policy="strict" if policy.strict else "no",
         matched_by=str(source) if source else None,
         official=all(alignment.official for alignment in aligned.values()),
+        unofficial=tuple(tag for tag, alignment in aligned.items() if not alignment.official),
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,

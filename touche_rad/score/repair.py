@@ -6,6 +6,7 @@ What needs a new answer or a new verdict is not repaired.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,10 +15,12 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.debate import Maxim
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import UserError
 from touche_rad.files import Kind
 from touche_rad.files.records import dump, records
+from touche_rad.files.simulations import simulation_record
 from touche_rad.runs.judging import NO_VERDICT
+from touche_rad.score.evaluations import debate_of, digests
 from touche_rad.score.validation import CollectedErrors
 
 MISSING: Final = f"{NO_VERDICT}: it is missing in the run"
@@ -32,17 +35,17 @@ class Repair:
     lines: list[str] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     """How often each kind of defect was repaired."""
-    left: list[str] = field(default_factory=list)
-    """What could not be repaired, beside what `check` finds in the repaired run."""
 
 
-def repair(run: Path) -> Repair:
-    """Repair a run of simulations or evaluations."""
+def repair(run: Path, source: Path | None = None) -> Repair:
+    """Repair a run of simulations or evaluations; `source` has the debates that were judged."""
     kind = files.detect_kind(run)
     if kind not in (Kind.SIMULATIONS, Kind.EVALUATIONS):
         raise UserError(f"{run}: expected simulations or evaluations, got {kind.value}")
     result = Repair()
     rows = list(_records(run, result))
+    if source and kind is Kind.EVALUATIONS and files.detect_kind(source) in files.DEBATES:
+        rows = _arrange(rows, source, result)
     _mend_ids(rows, result)
     for row in filter(None, rows):
         _mend_simulation(row, result)
@@ -57,14 +60,33 @@ def _records(run: Path, result: Repair) -> Iterator[Record]:
     """Yield each record; a line that cannot be read becomes a lost debate, `{}`."""
     bad = CollectedErrors()
     rows = {line.number: line.value for line in records(run, bad)}
-    errors = {error.line or 0: error for error in bad.errors}
-    for number in sorted({*rows, *errors}):
-        row = rows.get(number)
+    rows |= {error.line or 0: None for error in bad.errors}
+    for _, row in sorted(rows.items()):
         if not isinstance(row, dict):
-            error = errors.get(number, InputError(run, "expected an object", line=number))
-            result.left.append(f"{error}; {{}} is in its place")
+            result.done["a line that cannot be read replaced"] += 1
             row = {}
         yield row
+
+
+def _arrange(rows: list[Record], source: Path, result: Repair) -> list[Record]:
+    """Return a record for each debate of the input; without change if there is another debate."""
+    views = files.read_views(source, files.BadLines(skip=True), keep_lost=True)
+    inputs = [(digests(debate), simulation_record(debate)) for debate, _ in views]
+    rows_of: dict[tuple[str, ...], list[tuple[int, Record]]] = {key: [] for key, _ in inputs}
+    for at, row in enumerate(rows):
+        key = digests(debate_of(row))
+        if row and ("simulation" not in row or key not in rows_of):
+            return rows
+        if row:
+            rows_of[key].append((at, row))
+    arranged = []
+    for place, (key, record) in enumerate(inputs):
+        result.done["a lost debate with a no for each verdict"] += not rows_of[key]
+        at, row = rows_of[key].pop(0) if rows_of[key] else (place, dict(record))
+        result.done["a debate put on its line of the input"] += at != place
+        arranged.append(row)
+    result.done["a second copy of a debate dropped"] = sum(map(len, rows_of.values()))
+    return arranged
 
 
 def _turns(row: Record) -> list[Record]:
@@ -141,7 +163,11 @@ def _mend_turn(turn: Any, result: Repair) -> Record:
     mended = dict(turn) if isinstance(turn, dict) else {}
     for maxim in Maxim:
         verdict = mended.get(maxim.key)
-        if verdict is None or (isinstance(verdict, dict) and verdict.get("score") is None):
+        score = verdict.get("score") if isinstance(verdict, dict) else verdict
+        if score is None:
             mended[maxim.key] = {**(verdict or {}), "score": 0, "explanation": MISSING}
             result.done["a missing score written as no"] += 1
+        elif score is not verdict and re.fullmatch(r"\d(\.\d+)?(e-\d+)?", str(score)):
+            mended[maxim.key]["score"] = float(score)
+            result.done["a score in quotes written as a number"] += isinstance(score, str)
     return mended

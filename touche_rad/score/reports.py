@@ -140,6 +140,7 @@ class JudgementReport(Report):
     """The file whose words match the runs with the labels; None if they are matched by place."""
     official: bool
     """Whether the official scorer accepts every run and gives the same scores."""
+    unofficial: tuple[str, ...] = Field((), exclude=True)
     debates: int
     turns: int
     excluded: int = 0
@@ -196,7 +197,7 @@ class JudgementReport(Report):
         else:
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
-            refuses = "; the official scorer would refuse at least one run"
+            refuses = f"; the official scorer would refuse {', '.join(self.unofficial)}"
             yield f"missing verdicts count as no{'' if self.official else refuses}"
         yield self._drawn("debates")
 

@@ -18,10 +18,11 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.outputs import read_status
-from touche_rad.files.records import original_record
+from touche_rad.files.records import original_record, short_repr
 from touche_rad.files.simulations import SIMULATIONS
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.judging import NO_VERDICT
+from touche_rad.score.evaluations import digests
 from touche_rad.text import clean, count_words, printable
 
 WORDS: Final = 60
@@ -111,6 +112,7 @@ class Validation:
         lost = error.expected == files.EMPTY_RECORD
         what = "file" if error.line is None else "line"
         kind = "the debate is lost" if lost else f"the {what} cannot be read"
+        kind = "a score is a text, not a number" if "null, got '" in error.expected else kind
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
@@ -159,6 +161,8 @@ def check(
         result.kind = kind.value
         lines.extend(files.read_numbered(run, bad))
     except InputError as error:
+        if not run.exists():
+            raise
         result.add_error(error)
         if not lines:
             return result
@@ -171,7 +175,8 @@ def check(
         if not debate.turns and evaluation is not None and debate.wire:
             result.add(number, "the debate is lost", "its verdicts count as no", "warning")
         elif not debate.turns:
-            result.add(number, "the debate has no turn")
+            what = "the debate has no turn" if debate.wire else "there is no simulation"
+            result.add(number, what)
         for finding in (
             _verdict_findings(debate, evaluation)
             if evaluation is not None
@@ -185,7 +190,7 @@ def check(
         for number, debate, _ in lines:
             keys: list[object] = [debate.id]
             if debate.turns and debate.id == f"debate-{number}":
-                keys.append((debate.claim, debate.user, *_said(debate)))
+                keys.append((debate.claim, debate.user, *digests(debate)))
             earlier = min(first.setdefault(key, number) for key in keys)
             own, other = input_of.get(number), input_of.get(earlier)
             of_input = own and other and own is not other and own.claim == other.claim
@@ -272,32 +277,37 @@ def _compare_with_input(
         result.add(None, "the input has lines that cannot be read", message, "warning")
     places = sorted([*unread, *(number for number, *_ in lines)])
     input_of = dict(zip(places, inputs, strict=False))
+    of_claim = {own.claim: own for own in inputs if own.claim}
+    line_of = {debate.claim: number for number, debate, _ in lines if debate.claim}
+    if of_claim and line_of and not of_claim.keys() & line_of:
+        result.add(None, "the run is on other debates", f"{source} has none of its {len(places)}")
+        return {}
     if len(inputs) != len(places):
         message = f"{len(places)} debates, and {source} has {len(inputs)}"
         result.add(None, "the number of debates is not the input's", message)
-        of_claim = {own.claim: own for own in inputs if own.claim}
-        line_of = {debate.claim: number for number, debate, _ in lines if debate.claim}
-        if len(of_claim) < sum(bool(own.claim) for own in inputs) or not of_claim.keys() & line_of:
+        if len(of_claim) < sum(bool(one.claim) for one in inputs) or not (of_claim and line_of):
             return {}
         for claim in (one for one in of_claim if one not in line_of):
-            result.add(None, "a debate is missing", f"no debate on {claim[:60]!r}")
+            result.add(None, "a debate is missing", f"no debate on {short_repr(claim)}")
         for claim in (one for one in line_of if one not in of_claim):
-            result.add(line_of[claim], "a debate is additional", f"not in {source}: {claim[:60]!r}")
+            message = f"not in {source}: {short_repr(claim)}"
+            result.add(line_of[claim], "a debate is additional", message)
         input_of = {number: of_claim.get(debate.claim, Debate()) for number, debate, _ in lines}
     for number, debate, evaluation in lines:
         own = input_of.get(number, Debate())
         if debate.claim and own.claim and debate.claim != own.claim:
-            message = f"another debate than {source} has here: {own.claim[:60]!r}"
+            message = (
+                f"{source} has {short_repr(own.claim)} here, the run {short_repr(debate.claim)}"
+            )
             result.add(number, "the order is not the input's", message)
-        elif evaluation is not None and own.turns and _said(own) != _said(debate):
+        elif (
+            evaluation is not None
+            and own.turns
+            and debate.turns
+            and digests(own) != digests(debate)
+        ):
             result.add(number, "the responses are not the input's")
     return input_of
-
-
-def _said(debate: Debate) -> list[tuple[str, str]]:
-    return [
-        (turn.utterance, turn.response.content if turn.response else "") for turn in debate.turns
-    ]
 
 
 def all_fallbacks(run: Path) -> list[str]:

@@ -21,7 +21,7 @@ from jinja2 import Template
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
-from touche_rad.errors import UserError
+from touche_rad.files.formats import read_labelled
 from touche_rad.files.outputs import sha256_of
 from touche_rad.tira.submission import SubTask
 
@@ -85,20 +85,8 @@ def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
     """Return the dataset of judges: blind debates, and the labels of their responses."""
     from touche_rad.score.evaluations import digests
 
-    all_debates, all_labels = list(files.read_debates(debates)), list(files.read_labels(labels))
-    if len(all_debates) != len(all_labels):
-        raise UserError(
-            f"{labels} labels {len(all_labels)} debates and {debates} has {len(all_debates)}: "
-            "expected one line of labels for each debate, in the same order"
-        )
-    for number, (debate, turns) in enumerate(zip(all_debates, all_labels, strict=True), 1):
-        count = sum(turn.response is not None for turn in debate.turns)
-        if count != len(turns):
-            raise UserError(
-                f"{labels}, line {number}: {len(turns)} labelled turns, and the debate has "
-                f"{count} responses"
-            )
-    blind, all_labels = [*map(_blind, all_debates[:first])], all_labels[:first]
+    pairs = read_labelled(debates, labels)[:first]
+    blind, all_labels = [_blind(debate) for debate, _ in pairs], [turns for _, turns in pairs]
     truths = [
         [{**turn, "words": words} for turn, words in zip(turns, digests(debate), strict=True)]
         for debate, turns in zip(blind, all_labels, strict=True)

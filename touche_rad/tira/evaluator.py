@@ -47,11 +47,14 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     labels = find_input(truths, {Kind.LABELS})
     count, expected = (sum(1 for _ in numbered_lines(path)) for path in (evaluations, labels))
     if count != expected:
-        message = f"expected {expected} lines, one for each debate of the dataset, got {count}"
+        message = f"expected {expected} lines, one for each debate of the dataset, got {count}: "
+        message += "check RUN --input SIMULATIONS names the debates, and --fix -o NEW repairs them"
         raise InputError(evaluations, message)
     report = score_judgements(
         [evaluations], labels, policy=Policy(strict=strict), compare=False, samples=_SAMPLES
     )
+    for line in report.warnings():
+        judging.log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
     return _write(out, prototext(report, report.runs[0]) + measure("mean f1", mean.f1))
 
@@ -71,6 +74,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
     expected = turns * len(claims)
     evaluations = out / EVALUATIONS
+    out.mkdir(parents=True, exist_ok=True)
     run_sync(run_work(judging.work(simulations, by, identity={"judge": name}), evaluations))
     judged = islice(files.read_evaluations(evaluations), len(claims))
     yes = count_yes(verdicts for one in judged for verdicts in one.turns[:turns])[:, 0].tolist()

@@ -31,11 +31,15 @@ def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
     if not folder.is_dir():
         raise UserError(f"{folder}: expected a folder with {wanted}")
     fitting = []
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+    paths = sorted(path for path in folder.iterdir() if path.is_file())
+    for path in paths:
         with suppress(InputError):
             if detect_kind(path) in kinds:
                 fitting.append(path)
     if len(fitting) != 1:
         names = ", ".join(path.name for path in fitting) or "none"
+        names += "".join(f"; {path.name} is empty" for path in paths if not path.stat().st_size)
+        truths = {folder / "truths", folder.parent / "truths"} - {folder}
+        names += "".join(f": give {one}" for one in truths if one.is_dir())
         raise UserError(f"{folder}: expected exactly one file with {wanted}, found {names}")
     return fitting[0]
