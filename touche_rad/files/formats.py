@@ -289,13 +289,11 @@ def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labe
 
 def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Labels, ...]]]:
     """Read debates with their labels; both must have the same debates and turns."""
-    all_debates, all_labels = list(read_debates(debates)), list(read_labels(labels))
-    if len(all_debates) != len(all_labels):
-        raise UserError(
-            f"{labels} labels {len(all_labels)} debates and {debates} has {len(all_debates)}: "
-            "expected one line of labels for each debate, in the same order"
-        )
-    pairs = list(zip(all_debates, all_labels, strict=True))
+    own, turns_of = list(read_debates(debates)), list(read_labels(labels))
+    if len(own) != len(turns_of):
+        counts = f"{labels} labels {len(turns_of)} debates and {debates} has {len(own)}"
+        raise UserError(f"{counts}: expected a line of labels for each debate, in the same order")
+    pairs = list(zip(own, turns_of, strict=True))
     for number, (debate, turns) in enumerate(pairs, 1):
         count = sum(turn.response is not None for turn in debate.turns)
         if count != len(turns):

@@ -73,12 +73,11 @@ def _arrange(rows: list[Record], source: Path, result: Repair) -> list[Record]:
     views = files.read_views(source, files.BadLines(skip=True), keep_lost=True)
     inputs = [(digests(debate), simulation_record(debate)) for debate, _ in views]
     rows_of: dict[tuple[str, ...], list[tuple[int, Record]]] = {key: [] for key, _ in inputs}
-    for at, row in enumerate(rows):
+    for at, row in ((at, row) for at, row in enumerate(rows) if row):
         key = digests(debate_of(row))
-        if row and ("simulation" not in row or key not in rows_of):
+        if "simulation" not in row or key not in rows_of:
             return rows
-        if row:
-            rows_of[key].append((at, row))
+        rows_of[key].append((at, row))
     arranged = []
     for place, (key, record) in enumerate(inputs):
         result.done["a lost debate with a no for each verdict"] += not rows_of[key]

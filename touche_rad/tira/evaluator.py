@@ -47,8 +47,8 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     labels = find_input(truths, {Kind.LABELS})
     count, expected = (sum(1 for _ in numbered_lines(path)) for path in (evaluations, labels))
     if count != expected:
-        message = f"expected {expected} lines, one for each debate of the dataset, got {count}: "
-        message += "check RUN --input SIMULATIONS names the debates, and --fix -o NEW repairs them"
+        fix = "repair it with `touche-rad check RUN --input SIMULATIONS --fix -o NEW`"
+        message = f"expected {expected} lines, one for each debate, got {count}: {fix}"
         raise InputError(evaluations, message)
     report = score_judgements(
         [evaluations], labels, policy=Policy(strict=strict), compare=False, samples=_SAMPLES
