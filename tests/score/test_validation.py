@@ -66,6 +66,7 @@ def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path, lin
     ended = touche_rad("check", judged, "--input", run)
     assert (ended.code, "fault" in ended.out) == (0, False), ended.out
     assert "warning      1  the debate is lost\n" in ended.out
+    assert touche_rad("check", judged, "--input", runs / "simulations.jsonl").code == 0
 
 
 def findings(*words: str | Path) -> list[tuple[int | None, str]]:
@@ -170,7 +171,7 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
     "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
 }
 EVALUATIONS: dict[str, tuple[Change, str]] = {
-    "text": (scored("0.7"), "Quality.score: expected a number or null, got '0.7'"),
+    "text": (scored("0.7"), "a score is a text, not a number: "),
     "bare": (lambda row: row.pop("simulation"), "there is no simulation"),
     "over": (scored(1.5), "turn 1: Quality has the score 1.5, not 0 to 1"),
     "null": (scored(None), "turn 1: Quality has no score"),
@@ -199,7 +200,7 @@ def test_each_fault_is_reported_with_its_line(
     (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
     assert not record["good"]
     (fault,) = [one for one in record["findings"] if one["level"] == "fault"]
-    assert (fault["line"], message in fault["message"]) == (4, True)
+    assert (fault["line"], message in f"{fault['kind']}: {fault['message']}") == (4, True)
 
 
 def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -> None:
