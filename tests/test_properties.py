@@ -24,11 +24,7 @@ from touche_rad.runs.answering import Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.text import clean
 
-MANY: Any = {
-    "deadline": None,
-    "database": None,
-    "suppress_health_check": list(HealthCheck),
-}
+MANY: Any = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 TEXT = st.text(
     st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs", "Cc")), max_size=60
 )

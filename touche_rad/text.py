@@ -259,3 +259,8 @@ def redact_line(line: str) -> str:
         return json.dumps(redact_data(json.loads(line), _without_keys), ensure_ascii=False)
     except ValueError:
         return _without_keys(line)
+
+
+def count_of(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{number} {one if number == 1 else several or f'{one}s'}"

@@ -107,8 +107,7 @@ def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["claims.tsv", f"results/{DEBATES}", "results/figures.json", "results/page/index.html"],
+    "name", ["claims.tsv", f"results/{DEBATES}", "results/figures.json", "results/page/index.html"]
 )
 def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None:
     path = bench / name
@@ -187,9 +186,7 @@ def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
     assert f"error: all answers in {DEBATES}" in ended.err
 
 
-def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(
-    bench: Path,
-) -> None:
+def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(bench: Path) -> None:
     before = json.loads((bench / "results" / "figures.json").read_text())
     plan = bench / "bench.toml"
     with scripted.serving() as server:

@@ -100,9 +100,7 @@ BP_WINNERS = (
 )
 
 
-def test_with_four_teams_any_gold_winner_is_correct(
-    tmp_path: Path,
-) -> None:
+def test_with_four_teams_any_gold_winner_is_correct(tmp_path: Path) -> None:
     teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
     contests = [
         Contest(
@@ -180,8 +178,7 @@ def test_panels_without_known_winners_have_a_table_of_who_won(tmp_path: Path) ->
 def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(3)]
     told = Outcome(
-        winner="Con",
-        details={"by_score": {"general": "Con"}, "by_verdict": {"general": "Pia"}},
+        winner="Con", details={"by_score": {"general": "Con"}, "by_verdict": {"general": "Pia"}}
     )
     lost = told.model_copy(update={"details": {**told.details, "by_verdict": {"general": None}}})
     report = scored(tmp_path, contests, judged(contests, [told, told, lost]))

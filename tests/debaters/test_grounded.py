@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.debaters.world import (
-    ARGUMENTS,
-    PENNY,
-    WORTH,
-    WORTHLESS,
-    BothSides,
-    argument,
-    debate,
-)
+from tests.debaters.world import ARGUMENTS, PENNY, WORTH, WORTHLESS, BothSides, argument, debate
 from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import STANCES

@@ -274,9 +274,7 @@ def sent(server: Scripted, utterance: str, numbers: list[int], **check: Any) -> 
     return answer(server)
 
 
-def test_labels_reach_the_draft_even_if_no_scheme_is_above_the_threshold(
-    server: Scripted,
-) -> None:
+def test_labels_reach_the_draft_even_if_no_scheme_is_above_the_threshold(server: Scripted) -> None:
     found = lean(server)
     assert found["scheme_priors"] == []
     (told,) = prompts(server, "Draft")

@@ -28,10 +28,7 @@ def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NLI model that knows that who says this finds the penny worthless."""
     return taught(
         tmp_path_factory.mktemp("knowing"),
-        [
-            (SAID, WORTHLESS, "ENTAILMENT"),
-            (SAID, WORTH, "contradiction"),
-        ],
+        [(SAID, WORTHLESS, "ENTAILMENT"), (SAID, WORTH, "contradiction")],
     )
 
 
@@ -40,10 +37,7 @@ def contrary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that has it the other way round."""
     return taught(
         tmp_path_factory.mktemp("contrary"),
-        [
-            (SAID, WORTHLESS, "contradiction"),
-            (SAID, WORTH, "ENTAILMENT"),
-        ],
+        [(SAID, WORTHLESS, "contradiction"), (SAID, WORTH, "ENTAILMENT")],
     )
 
 

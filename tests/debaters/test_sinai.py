@@ -73,13 +73,7 @@ def best(told: str) -> dict[str, Any]:
     return {"arguments": known, "justification": "B-REASON"}
 
 
-PAPER = {
-    "Plan": PLAN,
-    "Searches": TWO,
-    "Best": best,
-    "Choice": CHOICE,
-    "Written": WRITTEN,
-}
+PAPER = {"Plan": PLAN, "Searches": TWO, "Best": best, "Choice": CHOICE, "Written": WRITTEN}
 ASKED = debate("Pennies are fine.", "Are they?", "The penny is worthless. Abolish it.")
 
 
@@ -120,11 +114,7 @@ def lean(searches: dict[str, Any], *numbers: int) -> dict[str, Any]:
 
 def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -> None:
     index = BothSides()
-    twice = {
-        "SEARCH_1": query(IDEA),
-        "SEARCH_2": query(IDEA.upper()),
-        "SEARCH_3": query(CASH),
-    }
+    twice = {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA.upper()), "SEARCH_3": query(CASH)}
     answering(server, lean(twice, 1))
     answer(server, index=index)
     assert sum(words.lower() == IDEA.lower() for _, words, _ in index.searched) == 3

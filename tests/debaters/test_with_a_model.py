@@ -230,10 +230,7 @@ def test_whatever_the_model_writes_the_answer_is_valid(
 ) -> None:
     answering(
         server,
-        {
-            "Written": {"numbers": [1, 2], "response": said},
-            "Choice": {"number": 1, "frame": said},
-        },
+        {"Written": {"numbers": [1, 2], "response": said}, "Choice": {"number": 1, "frame": said}},
     )
     response = answer(server, name)
     assert 0 < count_words(response.content) <= 60
@@ -262,10 +259,7 @@ def test_a_sentence_that_would_be_cut_was_not_checked_and_goes(server: Scripted)
     long = ARGUMENTS[6].text
     middle = " ".join(long.split(". ", 1)[1].split()[:70])
     answering(
-        server,
-        {
-            "Written": lambda told: {"numbers": [number_of(told, long)], "response": middle},
-        },
+        server, {"Written": lambda told: {"numbers": [number_of(told, long)], "response": middle}}
     )
     asked = debate("Night trains are a comfortable replacement for short flights.")
     response = answer(server, "composed", asked, max_words="60")

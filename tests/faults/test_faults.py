@@ -236,10 +236,7 @@ def test_output_with_a_damaged_status_is_not_replaced(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [
-        ('{"units": "x"}', ("merge", "out")),
-        ("[" * 100_000, ("export", "trec", "out")),
-    ],
+    [('{"units": "x"}', ("merge", "out")), ("[" * 100_000, ("export", "trec", "out"))],
 )
 def test_command_that_reads_a_damaged_file_prints_one_line(
     status: str, words: tuple[str, ...], place: Path

@@ -101,10 +101,7 @@ CHANGES: list[tuple[Callable[[Debate], Debate], dict[str, Any]]] = [
             "id": "d7",
         },
     ),
-    (
-        lambda debate: debate.model_copy(update={"description": "long"}),
-        {"description": "long"},
-    ),
+    (lambda debate: debate.model_copy(update={"description": "long"}), {"description": "long"}),
 ]
 
 
@@ -145,10 +142,7 @@ def test_the_other_verdicts_are_unchanged_if_one_changes(tmp_path: Path) -> None
 
 RESPONSES = record(
     {"content": st.one_of(WORDS, st.none(), st.integers(0, 9)), "messages": messages("user")},
-    {
-        "debate": WORDS,
-        "arguments": st.one_of(st.none(), st.lists(st.just(ARGUMENT), max_size=2)),
-    },
+    {"debate": WORDS, "arguments": st.one_of(st.none(), st.lists(st.just(ARGUMENT), max_size=2))},
 )
 
 

@@ -83,16 +83,7 @@ def _first(path: Path) -> object:
     return json.loads(path.read_text("utf-8").splitlines()[0])
 
 
-READERS: list[Callable[[Path, Path], Ended]] = [
-    status,
-    journal,
-    trace,
-    tournament,
-    cache,
-    index_folder,
-    contests,
-    outcomes,
-]
+READERS = (status, journal, trace, tournament, cache, index_folder, contests, outcomes)
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)

@@ -48,22 +48,13 @@ def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> 
     """One file of each kind that we write."""
     place = tmp_path_factory.mktemp("written")
     index, quick = ("-i", demo_index_path, "-q"), ("-d", "verbatim")
+    contests = place / "contests.jsonl"
     for words in (
         ("simulate", CLAIMS, "--turns", "1", "-o", place / "simulations.jsonl", *index),
         ("judge", place / "simulations.jsonl", "-o", place / "evaluations.jsonl", "-q"),
         ("respond", DEBATES, *quick, "-o", place / "responses.jsonl", *index),
         ("respond", DEBATES, *quick, "--as", "simulations", "-o", place / "other.jsonl", *index),
-        (
-            "simulate",
-            CLAIMS,
-            *quick,
-            "--both-sides",
-            "--rounds",
-            "1",
-            "-o",
-            place / "contests.jsonl",
-            *index,
-        ),
+        ("simulate", CLAIMS, *quick, *"--both-sides --rounds 1 -o".split(), contests, *index),
     ):
         ended = touche_rad(*words)
         assert ended.code == 0, ended.err

@@ -166,10 +166,7 @@ STATED = {
     "BOB-2": ["BOB-2 fact", "BOB-2 LIE", "BOB-2 RUMOUR"],
     "BOB-3": [],
 }
-ARGUED = {
-    "ANN": logic(["P(a)", "P(x) → Q(x)"], ["Q(a)"]),
-    "BOB": logic(["P(a)"], ["Q(a)", "P(a)"]),
-}
+ARGUED = {"ANN": logic(["P(a)", "P(x) → Q(x)"], ["Q(a)"]), "BOB": logic(["P(a)"], ["Q(a)", "P(a)"])}
 
 
 def answers(detailed: bool = False) -> dict[str, Any]:

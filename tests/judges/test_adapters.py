@@ -201,9 +201,7 @@ def test_inspirescore_sees_the_two_arguments_that_annotators_saw(server: Scripte
     assert [f"MORE-{number}" in told for number in (1, 2, 3)] == [True, True, False]
 
 
-def test_inspirescores_relation_is_bounded_by_the_stance_it_does_not_know(
-    server: Scripted,
-) -> None:
+def test_inspirescores_relation_is_bounded_by_the_stance_it_does_not_know(server: Scripted) -> None:
     free = find("judge", "grounded").make(Services()).judge(DEBATE)
     found = judged(server, "inspirescore-grice")[Maxim.RELATION].score
     assert found == min(1.0, free[Maxim.RELATION].score)

@@ -41,8 +41,7 @@ def test_the_description_of_a_debate_of_the_task_is_no_background(
 
 
 @pytest.mark.parametrize(
-    ("panel", "shown"),
-    [("debgraph", True), ("debgraph(profile=paper)", False), ("debatrix", True)],
+    ("panel", "shown"), [("debgraph", True), ("debgraph(profile=paper)", False), ("debatrix", True)]
 )
 def test_background_of_a_contest_is_capped_and_not_in_debgraph_as_published(
     panel: str, shown: bool, tmp_path: Path

@@ -478,19 +478,8 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
 ) -> None:
     source, out = tmp_path / "contests.jsonl", tmp_path / "outcomes.jsonl"
     source.write_text("".join(one.model_dump_json() + "\n" for one in (SIX, BP)), "utf-8")
-    ended = touche_rad(
-        "judge",
-        source,
-        "-j",
-        "debatrix",
-        "-o",
-        out,
-        "-m",
-        f"{server.url}#tiny",
-        "--swap",
-        "-O",
-        "dimensions=argument,clash",
-    )
+    options = f"-j debatrix -m {server.url}#tiny --swap -O dimensions=argument,clash".split()
+    ended = touche_rad("judge", source, "-o", out, *options)
     assert ended.code == 0, ended.err
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [line["id"] for line in lines] == ["c1", "bp"]

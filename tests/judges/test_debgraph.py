@@ -295,9 +295,7 @@ def test_weights_weigh(server: Scripted) -> None:
     assert judged(server, margin="0.14").winner == "tie"
 
 
-def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(
-    server: Scripted,
-) -> None:
+def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(server: Scripted) -> None:
     ahead = {
         "Timeline": {
             "rounds": [{"thoughts": "a", "winner": "con"}, {"thoughts": "b", "winner": "pro"}]
@@ -436,9 +434,7 @@ def test_a_fair_model_gives_a_swapped_contest_to_the_same_speaker(server: Script
     assert sorted(map(texts, before)) == sorted(map(texts, after)), "the order shows no side"
 
 
-def test_the_papers_loop_reads_pro_before_con_also_where_con_spoke_first(
-    server: Scripted,
-) -> None:
+def test_the_papers_loop_reads_pro_before_con_also_where_con_spoke_first(server: Scripted) -> None:
     own = {"SceneGraph": lambda told: draft({99: speech_in(told)}, (99, "claim", 0))}
     judged(server, CONTEST.swapped(), rounds="pro", answers=own)
     order = [speech_in(told) for told in prompts(server, "SceneGraph")]
@@ -530,9 +526,7 @@ def failing(schema: str) -> dict[str, Any]:
     return {schema: {"nothing": "of this schema"}}
 
 
-def test_a_component_that_fails_is_left_out_on_both_sides_with_its_reason(
-    server: Scripted,
-) -> None:
+def test_a_component_that_fails_is_left_out_on_both_sides_with_its_reason(server: Scripted) -> None:
     for schema, name, left in (
         ("FactVerdicts", "fact", ("persuasion", "structure")),
         ("PairVerdicts", "persuasion", ("fact", "structure")),

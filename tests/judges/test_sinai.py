@@ -212,9 +212,7 @@ def test_a_debate_cannot_give_orders(server: Scripted) -> None:
     assert schema_of(body) == "Answer"
 
 
-def test_a_prompt_on_one_maxim_that_is_too_long_loses_its_oldest_messages(
-    server: Scripted,
-) -> None:
+def test_a_prompt_on_one_maxim_that_is_too_long_loses_its_oldest_messages(server: Scripted) -> None:
     answering(server, ANSWERS)
     whole = server.always
     assert whole is not None

@@ -267,8 +267,7 @@ class Counting:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
-    [("", range(5, 9)), ("--workers 2", [2]), ("--deadline 60", [4])],
+    ("words", "expected"), [("", range(5, 9)), ("--workers 2", [2]), ("--deadline 60", [4])]
 )
 def test_with_a_model_more_debates_are_processed_at_a_time(
     servers: tuple[Scripted, Scripted], tmp_path: Path, words: str, expected: list[int]

@@ -173,18 +173,8 @@ def test_a_server_that_cannot_rank_is_told_in_one_line(
     ranking: Scripted, answer: scripted.Answer, told: str
 ) -> None:
     ranking.always = answer
-    asked = (
-        "retrieve",
-        "--say",
-        SAID,
-        "-i",
-        "demo",
-        "-r",
-        "rerank",
-        "-O",
-        f"by={ranking.url}#tiny",
-    )
-    ended = touche_rad(*asked)
+    options = f"-i demo -r rerank -O by={ranking.url}#tiny".split()
+    ended = touche_rad("retrieve", "--say", SAID, *options)
     assert ended.code == 2
     assert told in ended.err
     assert len(ended.err.strip().splitlines()) == 1

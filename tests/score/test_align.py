@@ -9,14 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.score.makers import (
-    debates_file,
-    evaluation,
-    labels_file,
-    run_file,
-    user_turn,
-    verdicts,
-)
+from tests.score.makers import debates_file, evaluation, labels_file, run_file, user_turn, verdicts
 from touche_rad import files
 from touche_rad.bench.new import new_bench
 from touche_rad.errors import InputError, UserError

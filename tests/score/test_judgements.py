@@ -95,10 +95,7 @@ def small(tmp_path: Path) -> JudgementReport:
     ],
 )
 def test_rows_counted_by_hand(
-    small: JudgementReport,
-    maxim: str,
-    cells: tuple[int, ...],
-    figures: tuple[float, ...],
+    small: JudgementReport, maxim: str, cells: tuple[int, ...], figures: tuple[float, ...]
 ) -> None:
     found = row(small, "judge", maxim)
     assert (found.tp, found.fp, found.fn, found.tn) == cells

@@ -272,8 +272,7 @@ def test_the_image_is_built_with_the_first_engine_that_works(
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["-d verbatim", "--collection x", "grounded -d verbatim", "grounded -m x", "--save x"],
+    "words", ["-d verbatim", "--collection x", "grounded -d verbatim", "grounded -m x", "--save x"]
 )
 def test_a_trial_needs_a_collection_and_a_plugin(place: Path, words: str) -> None:
     ended = touche_rad("submit", *words.split(), cwd=place)

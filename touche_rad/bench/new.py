@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,14 +15,10 @@ from touche_rad.bench.plan import NAME, NAMES_ARE, load_plan
 from touche_rad.demo import DEMO
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
-from touche_rad.score.judgements import read_labels
-from touche_rad.score.matching import read_labelled
 
 PLAN: Final = "bench.toml"
 _DATA: Final = {"claims": "claims.tsv", "debates": "debates.jsonl", "labels": "labels.jsonl"}
 """The names of the data in the folder."""
-_BASELINES: Final = ("verbatim", "always-yes", "length", "random")
-"""Plugins without a rank."""
 
 
 def new_bench(
@@ -30,6 +26,7 @@ def new_bench(
     data: Mapping[str, Path],
     entries: Mapping[str, Sequence[str]],
     settings: Mapping[str, Any],
+    baselines: Collection[str],
 ) -> Path:
     """Write the folder of a new bench, and return the path of its plan.
 
@@ -38,6 +35,7 @@ def new_bench(
         data: The claims, debates and labels, which are copied.
         entries: The plugins of each group, such as `debaters`.
         settings: Further keys of the plan.
+        baselines: Plugins without a rank.
 
     Raises:
         UserError: The folder's name or an entry is wrong, or the labels are of other debates.
@@ -45,7 +43,10 @@ def new_bench(
     if not re.match(NAME, folder.name):
         raise UserError(f"{folder}: expected another name: {NAMES_ARE}")
     if {"debates", "labels"} <= data.keys():
-        read_labelled(data["debates"], data["labels"], read_labels(data["labels"]))
+        from touche_rad.score.matching import labelled_debates
+
+        pairs = files.read_labelled(data["debates"], data["labels"])
+        labelled_debates(data["debates"], data["labels"], [turns for _, turns in pairs])
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / PLAN]
     try:
@@ -58,12 +59,12 @@ def new_bench(
         names = {key: _DATA[key] for key in data}
         named = {group: dict(zip(_names(of), of, strict=True)) for group, of in entries.items()}
         plugins = [*named["debaters"].items(), *named["judges"].items()]
-        baselines = [name for name, one in plugins if one.partition("(")[0] in _BASELINES]
+        unranked = [name for name, one in plugins if one.partition("(")[0] in baselines]
         tables: dict[str, Mapping[str, Any]] = {
             "": {"format": 1, "name": folder.name, **names, **settings, "index": index},
             "sha256": {key: sha256_of(folder / name) for key, name in names.items()},
             **named,
-            "pages": {"title": folder.name, "baselines": baselines},
+            "pages": {"title": folder.name, "baselines": unranked},
         }
         with files.atomic_write(folder / PLAN) as stream:
             for table, values in tables.items():

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic.functional_validators import BeforeValidator
 
 from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer
-from touche_rad.files.formats import read_labelled
+from touche_rad.files import read_labelled
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_whole
 from touche_rad.plugins import Options, Plugin, find, parse_plugin

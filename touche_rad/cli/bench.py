@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _DEBATERS: Final = ("grounded", "verbatim")
 _JUDGES: Final = ("grounded", "length")
+_BASELINES: Final = ("verbatim", "always-yes", "length", "random")
+"""Plugins without a rank."""
 _RESULTS: Final = "results"
 
 
@@ -97,7 +99,7 @@ def new(options: NewOptions) -> None:
         "debaters": [str(one) for one in options.debaters] or _DEBATERS,
         "judges": [str(one) for one in options.judges] or _JUDGES,
     }
-    plan = new_bench(folder, _data(options), entries, settings)
+    plan = new_bench(folder, _data(options), entries, settings, _BASELINES)
     say(f"written: {plan}", quiet=options.quiet)
     next_step(["bench", "run", folder], quiet=options.quiet)
 

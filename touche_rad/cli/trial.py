@@ -25,7 +25,7 @@ from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.models.checks import checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
 from touche_rad.plugins.registry import IMPORTED
-from touche_rad.report.boards import count_of
+from touche_rad.text import count_of
 from touche_rad.tira.submission import (
     COLLECTIONS,
     PLUGINS,

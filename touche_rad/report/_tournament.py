@@ -27,8 +27,9 @@ from touche_rad.files.records import read_json
 from touche_rad.files.traces import TRACE
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report import boards
-from touche_rad.report.boards import Board, count_of, names_of
+from touche_rad.report.boards import Board, names_of
 from touche_rad.score.tables import table
+from touche_rad.text import count_of
 
 _LISTED: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
 

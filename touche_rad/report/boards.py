@@ -139,11 +139,6 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     )
 
 
-def count_of(number: int, one: str, several: str = "") -> str:
-    """Return a number with its noun."""
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
-
-
 def names_of(names: Sequence[str]) -> str:
     """Join names; the rest after the first few is counted."""
     if len(names) > _NAMED + 1:

@@ -30,7 +30,7 @@ from touche_rad.report._tournament import (
     split_runs_and_ratings,
     tournament_board,
 )
-from touche_rad.report.boards import Board, BoardTable, count_of, without_model
+from touche_rad.report.boards import Board, BoardTable, without_model
 from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import kind_of, score
@@ -38,7 +38,7 @@ from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.tables import NONE
-from touche_rad.text import count_words
+from touche_rad.text import count_of, count_words
 
 SCRIPT: Final = "report/report.js"
 INDEX: Final = "index.html"

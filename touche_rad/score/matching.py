@@ -134,7 +134,7 @@ def find_reference(
 ) -> Reference | None:
     """Return the labelled debates: of --debates, of the labels, beside them, or of most runs."""
     if debates is not None:
-        return read_labelled(debates, truth, labels)
+        return labelled_debates(debates, truth, labels)
     if not any(run.has_words for run in runs):
         return None
     labelled = [*map(len, labels)]
@@ -155,7 +155,7 @@ def find_reference(
     return result
 
 
-def read_labelled(path: Path, truth: Path, labels: Any) -> Reference:
+def labelled_debates(path: Path, truth: Path, labels: Any) -> Reference:
     """Read the labelled debates; they have as many turns as the labels, and their digests."""
     result, none = Reference.of_debates(path, [*files.read_debates(path)]), list[Any]()
     for number, (turns, of) in enumerate(zip_longest(result.turns, labels, fillvalue=none), 1):

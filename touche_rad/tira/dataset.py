@@ -21,7 +21,6 @@ from jinja2 import Template
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
-from touche_rad.files.formats import read_labelled
 from touche_rad.files.outputs import sha256_of
 from touche_rad.tira.submission import SubTask
 
@@ -85,7 +84,7 @@ def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
     """Return the dataset of judges: blind debates, and the labels of their responses."""
     from touche_rad.score.evaluations import digests
 
-    pairs = read_labelled(debates, labels)[:first]
+    pairs = files.read_labelled(debates, labels)[:first]
     blind, all_labels = [_blind(debate) for debate, _ in pairs], [turns for _, turns in pairs]
     truths = [
         [{**turn, "words": words} for turn, words in zip(turns, digests(debate), strict=True)]
