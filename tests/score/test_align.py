@@ -271,7 +271,7 @@ def test_digests_of_the_labels_must_be_those_of_the_debates(truth: Path, debates
     with pytest.raises(UserError, match="for 2 with other texts") as first:
         scored(truth, *RIGHT, debates=debates)
     with pytest.raises(UserError) as second:
-        new_bench(truth.with_name("b"), {"debates": debates, "labels": truth}, {}, {})
+        new_bench(truth.with_name("b"), {"debates": debates, "labels": truth}, {}, {}, ())
     assert str(first.value) == str(second.value)
 
 
