@@ -167,7 +167,7 @@ def test_each_candidate_names_the_search_that_led_to_it() -> None:
     found = rank(BothSides([own, against]), read(debate("Lighthouses guide boats.")), 5)
     paths = {one.argument.id: one.path for one in found}
     assert paths["a"] == ("shares words with your message",)
-    assert paths["b"] == ("attacks a claim similar to the debate so far",)
+    assert paths["b"] == ("attacks a claim similar to what was said",)
 
 
 def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:

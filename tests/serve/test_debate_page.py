@@ -230,6 +230,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     page.locator("#t0").get_by_role("button", name="Continue from here").click()
     _send(page, "Children learn nothing there.", 5)
     assert page.locator(".turn").count() == 2
+    assert str(page.locator("#heard").text_content()).startswith("grounded: ")
     assert "branch 2 of 2" in page.locator("#t5").inner_text()
     # The address reopens it, with the other branch.
     again = open_page(page.url)

@@ -319,7 +319,7 @@ _WHOLES: Final = (
     "The verdicts of panels on whole debates, with their scores by dimension and by speech. Open "
     "a score to read the comment."
 )
-_QUERIES: Final = "The ten best arguments of each run."
+_QUERIES: Final = "The ten best arguments of each run; --queries and -i add the texts."
 _RUNS: Final = (
     "Dates, plugins and fallbacks are from the status file beside each run. The score is that of "
     "the leaderboard: mean F1, share of yes, accuracy or nDCG@10."

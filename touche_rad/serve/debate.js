@@ -225,6 +225,7 @@
     await running.done;
     if (turn.answers.some((one) => one.system)) {
       unsaid = "";
+      $("heard").textContent = turn.answers.filter((one) => one.system).map((one) => [`${one.debater}:`, ...one.notices, one.system.utterance, ...(one.judged[0]?.list || []).map((it) => `${it.maxim} ${it.yes ? "yes" : "no"}.`)].join(" ")).join(" ");
       if (!answerOf(turn)) { turn.pick = turn.answers.findIndex((one) => one.system); }
       if (!$("say").value.trim()) { write(before.fork?.draft ?? ""); }
       for (const one of turn.answers) { delete one.working; delete one.doing; delete one.waiting; delete one.begun; delete one.ended; }

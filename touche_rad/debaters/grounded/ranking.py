@@ -150,7 +150,7 @@ def _topics(
 
 def _path(hits: Mapping[str, float]) -> tuple[str, ...]:
     if hits.get("attacks", 0.0) >= hits.get("text", 0.0) and "attacks" in hits:
-        return ("attacks a claim similar to the debate so far",)
+        return ("attacks a claim similar to what was said",)
     if "text" in hits:
         return ("shares words with your message",)
     return ("attacks a claim near in meaning to what you say",)
