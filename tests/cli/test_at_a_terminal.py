@@ -105,8 +105,8 @@ def interrupt(chat: pexpect.spawn) -> None:
 
 
 def test_the_tab_key_completes_a_command(chat: pexpect.spawn) -> None:
-    chat.send("/he\t\r")
-    chat.expect_exact("Show the commands.")
+    chat.send("/sa\tno/debate.jsonl\r")
+    chat.expect_exact("/save FILE writes a debate")
 
 
 @pytest.mark.long

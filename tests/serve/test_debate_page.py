@@ -323,6 +323,14 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
     assert page.locator("#first").input_value() == "verbatim"
     assert page.locator("#say").input_value().startswith("A draft")
     assert page.get_by_label("hostile").is_checked()
+    # One of two answers is ready.
+    page.locator("#second").select_option("slow")
+    page.locator("#say").fill(ZOOS)
+    page.locator("#send").click()
+    page.locator("#t3 .bubble.system").wait_for()
+    page.reload()
+    page.get_by_text("Stopped.").wait_for()
+    assert page.locator("#say").input_value() == ZOOS
 
 
 @pytest.mark.services
@@ -339,6 +347,11 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
         leave()
         assert (say.input_value(), page.locator(".turn:not(.off)").count()) == ("A draft", 2)
         assert not page.locator("#cancel").is_visible()
+    page.locator("#t0").get_by_role("button", name="Edit").click()
+    page.get_by_role("link", name="New").click()
+    page.locator("#start").wait_for()
+    assert say.input_value() == "A draft"
+    page.go_back()
     page.locator("#t0").get_by_role("button", name="Edit").click()
     first.select_option("slow")
     for leave in (page.reload, page.locator("#stop").click):

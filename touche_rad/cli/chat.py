@@ -188,6 +188,8 @@ class Chat:
         if not text or not self._answers:
             raise UserError("/save FILE writes a debate with at least one answer")
         path = Path(text).expanduser()
+        if not path.parent.is_dir():
+            raise UserError(f"{path.parent}: there is no such folder")
         if path.exists() and path.resolve() not in self._written:
             raise UserError(f"{path} exists: name another file")
         configuration = {
@@ -209,7 +211,7 @@ class Chat:
 
 def _complete(text: str, number: int) -> str | None:
     """Return one command after the other that begins with a text, then None."""
-    return [*(name for name in NAMES if name.startswith(text or " ")), None][number]
+    return [*(f"{name} " for name in NAMES if name.startswith(text or " ")), None][number]
 
 
 class View:

@@ -313,7 +313,7 @@ class _Content:
 
 _DEBATES: Final = (
     "A number after a sentence names the cited argument that supports it; a wavy line marks a "
-    "sentence that no cited argument supports. The annotators saw the first two arguments."
+    "sentence that no cited argument supports. The task's annotators saw the first two."
 )
 _WHOLES: Final = (
     "The verdicts of panels on whole debates, with their scores by dimension and by speech. Open "

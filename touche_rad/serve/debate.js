@@ -10,7 +10,7 @@
   const offer = String([setup.debaters, setup.judges]);
   const empty = () => ({ turns: [], at: -1, written: "" });
   let state = empty(); // `at` is the last turn shown; `written` is the debate as the address has it
-  let running = null, unsaid = ""; // `unsaid` is a message without an answer that is not in the field
+  let running = null, unsaid = "", left = false; // `unsaid` is a message without an answer that is not in the field
   let fork = null; // {parent, draft}: the next message begins a branch; an edit keeps what the field had
 
   /* --- the tree ------------------------------------------------------------------------------ */
@@ -64,7 +64,7 @@
   const choices = () => ({ offer, first: $("first").value, second: $("second").value, judges: [...document.querySelectorAll("#judges input:checked")].map((one) => one.value) });
   const remember = () => history.replaceState(choices(), "");
   /* The tab keeps the draft and the message without an answer when the page is reloaded. */
-  const keep = () => { try { sessionStorage.draft = JSON.stringify({ debate: state.written, fork: running ? running.fork : fork, failed: unsaid || $("problem").textContent, say: [unsaid, $("say").value].filter(Boolean).join("\n\n") }); } catch { /* the browser keeps nothing */ } };
+  const keep = (event) => { if (left) { return; } left = event.type === "beforeunload"; try { sessionStorage.draft = JSON.stringify({ debate: state.written, fork: running ? running.fork : fork, failed: unsaid || $("problem").textContent, say: [unsaid, $("say").value].filter(Boolean).join("\n\n") }); } catch { /* the browser keeps nothing */ } };
   const load = async () => {
     remember();
     const debate = address();
@@ -75,7 +75,7 @@
     let opened = empty(), why = "";
     try { if (debate) { opened = await decode(debate); } } catch { why = "The debate in this address cannot be read. Copy the whole address, or start a new debate."; }
     if (address() !== debate) { return; } // another debate was opened meanwhile
-    state = { ...opened, written: debate }; state.at = last(state.at); fork = null; unsaid = ""; show(); problem(why);
+    state = { ...opened, written: debate }; state.at = last(state.at); write(fork?.draft ?? $("say").value); fork = null; unsaid = ""; problem(why); show();
     $("say").focus({ preventScroll: true });
   };
 
@@ -126,7 +126,7 @@
       h("div", { class: "head" }, h("div", { class: "bubble user" }, h("span", { class: "who" }, `You, turn ${place}`), h("span", { class: "text", dir: "auto" }, turn.say)),
         siblings.length > 1 && h("span", { class: "row" }, h("button", { type: "button", class: "plain", disabled: here === 0, "aria-label": "Previous branch", onclick: branch(here - 1) }, "◂"), h("span", { class: "soft" }, `branch ${here + 1} of ${siblings.length}`), h("button", { type: "button", class: "plain", disabled: here === siblings.length - 1, "aria-label": "Next branch", onclick: branch(here + 1) }, "▸")),
         answerOf(turn) && h("span", { class: "row" }, index !== state.at && h("button", { type: "button", class: "plain", onclick: () => forkAt(index) }, "Continue from here"),
-          h("button", { type: "button", class: "plain", onclick: () => forkAt(turn.parent, turn.say) }, "Edit"), h("button", { type: "button", class: "plain", onclick: () => send(turn.say, turn.parent) }, "Answer again"))),
+          h("button", { type: "button", class: "plain", onclick: () => forkAt(turn.parent, turn.say) }, "Edit"), h("button", { type: "button", class: "plain", onclick: () => { cancel(); send(turn.say, turn.parent); } }, "Answer again"))),
       h("div", { class: `columns${turn.answers.length > 1 ? "" : " one"}` }, turn.answers.map((_, which) => answerView(turn, index, which))));
   };
   const show = () => {
@@ -148,7 +148,7 @@
     const ends = turn && !fork ? children(turn.parent).map((one) => path(last(one)).length) : [];
     const hidden = ends.map((end, at) => end > place && `Turn${end > place + 1 ? `s ${place + 1} to ${end} are` : ` ${end} is`} in branch ${at + 1}. `).filter(Boolean).join("");
     $("cancel").hidden = !fork;
-    $("where").textContent = running || !turn ? hidden
+    $("where").textContent = running || !turn || (!fork && $("problem").textContent) ? hidden
       : !fork ? `${said.length ? `${said.join(" and ")} answered. ` : ""}${hidden}Your next message is turn ${place + 1}.`
       : fork.draft === null ? `Your next message continues from turn ${place}, in a new branch.`
       : `You edit turn ${place + 1}. Your message begins a new branch; the old one stays.`;
@@ -294,7 +294,7 @@
   });
   $("composer").addEventListener("change", remember);
   for (const [id, action] of Object.entries({ stop, export: download, link: copy, cancel })) { $(id).addEventListener("click", action); }
-  for (const [event, action] of Object.entries({ hashchange: load, pagehide: keep, visibilitychange: keep })) { addEventListener(event, action); }
+  for (const [event, action] of Object.entries({ hashchange: load, beforeunload: keep, pagehide: keep, visibilitychange: keep, pageshow: () => { left = false; } })) { addEventListener(event, action); }
 
   const chosen = history.state?.offer === offer ? history.state : { judges: setup.judges.slice(0, 1) };
   for (const [id, names] of Object.entries({ first: setup.debaters, second: ["", ...setup.debaters] })) { rad.add($(id), names.map((name) => h("option", { value: name, selected: name === chosen[id] }, name || "nobody"))); }
@@ -308,7 +308,7 @@
   show();
   load().then(() => {
     if (draft.debate === state.written && draft.fork) { fork = draft.fork; show(); }
-    if (draft.failed && draft.say) { problem(`${STOPPED} The message in the field has no answer yet.`); }
+    if (draft.failed && draft.say) { problem(`${STOPPED} The message in the field has no answer yet.`); where(); }
   });
   $("say").focus({ preventScroll: true });
 }
