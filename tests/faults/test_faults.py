@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from tests.bench.makers import SMALL
 from tests.forks import fork, survived
 from tests.terminal import touche_rad
 from touche_rad import cli
@@ -54,17 +55,6 @@ class BreakableJudge:
         work(debate)
         return {maxim: Verdict(score=0.25) for maxim in Maxim}
 """
-BENCH: Final = """
-format = 1
-name = "small"
-claims = "claims.tsv"
-index = "demo"
-turns = 1
-samples = 100
-users = { rules = "rules" }
-debaters = { verbatim = "verbatim" }
-judges = { length = "length" }
-"""
 VERBS: Final[dict[str, tuple[str, ...]]] = {
     "respond": ("respond", "debates.jsonl", "-i", "demo", "-d", "verbatim"),
     "simulate": ("simulate", "claims.tsv", "-i", "demo", "--turns", "2"),
@@ -85,7 +75,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, count in {"debates.jsonl": 4, "claims.tsv": 5, "arguments.jsonl": 100}.items():
         lines = demo_file(name).read_text("utf-8").splitlines(keepends=True)
         (tmp_path / name).write_text("".join(lines[:count]), "utf-8")
-    (tmp_path / "bench.toml").write_text(BENCH)
+    (tmp_path / "bench.toml").write_text(SMALL)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
