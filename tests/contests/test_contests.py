@@ -119,7 +119,8 @@ def test_with_four_teams_any_gold_winner_is_correct(tmp_path: Path) -> None:
     report = scored(tmp_path, contests, judged(contests, half))
     assert row(report, "always OO").accuracy == pytest.approx(16 / 22)
     assert row(report, "at random").accuracy == pytest.approx(0.4318, abs=5e-5)
-    ours = row(report, "run1")
+    ours, text = row(report, "run1"), "\n".join(report.lines())
+    assert ("0 of 22 debates (two sides)" in text, "Pearson" in text) == (True, False)
     assert (ours.completed, ours.rmse) == (0.5, None)
     right = sum("CO" in won for won in BP_WINNERS[:11])
     assert ours.accuracy == pytest.approx(right / 22), "what was not judged is wrong"

@@ -25,6 +25,7 @@ from touche_rad.debate import Debate, Maxim
 from touche_rad.demo import demo_file
 from touche_rad.files.outputs import locked
 from touche_rad.plugins import Options, Services, find, judge
+from touche_rad.report import write_report
 
 # --- ratings
 
@@ -340,6 +341,8 @@ def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
         result, calls = with_a_model(tmp_path, demo_index_path, "-d", bad)
         path = tmp_path / "out" / "contests.jsonl"
         assert traced(path) == (calls + len(other.asked), 0)
+    page = write_report([path.parent], tmp_path / "r.html").page.read_text("utf-8")
+    assert ("grice with" in page, page.count("speeches are fallbacks")) == (False, 1)
     status = json.loads(path.with_name("contests.jsonl.status.json").read_text())
     (broken,) = [one for one in result.standings if "bad" in one.name]
     assert broken.fallbacks == status["replaced"] == broken.speeches == 8

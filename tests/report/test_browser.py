@@ -125,6 +125,8 @@ def test_a_permalink_lands_below_the_bars(open_page: OpenPage, judges: str, phon
     assert page.evaluate(BELOW, "d7-t2")
     page.locator("#d7-t3 .who a").click()
     assert page.evaluate("location.hash").startswith("#d7-t3")
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
 
 
 def test_one_file_opens_and_searches_debates_of_all_parts(

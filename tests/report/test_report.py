@@ -391,12 +391,15 @@ def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
 
 def test_missing_verdicts_are_no_and_repeated_debates_count_once(tmp_path: Path) -> None:
     _damaged_runs(tmp_path)
-    runs = [tmp_path / f"{name}.jsonl" for name in ("half", "twice", "noes")]
-    write_report(runs, tmp_path / "r.html")
+    other = evaluations(tmp_path / "other.jsonl", [debate(("U", "S.", "t"))])
+    (tmp_path / "few.jsonl").write_text("".join((tmp_path / "good.jsonl").open().readlines()[1:]))
+    runs = [tmp_path / f"{name}.jsonl" for name in ("half", "twice", "noes", "few", "lost")]
+    write_report([*runs, other], tmp_path / "r.html")
     words = " ".join(" ".join(_page(tmp_path / "r.html").text).split())
     assert "half: missing verdicts, counted as no: 60 " in words
     assert "twice: debates given twice, the first counts: 1 " in words
-    assert re.search(r"twice 1\.000 [\d. to]+ 240 half 0\.750 [\d. to]+ 240 noes 0\.000 ", words)
+    assert re.findall(r"(\w+): (?:debates missing|not comparable)", words) == ["few", "other"]
+    assert re.search(r"twice 1\.000 [\d. to]+ 240 .*half 0\.750 [\d. to]+ 240 noes 0\.000 ", words)
 
 
 @pytest.mark.parametrize("judges", [("length", "length"), ("length", "random")])

@@ -280,9 +280,7 @@ def test_whole_runs_in_different_orders_are_refused_without_the_debates(
 ) -> None:
     one = run_file(tmp_path / "one.jsonl", RIGHT)
     two = run_file(tmp_path / "two.jsonl", [RIGHT[1], RIGHT[0], RIGHT[2]])
-    with pytest.raises(
-        UserError, match=r"truth-labels\.jsonl: runs have different debates or orders"
-    ):
+    with pytest.raises(UserError, match=r"different debates or orders, .*: put the debates beside"):
         score_judgements([one, two], truth, samples=100)
     most = run_file(tmp_path / "most.jsonl", RIGHT)
     report = score_judgements([two, one, most], truth, samples=100)

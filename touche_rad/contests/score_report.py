@@ -157,6 +157,7 @@ class ContestReport(Printed):
     against: Against = "winner"
     """Errors are computed against the winner of a debate, or against each vote."""
     debates: int
+    two_sided: int
     samples: int
     seed: int
     rows: tuple[ContestRow, ...]
@@ -193,7 +194,10 @@ class ContestReport(Printed):
         yield self.missing_lines()
 
     def missing_lines(self) -> Iterator[str]:
-        """Yield a line for each run that lacks verdicts."""
+        """Yield a line for debates that the errors leave out, and each run that lacks verdicts."""
+        if self.rows and self.two_sided < self.debates:
+            counts = f"{self.two_sided} of {self.debates} debates (two sides)"
+            yield f"RMSE, MAE and correlations: {counts}"
         for run, lost in self.missing.items():
             count = f"{len(lost)} of {self.debates} debates have no verdict"
             yield f"{run}: {count}, the first is {lost[0]}"

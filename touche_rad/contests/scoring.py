@@ -205,6 +205,7 @@ def score_contests(
         truth=truth.name,
         against=against,
         debates=len(contests),
+        two_sided=sum(map(v.two_sided, contests.values())),
         samples=samples,
         seed=seed,
         rows=tuple(rows),

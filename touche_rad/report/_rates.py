@@ -45,6 +45,14 @@ def rate_board(
                 name, of_turn = names[run], count_yes([verdicts])
                 problems[f"{name}: missing verdicts, counted as no"] += int(4 - of_turn[:, 1].sum())
                 counts[at, run] += of_turn[:, 0, None] * (1, 0) + (0, 1)
+    has: Any = counts[..., 1].any(axis=2)  # which run has which debate
+    alone = has.any(axis=0) & ~has[has.sum(axis=1) > 1].any(axis=0)
+    absent = has[:, ~alone].any(axis=1).sum() - has.sum(axis=0) - lost
+    for run, name in enumerate(names) if (has.any(axis=0) & ~alone).any() else ():
+        if alone[run]:
+            problems[f"{name}: not comparable; debates of no other run"] = int(has[:, run].sum())
+        elif has[:, run].any():
+            problems[f"{name}: debates missing that other runs have"] = max(0, int(absent[run]))
     for run, debates in enumerate(lost):
         judged = counts[:, run, :, 1].any(axis=1)
         if debates and judged.any():

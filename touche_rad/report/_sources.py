@@ -40,7 +40,8 @@ class Origin:
             identity = status.get("identity") or {}
             if isinstance(name := identity.get(kind), str):
                 model = (identity.get("model") or {}).get("name")
-                return f"{name} with {model}" if model else name
+                used = status.get("usage") or status.get("resumed")  # a judge may use no model
+                return f"{name} with {model}" if model and used else name
         return ""
 
     @property

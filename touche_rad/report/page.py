@@ -109,7 +109,7 @@ def write_report(
         content.add_runs(first=any(map(is_folder_of_runs, runs)))
     ranked = [name for board in content.boards for name in board.scores if scored]
     content.add_files(ratings, ranked)
-    content.add_warnings(skipped)
+    content.add_warnings(skipped, {path.parent for path in ratings})
     page = content.write(out, title or "touche-rad report")
     return ReportSummary(page, {**refused, **unscored}, content.warnings)
 
@@ -255,14 +255,20 @@ class _Content:
         total = f"{len(runs) + len(self.refused) + len(ratings)} files: " * (len(states) > 1)
         self.summary.insert(0, total + ", ".join(states))
 
-    def add_warnings(self, skipped: Mapping[Path, BadLines]) -> None:
-        """Add warnings about skipped lines and fallbacks, and lost debates of unranked runs."""
+    def add_warnings(self, skipped: Mapping[Path, BadLines], rated: Collection[Path]) -> None:
+        """Add warnings about lines, verdicts, fallbacks, and lost debates of unranked runs."""
         ranked = {name for board in self.boards for name in board.scores}
         for one in self.sources:
             own, lost = skipped[one.path], one.debates.count(LOST) * (one.name not in ranked)
+            origin, verdicts = one.origin, [of.outcome for of in one.judgements]
+            if one.path.parent in rated:  # the board names the fallbacks of the speeches
+                origin = replace(origin, status=origin.status if verdicts else {}, judged={})
+            reasons = [of.reason for of in verdicts if of.decision is not None and of.reason]
+            in_part = f"{len(reasons)} of {len(verdicts)} verdicts are in part"
             kinds = {
                 f"{count_of(own.count, 'invalid line')} skipped; the first: {own.first}": own.count,
-                f"{one.origin.fallbacks} are fallbacks or missing": len(one.origin.fallbacks),
+                f"{origin.fallbacks} are fallbacks or missing": len(origin.fallbacks),
+                f"{in_part}; the first: {''.join(reasons[:1])}": len(reasons),
                 f"{count_of(lost, 'lost debate')} left out": lost,
             }
             self.warnings += [f"{one.name}: {text}" for text, number in kinds.items() if number]

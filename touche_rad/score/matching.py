@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pydantic import BaseModel
 
@@ -36,6 +36,9 @@ from touche_rad.score.result import Problem, ProblemKind
 
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
 Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
+
+_NO_TEXTS: Final = "labels have no texts to match by"
+_BESIDE: Final = ": put the debates beside the labels: debates.jsonl, or X.jsonl of X-labels.jsonl"
 
 
 @dataclass(frozen=True)
@@ -147,8 +150,8 @@ def find_reference(
         return None
     (order, most), *others = whole.most_common()
     if others and others[0][1] == most and not by_place:
-        problem = "runs have different debates or orders, and labels have no texts to match by"
-        raise UserError(f"{truth}: {problem}{runs[0].advice}")
+        problem = f"runs have different debates or orders, and {_NO_TEXTS}"
+        raise UserError(f"{truth}: {problem}{runs[0].advice or _BESIDE}")
     source = next(path for path in orders if orders[path] == order)
     result = Reference(source, [""] * len(order), order)
     result.of_runs = True
@@ -293,7 +296,7 @@ class Matcher:
             if place != ordered:
                 line = places[place].line
                 if reference.of_runs:
-                    got = f"got {place + 1}; labels have no texts to match by{self.run.advice}"
+                    got = f"got {place + 1}; {_NO_TEXTS}{self.run.advice or _BESIDE}"
                     expected = (
                         f"expected debate {ordered + 1} of {reference.source}, as in most runs"
                     )

@@ -77,10 +77,10 @@ class Table:
         )
 
     def _known(self, columns: Sequence[Column]) -> list[Column]:
-        """Return the columns of a further block without the rows that have no value."""
+        """Return the columns of a further block without rows that have no value, if any."""
         head, *rows = zip(*columns, strict=True)
         known = [row for row in rows if {*row[self.name + 1 :]} != {NONE}]
-        return [list(column) for column in zip(head, *known, strict=True)]
+        return [list(column) for column in zip(head, *known, strict=True)] if known else []
 
     def _aligned(self, columns: Sequence[Column]) -> list[str]:
         padded = [
