@@ -456,7 +456,7 @@ def test_labels_of_other_debates_are_refused_without_options_of_score(tmp_path: 
         assert ("--by-place" in one.err, "--debates" in one.err) == (advice, advice)
     others = evaluations(tmp_path / "others.jsonl", [debate(("U", "S.", "t"))] * 20)
     labels = demo_file("labels.jsonl")
-    scored = touche_rad("score", others, labels, "--debates", demo_file("debates.jsonl"))
+    scored = touche_rad("score", others, labels)
     assert (scored.code, "add --debates" in scored.err) == (2, False)
 
 

@@ -105,7 +105,7 @@ def test_strict_gives_no_score_and_one_line(what: str, truth: Path) -> None:
         scored(truth, *lines, strict=True)
     assert "\n" not in str(refusal.value)
     assert "judge.jsonl" in str(refusal.value)
-    assert "official scorer" in str(refusal.value)
+    assert ("without --strict" in str(refusal.value)) != (what.split()[1] in "debate turn JSON")
 
 
 @pytest.mark.parametrize("what", [what for what in REFUSED if what != "no JSON"])
@@ -128,6 +128,7 @@ def test_strict_takes_what_the_official_scorer_takes(truth: Path) -> None:
     assert strict.rows == report.rows
     assert report.official
     assert kinds(report) == {ProblemKind.ODD_SCORE}
+    assert "in quotes, read as the number 0.4, counts as no" in str(report.problems)
     assert [problem.counted_as_no for problem in report.problems[:3]] == [0, 0, 0]
 
 
@@ -190,8 +191,10 @@ def test_reordered_debates_find_their_labels_by_their_words(truth: Path, debates
     assert recall(scored(truth, *lines, by_place=True), "manner") == 0.0
     report = scored(truth, *lines, debates=debates)
     assert places(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
-    assert not report.official
+    assert "would score wrongly (another order): judge" in "\n".join(report.lines(200))
     assert recall(report, "manner") == recall(report) == 1.0
+    debates.rename(truth.with_name("truth.jsonl"))
+    assert kinds(scored(truth, *lines, strict=True)) == {ProblemKind.OTHER_DEBATES}
 
 
 def test_lost_unknown_and_duplicate_debates_are_reported(truth: Path, debates: Path) -> None:

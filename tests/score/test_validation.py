@@ -227,8 +227,9 @@ def test_several_runs_begin_with_a_line_each(runs: Path, tmp_path: Path) -> None
     broken.write_text("{")
     good = runs / "simulations.jsonl"
     lines = touche_rad("check", broken, good, tmp_path).out.splitlines()
-    missing = touche_rad("check", tmp_path / "none")
-    assert (missing.code, "none: cannot be read: No such file" in missing.err) == (2, True)
+    missing = touche_rad("check", tmp_path / "none", good)
+    assert (missing.code, "none: cannot be read: No such file" in missing.out) == (2, True)
+    assert "It cannot be repaired: get the file again" in missing.out
     assert lines[-1] == f"1 of 3 runs are valid; the first that is not: {broken}"
     assert touche_rad("check", good, good).out.endswith("\n2 of 2 runs are valid\n")
     ends = ("unknown format, 1 line: not valid", "simulations, 10 lines: valid")
@@ -246,7 +247,7 @@ def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> No
     assert (good.code, f"{tmp_path}/simulations.jsonl: " in good.out) == (0, True)
     (tmp_path / "another.jsonl").write_text("")
     two = touche_rad("check", tmp_path)
-    assert (two.code, "found another.jsonl, simulations.jsonl" in two.out) == (1, True)
+    assert (two.code, "(of 2): to check each, touche-rad check " in two.out) == (1, True)
 
 
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:

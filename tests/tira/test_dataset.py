@@ -109,7 +109,7 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Pat
     assert "leave it out" in wrong.err
     path.write_text("\n".join(["nonsense", *rest]) + "\n")
     told = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s").err
-    assert told.endswith("score --skip-bad, or repair the run with touche-rad check --fix\n")
+    assert f"; repair it with touche-rad check {path} --input DEBATES --fix -o NEW" in told
     path.write_text("\n".join(rest) + "\n")
     short = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s")
     assert (short.code, "expected 20 lines" in short.err) == (2, True)
@@ -158,6 +158,10 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     assert (ended.code, len(ended.err.splitlines())) == (2, 1)
     assert "run/evaluations.jsonl:2: simulation.userTurns[1]: expected the words of" in ended.err
     assert "got others in debate 'd2': the run is not on the labelled debates" in ended.err
+    lines = (run / "evaluations.jsonl").read_text().splitlines()[::-1]
+    (run / "evaluations.jsonl").write_text("\n".join(lines) + "\n")
+    strict = touche_rad("dataset", "evaluate", run, truths, "-o", out, "--strict")
+    assert "the run is in another order; repair it with" in strict.err
     (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests
     assert touche_rad("dataset", "evaluate", run, truths, "-o", out, *more).code == 0
 

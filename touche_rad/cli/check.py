@@ -98,7 +98,7 @@ def check_command(options: CheckOptions) -> int:
             bad = [plain(one.path) for one in results if not one.good]
             rest = f"; the first that is not: {bad[0]}" if bad else ""
             click.echo(f"\n{len(results) - len(bad)} of {len(results)} runs are valid{rest}")
-    return 0 if all(one.good for one in results) else 1
+    return max((not one.good) + (not Path(one.path).exists()) for one in results)
 
 
 def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
@@ -148,8 +148,9 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
 
     judged = result.kind != "simulations"
     given = plain(str(source)) if source else "DEBATES" if judged else "CLAIMS"
-    what = f"{'judge' if judged else 'simulate'} {given}"
+    what = f"judge {given} -j JUDGE" if judged else f"simulate {given} -i INDEX -d DEBATER"
+    fix = "It cannot be repaired: get the file again, or make the run again"
     with suppress(UserError):
-        if not fixed and (repair(Path(result.path), source).done or (judged and not source)):
-            what = f"check {plain(result.path)} --input {given} --fix"
-    click.echo(f"To repair it: touche-rad {what} -o NEW")
+        if (repair(Path(result.path), source).done and not fixed) or (judged and not source):
+            fix, what = "To repair it", f"check {plain(result.path)} --input {given} --fix"
+    click.echo(f"{fix}: touche-rad {what} -o NEW")

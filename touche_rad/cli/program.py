@@ -352,7 +352,7 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         see = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
         return _fail(f"{error.format_message()}{see}", error.exit_code)
     except ToucheRadError as error:
-        return _fail(str(error), error.exit_code)
+        return _fail(str(error), error.exit_code, *getattr(error, "__notes__", ()))
     except Stopped as stopped:
         return _fail(str(stopped), STOPPED)
     except (click.Abort, KeyboardInterrupt):
@@ -372,6 +372,7 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _fail(message: str, code: int) -> int:
-    say(f"touche-rad: error: {' '.join(message.split())}")
+def _fail(message: str, code: int, *others: str) -> int:
+    for line in (message, *others):
+        say(f"touche-rad: error: {' '.join(line.split())}")
     return code

@@ -123,6 +123,7 @@ def score_runs(
     """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
     from touche_rad.score import Policy, kind_of, score
+    from touche_rad.score.matching import ADD_DEBATES
 
     runs, truth = list(options.paths[:-1]), options.paths[-1]
     kind = kind_of(truth)
@@ -149,8 +150,9 @@ def score_runs(
         return score_annotations(runs, truth, bad=bad)
     if kind is not files.Kind.LABELS:
         _refuse(options, _FOR_LABELS, kind.value)
-    advice = ": add --debates FILE with the labelled debates" * (options.debates is None)
-    advice += " (--by-place takes the lines in their order)"
+    advice = (
+        ADD_DEBATES * (options.debates is None) + " (--by-place takes the lines in their order)"
+    )
     policy = Policy(options.strict, options.debates, options.by_place, advice)
     # One run is always compared with the baseline.
     compare = options.pairs or len(runs) == 1

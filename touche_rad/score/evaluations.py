@@ -22,8 +22,7 @@ from touche_rad.files.simulations import lenient_text, parse_simulation
 from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
-
-_SKIP = "; skip it with touche-rad score --skip-bad, or repair the run with touche-rad check --fix"
+REPAIR = "; repair it with touche-rad check {} --input DEBATES --fix -o NEW"
 KEYS = {maxim.key for maxim in Maxim}
 _number = TypeAdapter(float)
 T = TypeVar("T", bound=BaseModel)
@@ -104,9 +103,10 @@ def parse_record(model: type[T], path: Path, number: int, line: str, advice: str
         return model.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        message = ": ".join(filter(None, (first["msg"], advice)))
+        broken = first["type"] == "json_invalid" and line.strip()[:1] not in ("", "\ufeff")
+        fix = REPAIR.format(path) if advice and broken else f": {advice}" if advice else ""
         field = ".".join(map(str, first["loc"])) or None
-        raise InputError(path, message, line=number, field=field) from None
+        raise InputError(path, first["msg"] + fix, line=number, field=field) from None
 
 
 def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
@@ -152,7 +152,8 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> tuple[Row, 
         if not isinstance(data, dict):
             raise FieldError("", f"expected an object, got {type(data).__name__}")
     except FieldError as error:
-        message = f"not a line of an evaluations file: {error}" + _SKIP * (not bad.skip)
+        fix = f"{REPAIR} (score and report have --skip-bad)".format(path) * (not bad.skip)
+        message = f"not a line of an evaluations file: {error}{fix}"
         bad.report(InputError(path, message, line=number))
         return Row(number, ProblemKind.BAD_LINE), {}
     if not data:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def score_judgements(
     marked = baseline_names(baselines, runs, tags)
     refused, others = dict[str, str](), list[str]()
     if policy.strict:
-        aligned = each_run(paths, lambda _, path: match_strictly(path, truth, labels), refused)
+        aligned = each_run(paths, partial(match_strictly, truth, labels), refused)
     else:
 
         def read(tag: str, path: Path) -> Run:
@@ -117,8 +118,8 @@ def score_judgements(
         baselines=tuple(marked),
         policy="strict" if policy.strict else "no",
         matched_by=str(source) if source else None,
-        official=all(alignment.official for alignment in aligned.values()),
-        unofficial=tuple(tag for tag, alignment in aligned.items() if not alignment.official),
+        official=not any(alignment.unofficial for alignment in aligned.values()),
+        unofficial={tag: alignment.unofficial for tag, alignment in aligned.items()},
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,

@@ -23,6 +23,7 @@ from touche_rad.files.records import numbered_lines
 from touche_rad.score.evaluations import (
     KEYS,
     NO_SCORE,
+    REPAIR,
     Read,
     Row,
     digest,
@@ -35,6 +36,7 @@ from touche_rad.score.measures import says_yes
 from touche_rad.score.result import Problem, ProblemKind
 
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
+ADD_DEBATES = ": add --debates FILE with the labelled debates"
 Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
 
 _NO_TEXTS: Final = "labels have no texts to match by"
@@ -65,8 +67,8 @@ class Alignment:
 
     scores: Scored
     problems: tuple[Problem, ...] = ()
-    official: bool = True
-    """Whether the official scorer accepts the run."""
+    unofficial: str = ""
+    """What the official scorer does with the run, if it does not give the same scores."""
     lost: int = 0
     """Labelled debates without any verdict in the run."""
 
@@ -122,11 +124,14 @@ class Reference:
         of = f" in debate {row.id!r}" * bool(row.id)
         for turn, words in enumerate(row.conversation[: len(turns)]):
             if words not in turns:
+                other = "not on the labelled debates"
+                other += advice if self.of_runs else advice.removeprefix(ADD_DEBATES)
+                if self.find(row, place, ()) not in (None, place):
+                    other = f"in another order{REPAIR.format(path)}"
                 raise OtherDebates(
                     path,
                     f"expected the words of turn {turn + 1} as in debate {place + 1} of "
-                    f"{self.source}, got others{of}: the run is "
-                    f"not on the labelled debates{advice}",
+                    f"{self.source}, got others{of}: the run is {other}",
                     line=row.line,
                     field=f"simulation.userTurns[{turn}]",
                 )
@@ -190,8 +195,9 @@ def _beside(truth: Path, labelled: Sequence[int]) -> Reference | None:
     return None
 
 
-def match_strictly(path: Path, truth: Path, labels: Labelled) -> Alignment:
+def match_strictly(truth: Path, labels: Labelled, tag: str, path: Path) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
+    known = Reference.of_labels(truth, labels) or _beside(truth, [*map(len, labels)])
     scores = read_official(path)
     shapes = [("debates", len(scores), len(labels))] + [
         (f"turns in debate {number}", len(own), len(turns))
@@ -199,11 +205,13 @@ def match_strictly(path: Path, truth: Path, labels: Labelled) -> Alignment:
     ]
     for what, own, expected in shapes:
         if own != expected:
-            raise UserError(f"{path}: {own} {what}, and {truth} has {expected}: {NO_SCORE}")
-    if reference := Reference.of_labels(truth, labels):
-        for place, row in enumerate(read_rows(path)):
-            reference.check(path, row, place)
-    return Alignment(scores)
+            fix = f": {NO_SCORE}" if known and scores else ""
+            raise UserError(f"{path}: {own} {what}, and {truth} has {expected}{fix}")
+    rows = read_rows(path)
+    if known and known.source == truth:
+        for place, row in enumerate(rows):
+            known.check(path, row, place)
+    return Alignment(scores, tuple(Matcher(Run(tag, path, rows), labels, known, True).problems))
 
 
 def check_places(run: Run, truth: Path, labels: Labelled) -> None:
@@ -254,13 +262,14 @@ class Matcher:
             for key in sorted({key for row in rows for key in row.unknown}):
                 self._note(ProblemKind.UNKNOWN_KEY, f"{key!r} is no maxim{nearest(key, KEYS)}")
         present = sum(row.trouble is None and bool(row.turns) for row in places.values())
-        official = (
+        accepted = (
             not self.run.blank
             and [len(row.turns) for row in rows] == [len(turns) for turns in self.labels]
             and all(row.official for row in rows)
-            and not any(one.kind is ProblemKind.REORDERED for one in self.problems)
         )
-        return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
+        moved = any(one.kind is ProblemKind.REORDERED for one in self.problems)
+        other = "score wrongly (another order):" * moved if accepted else "refuse"
+        return Alignment(scores, tuple(self.problems), other, len(self.labels) - present)
 
     def _by_place(self) -> dict[int, Row]:
         rows, count = self.run.rows, len(self.labels)
@@ -368,8 +377,9 @@ class Matcher:
         for maxim, read in verdicts.items():
             if read.trouble is ProblemKind.ODD_SCORE:
                 meant = "yes" if says_yes(read.score) else "no"
-                message = f"{read.text} is no number from 0 to 1, and counts as {meant}"
-                self._note(read.trouble, message, **where, maxim=maxim)
+                odd = f"{read.text} is no number from 0 to 1, and counts as {meant}"
+                quoted = f"a score in quotes, read as the number {read.score}, counts as {meant}"
+                self._note(read.trouble, quoted if "'" in read.text else odd, **where, maxim=maxim)
             elif read.trouble is not None:
                 count = int(labels.get(maxim) is not None)
                 self._note_missing(read.trouble, count, read.text, maxim=maxim, **where)

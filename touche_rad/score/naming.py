@@ -56,7 +56,9 @@ def each_run(
         except UserError as error:
             errors[name] = error
     if errors and not results:
-        raise next(iter(errors.values()))
+        first, *others = errors.values()
+        first.__notes__ = [*map(str, others), *refused.values()]
+        raise first
     refused.update({name: str(error) for name, error in errors.items()})
     return results
 

@@ -140,7 +140,7 @@ class JudgementReport(Report):
     """The file whose words match the runs with the labels; None if they are matched by place."""
     official: bool
     """Whether the official scorer accepts every run and gives the same scores."""
-    unofficial: tuple[str, ...] = Field((), exclude=True)
+    unofficial: Mapping[str, str] = Field(default_factory=dict, exclude=True)
     debates: int
     turns: int
     excluded: int = 0
@@ -197,8 +197,10 @@ class JudgementReport(Report):
         else:
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
-            refuses = f"; the official scorer would refuse {', '.join(self.unofficial)}"
-            yield f"missing verdicts count as no{'' if self.official else refuses}"
+            yield "missing verdicts count as no"
+            for what in filter(None, dict.fromkeys(self.unofficial.values())):
+                runs = ", ".join(run for run, own in self.unofficial.items() if own == what)
+                yield f"the official scorer would {what} {runs}"
         yield self._drawn("debates")
 
     def board(self) -> Table:

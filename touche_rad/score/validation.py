@@ -148,8 +148,9 @@ def check(
     if run.is_dir():
         runs = [one for one in sorted(run.iterdir()) if one.name.endswith(_ENDINGS)]
         if len(runs) != 1:
-            result = Validation(str(run))
-            names = ", ".join(one.name for one in runs) or "none"
+            result = Validation(str(run), "folder")
+            names = ", ".join(one.name for one in runs[:3]) or "none"
+            names += f" (of {len(runs)}): to check each, touche-rad check {run}/*" * bool(runs)
             result.add(None, "the folder is no run", f"expected exactly one *.jsonl, found {names}")
             return result
         run = runs[0]
@@ -161,8 +162,6 @@ def check(
         result.kind = kind.value
         lines.extend(files.read_numbered(run, bad))
     except InputError as error:
-        if not run.exists():
-            raise
         result.add_error(error)
         if not lines:
             return result
