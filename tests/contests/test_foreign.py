@@ -157,7 +157,7 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"speech_order": ["OG"]}, "names 1 speakers for 4 speeches"),
+        ({"speech_order": ["OG"]}, "1 speakers for 4 speeches in speech/2.json"),
         ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on neither side"),
         ({"pro_side": 3}, "pro_side"),
         ({"con_side": [{"name": "OG"}]}, "duplicate name 'OG'"),
@@ -177,7 +177,7 @@ def test_an_invalid_folder_is_reported(tmp_path: Path, change: dict[str, Any], t
     [
         ("gold.json", "[1]", "gold by the names of motions"),
         ("gold/2.json", "5", "got 5"),
-        ("gold/2.json", '{"general": "XX"}', "got 'XX'"),
+        ("gold.json", '{"10": "XX"}', "gold.json: gold.general: expected speakers or tie"),
         ("gold/2.json", "[]", "got []"),
     ],
 )

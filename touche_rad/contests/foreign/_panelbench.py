@@ -47,7 +47,9 @@ def contests(folder: Path) -> Iterator[Contest]:
         try:
             yield _contest(folder, path, gold)
         except FieldError as miss:
-            raise InputError(path, miss.expected, field=miss.field or None) from None
+            own, of_gold = folder / "gold" / path.name, miss.field.startswith("gold.")
+            at = (own if own.is_file() else common) if of_gold else path
+            raise InputError(at, f"{miss.expected} ({path.name})", field=miss.field) from None
 
 
 def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contest:
@@ -59,7 +61,8 @@ def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contes
         require_text(name, f"speech_order.{n}") for n, name in enumerate(names) if name is not None
     ]
     if len(order) != len(texts):
-        raise FieldError("speech_order", f"names {len(order)} speakers for {len(texts)} speeches")
+        count = f"{len(texts)} speeches in speech/{path.stem}.json or speech/{path.stem}/"
+        raise FieldError("speech_order", f"names {len(order)} speakers for {count}")
     unknown = sorted(set(order) - set(sides))
     if unknown:
         raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
