@@ -137,6 +137,8 @@ def test_an_installed_package_adds_plugins_of_each_kind(
     assert rows["judge", "stern"]["missing"] == []
     assert any("no_such_module" in what for what in rows["debater", "lacking"]["missing"])
     assert "broken" in rows["debater", "broken"]["missing"][0]
+    served = touche_rad("serve", "-i", "nowhere", "--port", "0", stranger=True).err
+    assert "uninstall its package\ntouche-rad: error: nowhere: there is" in served
     assert rows["debater", "verbatim"]["source"] == "touche-rad", "a package replaces what we ship"
 
     debates = tmp_path / "chat.jsonl"

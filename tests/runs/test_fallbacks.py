@@ -240,7 +240,7 @@ def test_an_endpoint_that_dies_stops_the_run_and_the_same_command_continues(
     ended = touche_rad(*command)
     assert ended.code == 1
     assert "500" in ended.err
-    assert "run the same command to continue" in ended.err
+    assert "fix the server (see its log), then run the same command to continue" in ended.err
     assert not out.exists()
     server.always = content("I only talk.")
     touche_rad(*command)

@@ -144,9 +144,11 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
 def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     words = ("submit", "sinai", "--file", FILE)
     refused = touche_rad(*words, env={"OPENAI_BASE_URL": "http://localhost:9/v1"})
-    assert (refused.code, refused.out, "is the container" in refused.err) == (2, "", True)
-    unset = touche_rad(*words, env={"OPENAI_BASE_URL": "http://x.invalid/v1"})
-    assert "warning: not set: OPENAI_API_KEY, OPENAI_MODEL: " in unset.err
+    assert (refused.code, refused.out, "OPENAI_BASE_URL: http://" in refused.err) == (2, "", True)
+    unset = touche_rad(*words, env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"})
+    parts = ("OPENAI_BASE_URL is EMPTY: only the cache", "not set: OPENAI_API_KEY: export it for ")
+    assert all(one in unset.err for one in parts)
+    assert "_URL=http://x:8/v1\n" in touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}).err
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place
     folder = place / "submission"
     assert len((folder / "evaluations.jsonl").read_text().splitlines()) == 2
     assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
-    again = tried(place, "-d", "verbatim")
-    assert again.code == 0, again.out
+    again = tried(place, "-j", "length")
+    assert (again.code, " cp ours" in again.out, "# in the clone" in again.out) == (0, False, True)
 
 
 FAILURES: dict[str, tuple[list[str], str, str]] = {
@@ -189,6 +189,8 @@ def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
     for words in (("--upload",), ("--plugin", "brief.py")):
         old = touche_rad("submit", "mine", *words, cwd=place)
         assert (old.code, old.out, "py differs from brief.py: copy" in old.err) == (2, "", True)
+    (place / "brief.py").write_text(PLUGIN.replace('"brief"', '"other"'))
+    assert "rename" in tried(place, "--plugin", "brief.py", "-d", "other").out
 
 
 def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
@@ -229,7 +231,7 @@ def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None
     refused = tried(place, "-d", "verbatim", "--save", "grounded")
     told = " ".join(refused.out.split())
     assert (refused.code, "others use a YAML anchor of 'grounded'" in told) == (1, True)
-    assert "in tira.yml" not in refused.out
+    assert "play" not in refused.out
 
 
 @pytest.mark.parametrize(

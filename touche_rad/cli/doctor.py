@@ -101,7 +101,7 @@ def _plugins(model: bool) -> Iterator[Check]:
                 missing = plugin.missing(index=True, model=model)
                 optional = plugin.optional
             except ToucheRadError as error:
-                yield Check(name, False, str(error), "correct or uninstall its package")
+                yield Check(name, False, str(error))
                 continue
             state = "ready" if not missing else f"needs {'; '.join(missing)}"
             yield Check(name, not missing, state, state, optional=optional)

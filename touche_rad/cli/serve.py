@@ -24,7 +24,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.cli.prepare import Selected
 from touche_rad.demo import demo_file, is_demo
-from touche_rad.errors import UserError
+from touche_rad.errors import ToucheRadError, UserError
 from touche_rad.plugins import Judge, Services, registered
 
 if TYPE_CHECKING:
@@ -227,12 +227,12 @@ def _select_further(
     for one in (*debaters, *judges):
         if missing := one.plugin.missing(index=True, model=model):
             raise UserError(f"{one.plugin.kind} {one.name} needs {missing[0]}")
-    if not debaters:
-        debaters = [
-            prepare.select("debater", opt.PluginSpec(name))
-            for name, plugin in registered("debater").items()
-            if name != debater.name and not plugin.missing(index=index, model=model)
-        ]
+    for name, plugin in () if debaters else registered("debater").items():
+        try:
+            if name != debater.name and not plugin.missing(index=index, model=model):
+                debaters.append(prepare.select("debater", opt.PluginSpec(name)))
+        except ToucheRadError as error:
+            say(f"warning: not on the page: {error}", quiet=options.quiet)
     return (
         [one for one in debaters if one.tag != debater.tag],
         [one for one in judges if one.tag != judge.tag],

@@ -84,9 +84,11 @@ def submit_command(options: SubmitOptions) -> int:
             f"collection: submit {name} --upload --collection {COLLECTIONS}/FILE"
         )
     if "OPENAI_BASE_URL" in entry.forward:
-        check_host(os.environ.get("OPENAI_BASE_URL", ""))
+        check_host(url := os.environ.get("OPENAI_BASE_URL", ""), "OPENAI_BASE_URL")
+        say("warning: OPENAI_BASE_URL is EMPTY: only the cache answers", quiet=url != "EMPTY")
     if unset := [one for one in entry.forward if not os.environ.get(one)]:
-        say(f"warning: not set: {', '.join(unset)}: export them for TIRA's client")
+        line = f"{', '.join(unset)}: export {'them' if unset[1:] else 'it'} for TIRA's client"
+        say(f"warning: not set: {line} (OPENAI_API_KEY=EMPTY for a server without a key)")
     commands = commit_commands(repository)
     say("warning: there are uncommitted files, which TIRA's client refuses", quiet=not commands)
     for line in commands:

@@ -81,7 +81,6 @@ class Trial:
         self.claims = self.folder / "claims.tsv"
         self.simulations = self.folder / "simulations.jsonl"
         self.evaluations = self.folder / "evaluations.jsonl"
-        self.demo = False
         self.uses_model = False
         self.entries: dict[str, Software] = {}
         self.replaced = ""
@@ -110,6 +109,7 @@ class Trial:
         kind = files.detect_kind(self.collection)
         if kind is not files.Kind.ARGUMENTS:
             raise UserError(f"{self.collection}: expected arguments, got {kind.value}")
+        self.demo = is_demo(self.collection)
         count = sum(1 for _ in files.read_arguments(self.collection))
         return f"{self.collection}: {count:,} arguments"
 
@@ -126,6 +126,9 @@ class Trial:
         source = self.options.claims or demo_file("claims.tsv")
         self.played = list(islice(files.read_claims(source), self.options.first))
         self.submission = load(self.options.file)
+        if self.options.save:
+            any_entry = next(iter(self.submission.software.values()))
+            save(self.options.file, self.options.save, any_entry, write=False)
         return ""
 
     def _ask_model(self) -> str:
@@ -153,7 +156,6 @@ class Trial:
             build_index(files.read_arguments(self.collection), str(self.index), replace=True)
             mark.write_text(digest, "utf-8")
         opened = open_index(str(self.index))
-        self.demo = is_demo(opened)
         note = "; this is the demo collection: not fit to upload" if self.demo else ""
         return f"{self.index}: {len(opened):,} arguments{note}"
 
@@ -217,18 +219,15 @@ class Trial:
         """Make the entries that upload the plugins."""
         options = self.options
         model = options.model or ("environment" if self.uses_model else "")
-        name = options.save or ""
         for kind, spec in self.specs.items():
             sub_task: SubTask = 1 if kind == "debater" else 2
             file = self._copy_plugin(find(kind, spec.name))
             one = describe(sub_task, str(spec), model=model, official=options.official, file=file)
             if not self.demo and (sub_task == 1 or "index" in find(kind, spec.name).needs):
                 one = one.with_collection(self.collection.name)
-            if sub_task == 1:
-                self.entries[name or spec.name] = one
-            else:
-                own = f"{name}-judge" if options.debater is not None else name
-                self.entries[own if name else f"judge-{spec.name}"] = one
+            name = options.save or "judge-" * (sub_task == 2) + spec.name
+            name += "-judge" * bool(options.save and self.entries)
+            self.entries[name] = one
         whose = ", ".join(f"{one.user} user" for one in self.entries.values() if one.user)
         return "; ".join(self.entries) + (f" (under TIRA: {whose})" * bool(whose)) + self.replaced
 
@@ -245,6 +244,10 @@ class Trial:
         copy = self.repository / PLUGINS / plugin.file.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not (copy.exists() and filecmp.cmp(copy, plugin.file, shallow=False)):
+            for name, one in self.submission.software.items() if copy.exists() else ():
+                uses = f"plugins/{copy.name}" in one.command and plugin.name not in one.command
+                if uses and name.removesuffix("-judge") != self.options.save:
+                    raise UserError(f"{copy} is another file, of the entry {name}: rename the file")
             self.replaced += f"; replaced {copy}" * copy.exists()
             shutil.copy(plugin.file, copy)
         return copy.name
@@ -258,8 +261,8 @@ class Trial:
     def _copy(self) -> Path | None:
         """Return where the image takes the collection from; None if it is there or not needed."""
         copy = self.repository / COLLECTIONS / self.collection.name
-        is_there = copy.is_file() and filecmp.cmp(copy, self.collection, shallow=False)
-        return None if self.demo or is_there else copy
+        there = copy.is_file() and filecmp.cmp(copy, self.collection, shallow=False)
+        return None if there or not any(one.collection for one in self.entries.values()) else copy
 
     def _build_image(self) -> str:
         """Build the image of each entry with the first engine that works; docker needs a daemon."""
@@ -282,6 +285,8 @@ class Trial:
 
     def preparations(self) -> Iterator[str]:
         """Yield the commands to run before TIRA's client."""
+        if not (self.repository / "touche_rad").is_dir():  # a project of `touche-rad new`
+            yield "# in the clone of touche-rad: docker build --target slim -t touche-rad ."
         if copy := self._copy():
             yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
         yield from commit_commands(self.repository)
@@ -290,7 +295,7 @@ class Trial:
             if model:
                 yield f"export {shlex.join([f'OPENAI_BASE_URL={url}', f'OPENAI_MODEL={model}'])}"
             if "OPENAI_API_KEY" not in os.environ:
-                self.warnings.append("OPENAI_API_KEY is not set: export it for TIRA's client")
+                self.warnings.append("OPENAI_API_KEY is not set: export it (EMPTY: no key)")
         if shutil.which("tira-cli") is None:
             yield from ("pip install tira", "tira-cli login --token TOKEN")
 

@@ -219,9 +219,11 @@ def parse_address(text: str | None = None) -> Address:
         raise UserError(f"no model: pass -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
     if not url.startswith(("http://", "https://")):
         rest = url.partition("://")[2].lstrip("/") or url.lstrip("/")
+        is_set = url in os.environ.get(URL, "").split(",")
+        who, name = (f"{URL}=", "") if is_set else ("-m ", f"#{model or 'MODEL'}")
         raise UserError(
-            f"-m {redact(url)}: expected an address that begins with http:// or https://, such as "
-            f"-m http://{redact(rest)}#{model or 'MODEL'}"
+            f"{who}{redact(url)}: expected an address that begins with http:// or https://, such "
+            f"as {who}http://{redact(rest)}{name}"
         )
     if "@" in url.split("/")[2]:
         raise UserError(f"-m: the address contains a user name or password; set {KEY} instead")

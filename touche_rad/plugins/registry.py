@@ -129,7 +129,8 @@ class Plugin:
             return self.load()
         except Exception as error:
             raise WorkError(
-                f"{self.kind} {self.name!r} of {self.source} is broken: {error}"
+                f"{self.kind} {self.name!r} of {self.source} is broken: {error}; "
+                "correct or uninstall its package"
             ) from error
 
     @property

@@ -180,7 +180,7 @@ async def _work_through(work: Work[T], options: RunOptions, output: Output) -> N
         else:
             failures = await process_units(work.do, units, options, output.append)
     except (FallbackStop, ModelError) as error:
-        raise WorkError(f"{error}; {output.how_to_continue()}") from error
+        raise WorkError(f"{error}; {output.how_to_continue(error)}") from error
     if failures:
         lines = f"{len(failures)} of {len(numbers)} failed, first {failures[0]}"
         raise WorkError(f"{lines}; {output.how_to_continue()}")
@@ -320,10 +320,11 @@ class Output:
             lines.append(f"lines that cannot be read: {bad.count}; the first: {bad.first}")
         return (*lines, *(printable(line) for line in (model.warnings if model else ())))
 
-    def how_to_continue(self) -> str:
+    def how_to_continue(self, error: Exception | None = None) -> str:
         """Say what is kept, and how to continue."""
         done = f"{len(self.finished)} of {len(self.units)} done and kept in {self.journal}"
-        return f"{done}: run the same command to continue"
+        fix = "fix the server (see its log), then " * (getattr(error, "fix", "") == ModelError.fix)
+        return f"{done}: {fix}run the same command to continue"
 
     def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
         return tally.status(

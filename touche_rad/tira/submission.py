@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from touche_rad import files
 from touche_rad.errors import InputError, UserError, nearest
 from touche_rad.files.records import field_error
+from touche_rad.models.endpoint import parse_address
 
 SubTask = Literal[1, 2]
 User = Literal["own", "official"]
@@ -133,18 +134,20 @@ class Submission(_Strict):
         return words if upload else [*words, "--dry-run"]
 
 
-def check_host(addresses: str) -> None:
-    """Refuse a model's address that is another machine inside the container."""
+def check_host(addresses: str, variable: str = "") -> None:
+    """Refuse a model's address that is another machine inside the container, or is no address."""
     for address in addresses.split(","):
+        if variable and address:
+            parse_address(f"{address.strip()}#MODEL")
         host = urlsplit(address.partition("#")[0]).hostname or ""
         with suppress(OSError, ValueError):  # a name that does not resolve is another machine
             ips = [ip_address(str(one[4][0])) for one in getaddrinfo(host, None)] if host else []
             host = "localhost" if any(ip.is_loopback or ip.is_unspecified for ip in ips) else host
         if host == "localhost" or host.endswith(".localhost"):
             raise UserError(
-                f"{address}: in the container, this address is the container, not your machine: "
-                "name an address that the container reaches, such as http://HOST:PORT/v1#MODEL, "
-                "run the model in the image with -m vllm:MODEL, or use no model"
+                f"{variable and f'{variable}: '}{address}: in the container, this address is the "
+                "container, not your machine: name one that it reaches, run the model in the image "
+                f"with -m vllm:MODEL, or {f'unset {variable}' if variable else 'use no model'}"
             )
 
 
@@ -200,8 +203,8 @@ _CLIENT: Final[Mapping[SubTask, str]] = {
 }
 
 
-def save(path: Path, name: str, software: Software) -> None:
-    """Write an entry to tira.yml; the other lines and the comments stay as they are."""
+def save(path: Path, name: str, software: Software, *, write: bool = True) -> None:
+    """Write an entry to tira.yml, or only check it; other lines and comments stay as they are."""
     if not re.fullmatch(r"[\w.-]+", name):
         raise UserError(f"{name!r}: expected a name of letters, digits, '-', '_' and '.'")
     before = load(path)
@@ -213,8 +216,9 @@ def save(path: Path, name: str, software: Software) -> None:
         after = Submission.model_validate(yaml.safe_load(text))
     if after != before.add(name, software):
         raise UserError(f"{path}: others use a YAML anchor of {name!r}: save with another name")
-    with files.atomic_write(path) as stream:
-        stream.write(text)
+    if write:
+        with files.atomic_write(path) as stream:
+            stream.write(text)
 
 
 def _with_entry(text: str, name: str, entry: str) -> str:
