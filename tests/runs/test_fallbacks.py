@@ -123,7 +123,7 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert ended.code == 1
     assert "stopped at the first fallback (--strict): debater buggy failed: KeyError" in ended.err
     assert "1 of 2 done and kept" in ended.err
-    assert "the run is not finished: run its command again" in touche_rad("check", out).err
+    assert "the run is not finished: run its command again" in touche_rad("check", out).out
     mend(buggy)
     ended = touche_rad(*command, "--strict")
     assert ended.code == 0, ended.err
