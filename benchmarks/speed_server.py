@@ -110,6 +110,7 @@ def report(options: argparse.Namespace) -> None:
 @contextmanager
 def own_elasticsearch() -> Iterator[str]:
     """Start the distribution of TOUCHE_RAD_ELASTICSEARCH."""
+    sys.path.insert(0, str(Path(__file__).parent.parent))  # another package ships `tests` too
     from tests.retrieval.elastic.servers import distribution, running
 
     with distribution() as home, running(home) as server:

@@ -136,7 +136,8 @@ class Reproduction:
                 raise UserError(f"{self.data / name} is missing. It contains {what}")
             contests = files.read_contests(self.data / name) if "gold.scores" in what else ()
             if contests and not any(one.gold.get("scores") for one in contests):
-                raise UserError(f"{name} has no `gold.scores`: docs/fidelity/inspiredebate.md")
+                form = "see docs/fidelity/inspiredebate.md"
+                raise UserError(f"{name} lacks people's scores, `gold.scores`: {form}")
         fewest = 2 if "{debaters}" in " ".join(self.table.steps) else 1
         if len(self.rows) < fewest:
             raise UserError(f"add --model-of NAME=URL#MODEL for {fewest} of {', '.join(known)}")
