@@ -121,7 +121,7 @@ class Chat:
         if self._services.model is None and self._debater.plugin.uses_model:
             view.say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
-        if interactive:
+        if interactive and sys.platform != "win32":
             with suppress(ImportError):
                 import readline  # editing and a history for input()
 
