@@ -187,9 +187,10 @@ def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None
     assert named.accuracy_completed == 1.0
     assert named.completed == pytest.approx(2 / 3)
     assert (by_score.accuracy, by_score.rmse) == (0.0, 100.0)
-    assert named.label != by_score.label
+    assert (by_score.label, named.label) == ("run1", "verdicts of run1"), "the file has SC"
+    assert [one.con for one in report.biases] == [1.0], "and all tables count it"
     board = contest_board(report)
-    assert board.scores["run1"] == f"{100 * (named.accuracy or 0):.1f} %"
+    assert (board.scores["run1"], board.scores["verdicts of run1"]) == ("0.0 %", "66.7 %")
     assert len({one[0] for one in board.tables[0].rows}) == len(board.tables[0].rows)
 
 

@@ -30,6 +30,8 @@ class ContestRow(Item):
     dimension: str
     basis: Basis
     """The named winner, the winner by scores, or a constant."""
+    decides: bool = True
+    """Whether this winner is the one in the file, which all other tables count."""
     debates: int
     completed: float
     accuracy: float | None = None
@@ -47,23 +49,25 @@ class ContestRow(Item):
 
     @property
     def label(self) -> str:
-        """The run, and whether its scores decide."""
-        return f"scores of {self.run}" if self.basis == "score" else self.run
+        """The run, or what else of it names a winner."""
+        other = {"winner": "verdicts", "score": "scores"}.get(self.basis)
+        return self.run if self.decides else f"{other} of {self.run}"
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
     """Yield the means of runs that are repeats of one panel, as in the papers."""
-    repeats: dict[tuple[str, Basis], list[ContestRow]] = {}
+    repeats: dict[tuple[str, Basis, bool], list[ContestRow]] = {}
     for row in rows:
         if judges.get(row.run):
-            repeats.setdefault((judges[row.run], row.basis), []).append(row)
-    for (judge, basis), of_one in repeats.items():
+            repeats.setdefault((judges[row.run], row.basis, row.decides), []).append(row)
+    for (judge, basis, decides), of_one in repeats.items():
         if len(of_one) > 1:
             values = {name: [getattr(row, name) for row in of_one] for name in _AVERAGED}
             yield ContestRow(
                 run=f"mean of {len(of_one)} runs of {judge}",
                 dimension=of_one[0].dimension,
                 basis=basis,
+                decides=decides,
                 debates=of_one[0].debates,
                 **{name: fmean(column) for name, column in values.items() if None not in column},
             )

@@ -58,17 +58,14 @@ def is_scored(outcome: Outcome, dimension: str) -> bool:
     return dimension == "general" or any(dimension in table for table in tables)
 
 
-def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
-    """Return the winner that the panel named, even if its outcome is decided by scores."""
+def winner_of(outcome: Outcome | None, dimension: str) -> str | None:
+    """Return the winner of a dimension in the file."""
     if outcome is None:
         return None
-    by_verdict = outcome.details.get("by_verdict")
-    if isinstance(by_verdict, Mapping) and dimension in by_verdict:
-        return alternative_winner(outcome, "by_verdict", dimension)
     return outcome.decision if dimension == "general" else outcome.winners.get(dimension)
 
 
-def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str | None:
+def winner_by(outcome: Outcome | None, key: str, dimension: str) -> str | None:
     """Return the winner `by_verdict` or `by_score`, for panels that report both."""
     winners = outcome.details.get(key) if outcome else None
     winner = winners.get(dimension) if isinstance(winners, Mapping) else None
@@ -305,18 +302,31 @@ class _Scale:
             v.score_difference(contest, outcome, self.dimension) if outcome else None
             for contest, outcome in zip(self.contests, outcomes, strict=True)
         ]
-        named = [named_winner(one, self.dimension) for one in outcomes]
-        yield self._row(name, "winner", named, leans)
-        by_score = [alternative_winner(one, "by_score", self.dimension) for one in outcomes]
-        if any(by_score):
-            yield self._row(name, "score", by_score, leans)
+        in_file = [winner_of(one, self.dimension) for one in outcomes]
+        by: dict[Basis, list[str | None]] = {
+            "winner": [winner_by(one, "by_verdict", self.dimension) for one in outcomes],
+            "score": [winner_by(one, "by_score", self.dimension) for one in outcomes],
+        }
+        decides: Basis = "score" if by["score"] == in_file else "winner"
+        if by["winner"] == in_file or not any(by["score"]):
+            decides = "winner"
+        by[decides] = in_file
+        for basis, winners in by.items():
+            if basis == decides or any(winners):
+                yield self._row(name, basis, winners, leans, decides=basis == decides)
 
     def _errors(self, contest: Contest, *guesses: float) -> list[v.Error]:
         truth = v.gold_values(contest, self.dimension, votes=self.against == "votes")
         return [(guess - value, times) for value, times in truth.items() for guess in guesses]
 
     def _row(
-        self, run: str, basis: Basis, winners: Winners, leans: Sequence[float | None] = ()
+        self,
+        run: str,
+        basis: Basis,
+        winners: Winners,
+        leans: Sequence[float | None] = (),
+        *,
+        decides: bool = True,
     ) -> ContestRow:
         right = [
             v.is_right(one, won, self.dimension)
@@ -344,6 +354,7 @@ class _Scale:
             run=run,
             dimension=self.dimension,
             basis=basis,
+            decides=decides,
             debates=len(self.contests),
             completed=sum(completed) / len(completed),
             accuracy=v.share(right),
