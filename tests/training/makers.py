@@ -42,7 +42,7 @@ def chats(path: Path) -> Path:
         prompt = conversation(debate, ())
         answer = answer_of(f"They want no {thing}.", f"Towns live by {thing}.")
         messages = [*(one.wire() for one in prompt), {"role": "assistant", "content": answer}]
-        rows.append({"messages": messages, "debate": debate.id, "turn": 0, "reasoning": "given"})
+        rows.append({"messages": messages, "debate": debate.id, "turn": 0})
     return write_lines(path, rows)
 
 

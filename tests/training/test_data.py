@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,16 @@ from hypothesis import strategies as st
 
 from tests.debaters.world import ARGUMENTS, debate
 from tests.models import scripted
-from tests.models.by_schema import answering, filling, prompt_of, prompts
+from tests.models.by_schema import answering, filling, prompt_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
-from tests.test_prompt_formats import missing
 from tests.training.makers import played
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Response
+from touche_rad.debaters.inspiredebate._conversation import join_blocks
 from touche_rad.debaters.inspiredebate.training._samples import held_out
 from touche_rad.errors import InputError, UserError
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
 from touche_rad.plugins import trainer
 
 CHARITY = ARGUMENTS[2]
@@ -54,7 +51,7 @@ def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_neve
     answer = json.loads(record["messages"][-1]["content"])
     assert list(answer) == ["reasoning", "argument"]
     assert answer == {"reasoning": "Tins need coins.", "argument": response.content}
-    assert (record["reasoning"], record["debate"], record["turn"]) == ("given", ASKED.key, 1)
+    assert (record["debate"], record["turn"]) == (ASKED.key, 1)
     assert record["format"] == 1
     trace = tmp_path / "run.jsonl.trace.jsonl"
     for sources in ([trace], [tmp_path / "run.jsonl", trace], [tmp_path / "data.jsonl"]):
@@ -115,67 +112,13 @@ def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
         data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
 
 
-@pytest.fixture
-def quoted(tmp_path: Path) -> Path:
-    """A run of another debater, with no trace: it quotes, and says so beforehand."""
-    response = Response(content=f"I disagree: {CHARITY.text}", arguments=(CHARITY,))
-    run = tmp_path / "quoted.jsonl"
-    run.write_text(files.response_line(ASKED, 1, response) + "\n")
-    return run
-
-
 def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
-    quoted: Path, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    with pytest.raises(UserError, match=r"no reasoning: 1.*--reasoning cited"):
-        data([quoted], tmp_path / "data.jsonl")
-
-
-def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
-    quoted: Path, tmp_path: Path, server: Scripted
-) -> None:
-    answering(server, {"Hindsight": {"reasoning": "TAUGHT"}})
-    teacher = Model(Address(server.url, "tiny"), deadline=5)
-    (record,) = data([quoted], tmp_path / "data.jsonl", reasoning="teacher", teacher=teacher)
-    answer = json.loads(record["messages"][-1]["content"])
-    said = f"I disagree: {CHARITY.text}"
-    assert answer == {"reasoning": "TAUGHT", "evidence": [1], "argument": said}
-    (prompt,) = prompts(server, "Hindsight")
-    for text in (*(turn.utterance for turn in ASKED.turns), f"I disagree: {CHARITY.text}"):
-        assert text in prompt
-    again = data([tmp_path / "data.jsonl"], tmp_path / "again.jsonl")
-    assert [one["messages"] for one in again] == [record["messages"]]
-    schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
-    assert list(missing(prompt, schema)) == []
-
-
-def test_the_teacher_sees_the_motion_and_the_side_of_each_speaker_of_a_contest(
-    tmp_path: Path, server: Scripted
-) -> None:
-    answering(server, {"Hindsight": {"reasoning": "TAUGHT"}})
-    teacher = Model(Address(server.url, "tiny"), deadline=5)
-    (tmp_path / "contests.jsonl").write_text(files.contest_line(contest()) + "\n")
-    data([tmp_path / "contests.jsonl"], tmp_path / "d.jsonl", reasoning="teacher", teacher=teacher)
-    asked = prompts(server, "Hindsight")
-    assert all("The motion: The penny should go." in one for one in asked)
-    sides = sorted(re.findall(r"speaks (for|against) the motion", "".join(asked)))
-    assert sides == ["against", "for", "for"]
-    (against,) = (one for one in asked if "speaks against" in one)
-    assert f"Opponent: I say: {ARGUMENTS[0].text}\n" in against
-
-
-def test_where_the_teacher_fails_nothing_is_made_up(
-    quoted: Path, tmp_path: Path, server: Scripted
-) -> None:
-    answering(server, {"Hindsight": "no idea"})
-    teacher = Model(Address(server.url, "tiny"), deadline=5)
-    with pytest.raises(UserError, match="the teacher failed: 1"):
-        data([quoted], tmp_path / "data.jsonl", reasoning="teacher", teacher=teacher)
-
-
-def test_a_teacher_must_be_named(quoted: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="-m"):
-        data([quoted], tmp_path / "data.jsonl", reasoning="teacher")
+    response = Response(content=f"I disagree: {CHARITY.text}", arguments=(CHARITY,))
+    (tmp_path / "quoted.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
+    with pytest.raises(UserError, match=r"no reasoning: 1.*respond -d inspiredebate"):
+        data([tmp_path / "quoted.jsonl"], tmp_path / "data.jsonl")
 
 
 def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
@@ -189,7 +132,8 @@ def contest(**more: Any) -> Contest:
     """Two debaters on the penny, each citing what it says."""
 
     def said(speaker: str, argument: Argument) -> Speech:
-        return Speech(speaker=speaker, text=f"I say: {argument.text}", arguments=[argument])  # type: ignore[call-arg]
+        text = join_blocks(f"Because of {argument.id}.", f"I say: {argument.text}")
+        return Speech(speaker=speaker, text=text, arguments=[argument])  # type: ignore[call-arg]
 
     return Contest(
         id="penny",
@@ -206,7 +150,7 @@ def contest(**more: Any) -> Contest:
 
 def of_contest(folder: Path, made: Contest) -> list[dict[str, Any]]:
     (folder / "contests.jsonl").write_text(files.contest_line(made) + "\n")
-    return data([folder / "contests.jsonl"], folder / "data.jsonl", reasoning="cited")
+    return data([folder / "contests.jsonl"], folder / "data.jsonl")
 
 
 def told(record: dict[str, Any]) -> tuple[str, str]:
@@ -217,12 +161,11 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
     said = "Coins are cheap. The penny should not go."
     opening, third, reply = of_contest(tmp_path, contest(opening=said))
     assert [one["side"] for one in (opening, third, reply)] == ["pro", "pro", "con"]
-    assert {one["reasoning"] for one in (opening, third, reply)} == {"cited"}
     assert {one["topic"] for one in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
         answer = json.loads(record["messages"][-1]["content"])
         assert answer["argument"] == f"I say: {argument.text}"
-        assert argument.text in answer["reasoning"]
+        assert answer["reasoning"] == f"Because of {argument.id}."
         assert f"1. [{argument.topic}] {argument.text}" in told(record)[1]
     assert "for the topic" in told(opening)[0]
     assert "You speak first" in told(opening)[1]
@@ -312,7 +255,7 @@ def test_each_speech_of_both_sides_is_one_sample(
 
 
 def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps(tmp_path: Path) -> None:
-    speech = f"I say: {' '.join(['Word'] * 147)} end."
+    speech = join_blocks("So.", f"I say: {' '.join(['Word'] * 147)} end.")
     long = Speech(speaker="second", text=speech, arguments=[CHARITY])  # type: ignore[call-arg]
     speeches = (contest().speeches[0], long)
     _, record = of_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import click
 
-from touche_rad.cli import help_text, prepare
+from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.train_loop import loop_command
@@ -150,31 +150,7 @@ def examples(options: ExamplesOptions) -> None:
 
 _SOURCES: Any = opt.argument("FILE...", callback=None)
 """Runs and traces: here traces beside runs are not left out."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnswersOptions(opt.ModelOptions):
-    """The options of data from recorded answers."""
-
-    sources: tuple[Path, ...] = _SOURCES
-    output: Path
-    reasoning: Literal["given", "cited", "teacher"] = opt.option(
-        "Reasoning for answers without it: leave out, use the citations, or ask -m.",
-        default="given",
-    )
-    wording: Literal["close", "free"] = opt.option("The debater's option wording.", default="close")
-    trace: bool = opt.TRACE
-    plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
-
-    def teacher(self) -> Any:
-        """Open the model that writes missing reasoning, if `--reasoning teacher` is set."""
-        if self.reasoning == "teacher":
-            return prepare.open_model(self, self.output)
-        if self.model:
-            say("note: -m is not used without --reasoning teacher", quiet=self.quiet)
-        return None
+_WORDING: Any = opt.option("The debater's option wording.", default="close")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,16 +186,17 @@ def _train_adapter(name: str, options: AdapterOptions, **settings: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SftOptions(AdapterOptions, AnswersOptions):
+class SftOptions(AdapterOptions):
     """The options of `train sft`."""
 
+    wording: Literal["close", "free"] = _WORDING
     data_only: bool = opt.flag("Write the training data, and do not train.")
 
 
 @opt.command(
     "sft",
     "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft",
-    "train sft run.jsonl --data-only --reasoning cited -o sft",
+    "train sft run.jsonl --data-only -o sft",
     group=train_command,
 )
 def sft(options: SftOptions) -> None:
@@ -234,14 +211,14 @@ def sft(options: SftOptions) -> None:
         options = replace(options, replace=False)
     elif options.base is None:
         raise UserError("train sft: give the model to train: --base MODEL")
-    own = {"reasoning": options.reasoning, "wording": options.wording, "teacher": options.teacher()}
-    _train_adapter("sft", options, recipe=recipe, **own)
+    _train_adapter("sft", options, recipe=recipe, wording=options.wording)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreferencesOptions(AnswersOptions):
+class PreferencesOptions:
     """The options of `train preferences`."""
 
+    sources: tuple[Path, ...] = _SOURCES
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
     replace: bool = opt.REPLACE
     margin: tuple[str, ...] = opt.option(
@@ -259,6 +236,8 @@ class PreferencesOptions(AnswersOptions):
         default="context",
     )
     most: int = opt.option("Maximum pairs per context, largest differences first.", default=1)
+    wording: Literal["close", "free"] = _WORDING
+    quiet: bool = opt.QUIET
 
 
 @opt.command(
@@ -283,13 +262,9 @@ def preferences(options: PreferencesOptions) -> None:
         "pairing": options.pairing,
         "most": options.most,
     }
-    settings = {"rule": rule, "reasoning": options.reasoning, "wording": options.wording}
-    sources, output, teacher = options.sources, options.output, options.teacher()
-    quiet = options.quiet
-    if teacher is not None:
-        teacher.begin_trace()
-    with progress("asking for reasoning", quiet=quiet or teacher is None) as report:
-        result = trainer("preferences")(sources, output, **settings, teacher=teacher, report=report)
+    output, quiet = options.output, options.quiet
+    make = trainer("preferences")
+    result = make(options.sources, output, rule=rule, wording=options.wording)
     _print_result(result, f"written: {output}", quiet=quiet)
     next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"], quiet=quiet)
 

@@ -40,9 +40,9 @@ class LoopPlan(BaseModel):
     judge_model: str = ""
     """What -m of the judge names; empty: what the environment names."""
     teacher: str = ""
-    """The model that plays the debates of SFT, or gives the recorded ones their reasoning."""
+    """The model that plays the debates of SFT."""
     recorded: tuple[str, ...] = ()
-    """Debates for SFT, instead of those of a teacher."""
+    """Debates for SFT, with their reasoning, instead of those of a teacher."""
     index: str = ""
     debater: str = "inspiredebate(profile=paper,shows=both,max_words=200)"
     judge: str = "inspirescore(profile=paper)"
@@ -152,7 +152,6 @@ class Loop:
         """Return what stands for the placeholders in the commands of a round."""
         plan, last, seed = self.plan, max(number - 1, 0), ["--seed", str(self.plan.seed)]
         game = ["--both-sides", "--rounds", str(plan.speeches), "--words", "0", *seed]
-        reasoning = ["--reasoning", "teacher", "-m", plan.teacher] if plan.teacher else []
         judge_model = ["-m", plan.judge_model] if plan.judge_model else []
         # Rebuilt prompts ask as the debater asks: the profiles of the paper let it word freely.
         wording = {"wording": "free"} if "profile=paper" in plan.debater else {}
@@ -167,7 +166,7 @@ class Loop:
             "debater": self._debater(self.adapter(number)),
             "last_debater": self._debater(self.adapter(last)),
             "game": [*game, *(["-i", plan.index] if plan.index else [])],
-            "sources": [*plan.recorded, *reasoning],
+            "sources": [*plan.recorded],
             "judge": ["-j", plan.judge, *judge_model, *seed],
             "served": self._served(number),
             "last_served": self._served(last),

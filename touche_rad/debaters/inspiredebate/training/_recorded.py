@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Any, Final, Literal
-
-import anyio
-from pydantic import BaseModel, Field
+from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import SYSTEM, Contest, Side, to_contest
@@ -21,7 +17,6 @@ from touche_rad.debaters.inspiredebate._conversation import (
     conversation,
     of_argument,
     split_blocks,
-    topic_of,
 )
 from touche_rad.debaters.inspiredebate._speech import Speech, refused
 from touche_rad.debaters.inspiredebate.training._samples import (
@@ -39,37 +34,11 @@ from touche_rad.debaters.inspiredebate.training._samples import (
 )
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.traces import read_trace
-from touche_rad.models import Model, ModelError, Prompt
-from touche_rad.models.output import Page
-from touche_rad.models.prompts import render_dialogue
 from touche_rad.text import clean, count_words, sentences
 from touche_rad.users.contest_views import REASONING, sided_view
 
-ReasoningSource = Literal["given", "cited", "teacher"]
 WORDS: Final = 60
 """Words of an answer that a rebuilt prompt allows."""
-_MAX_CITED: Final = 1_900
-"""Maximum letters of reasoning that is made of cited texts."""
-
-
-class Hindsight(BaseModel):
-    """The answer of a teacher model."""
-
-    reasoning: Page = Field(min_length=1)
-
-
-async def ask_teacher(model: Model, sample: TrainingSample) -> str:
-    """Ask a teacher for the reasoning of a sample's argument."""
-    debate = sample.before
-    assert debate is not None
-    messages = Prompt.load(__package__, "hindsight").messages(
-        motion=sample.topic or topic_of(debate),
-        side=sample.side,
-        debate=render_dialogue(debate, system="Debater"),
-        evidence=[clean(one.text) for one in sample.evidence],
-        argument=sample.spoken,
-    )
-    return clean((await model.ask(messages, Hindsight, step="train.reasoning")).reasoning)
 
 
 @dataclass(frozen=True)
@@ -109,7 +78,6 @@ class Reader:
     the prompt that the debater would send, with its cited arguments as the evidence.
     """
 
-    reasoning: ReasoningSource = "given"
     wording: Wording = "close"
     traced: list[TrainingSample] = field(default_factory=list)
     """The answers in the traces of runs, with their reasoning."""
@@ -164,26 +132,15 @@ class Reader:
             return replace(from_trace, **origin)
         beside = response.extra.get(REASONING)
         reasoning = reasoning or (clean(beside) if isinstance(beside, str) else "")
-        by: ReasoningSource = "given" if reasoning else self.reasoning
-        if by == "cited":
-            cited = (clean(f"{one.supports} {one.text}") for one in response.arguments)
-            reasoning = " ".join(cited)[:_MAX_CITED]
-        if not reasoning and by != "teacher":
+        if not reasoning:
             self.left_out["no reasoning"] += 1
             return None
         evidence = [of_argument(one) for one in response.arguments]
         # The prompt must not teach the model to exceed its limit.
         words = max(WORDS, ceil(count_words(content) / 10) * 10)
         prompt = conversation(before, evidence, words=words, wording=self.wording)
-        sample = TrainingSample(
-            prompt, content, reasoning=by, before=before, evidence=response.arguments, **origin
-        )
-        return self._with_reasoning(sample, reasoning) if reasoning else sample
-
-    def _with_reasoning(self, sample: TrainingSample, reasoning: str) -> TrainingSample:
-        """Return the sample with an answer in the format that its prompt asks for."""
-        numbers = range(1, len(sample.evidence) + 1) if self.wording == "close" else None
-        return replace(sample, answer=answer_of(reasoning, sample.spoken, numbers))
+        numbers = range(1, len(evidence) + 1) if self.wording == "close" else None
+        return TrainingSample(prompt, answer_of(reasoning, content, numbers), **origin)
 
     def samples(
         self, answers: Sequence[Answered], source: str
@@ -195,40 +152,6 @@ class Reader:
             sample = self.sample(one.view, len(one.view.turns) - 1, source)
             if sample is not None:
                 yield one.speaker, replace(sample, side=one.side, topic=clean(one.motion))
-
-    def add_reasoning(
-        self,
-        samples: Sequence[TrainingSample],
-        teacher: Model | None,
-        report: Callable[[int, int], None] | None = None,
-    ) -> dict[int, TrainingSample]:
-        """Ask the teacher for missing reasoning; return the samples by their position."""
-        complete = dict(enumerate(samples))
-        # A sample that is read from training data has its reasoning, and no debate.
-        wanting = {
-            at: one
-            for at, one in complete.items()
-            if one.reasoning == "teacher" and one.before is not None
-        }
-        if not wanting:
-            return complete
-        if teacher is None:
-            raise UserError("--reasoning teacher needs a language model: add -m URL#MODEL")
-
-        async def ask_all() -> list[str | ModelError]:
-            calls = [partial(ask_teacher, teacher, one) for one in wanting.values()]
-            try:
-                return await teacher.ask_all(calls, report)
-            finally:
-                await teacher.close()
-
-        for at, reasoning in zip(wanting, anyio.run(ask_all), strict=True):
-            if isinstance(reasoning, ModelError) or not reasoning:
-                del complete[at]
-                self.left_out["the teacher failed"] += 1
-            else:
-                complete[at] = self._with_reasoning(samples[at], reasoning)
-        return complete
 
 
 def _plain(text: str) -> str:
@@ -263,28 +186,21 @@ def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
 
 
 def read_answers(
-    sources: Sequence[Path],
-    reasoning: ReasoningSource,
-    wording: Wording,
-    teacher: Model | None,
-    report: Callable[[int, int], None] | None,
-    *,
-    share: float,
-    seed: int,
+    sources: Sequence[Path], wording: Wording, *, share: float, seed: int
 ) -> TrainingData:
     """Read the recorded answers of files, and hold a share of their topics out."""
-    reader = Reader(reasoning=reasoning, wording=wording)
+    reader = Reader(wording=wording)
     reader.learn(sources)
     by_text: dict[tuple[Any, str], TrainingSample] = {}
     for one in (one for path in sources for one in recorded(reader, path)):
         earlier = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
         by_text[one.prompt, one.answer] = earlier if earlier and earlier.topic else one
-    samples = list(reader.add_reasoning(list(by_text.values()), teacher, report).values())
+    samples = list(by_text.values())
     if not samples:
         reasons = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
         raise UserError(
-            f"no usable answers ({reasons or 'the files contain none'}); answers without "
-            "reasoning need --reasoning cited, or --reasoning teacher with -m"
+            f"no usable answers ({reasons or 'the files contain none'}); record answers with "
+            "their reasoning: respond -d inspiredebate -m URL#MODEL"
         )
     topics = {one.topic or one.prompt[0].content for one in samples}
 
@@ -297,7 +213,6 @@ def read_answers(
         "answers": len(samples),
         "debates": len({one.debate for one in samples}),
         "topics": len(topics),
-        "reasoning": dict(Counter(one.reasoning for one in samples)),
         "left_out": dict(reader.left_out),
     }
     return TrainingData([one.record() for one in training], [one.record() for one in out], counts)
@@ -323,7 +238,6 @@ def _training_data(path: Path) -> Iterator[TrainingSample]:
             int(record.get("turn") or 0),
             str(record.get("side", "con")),
             path.name,
-            str(record.get("reasoning", "given")),
             digest(one.content for one in prompt),
             str(record.get("topic", "")),
         )

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from touche_rad import files
-from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.inspiredebate._speech import Speech, refused
 from touche_rad.errors import InputError, refuse_newer
 from touche_rad.files.records import FieldError, at_line, numbered_lines, parse, require_object
@@ -68,16 +67,10 @@ class TrainingSample:
     turn: int = 0
     side: str = "con"
     source: str = ""
-    reasoning: str = "given"
-    """The origin of the reasoning: `given`, `cited` or `teacher`."""
     history: str = field(default="", repr=False)
     """A digest of the opponent's messages so far; samples with the same digest answer the same."""
     topic: str = ""
     """The motion, if the debate is a contest."""
-    before: Debate | None = field(default=None, repr=False, compare=False)
-    """The debate up to the opponent's last message, for a teacher."""
-    evidence: tuple[Argument, ...] = field(default=(), repr=False, compare=False)
-    """The arguments that the answer cites, for a teacher."""
 
     @property
     def spoken(self) -> str:
@@ -95,7 +88,6 @@ class TrainingSample:
             "debate": self.debate,
             "turn": self.turn,
             "side": self.side,
-            "reasoning": self.reasoning,
             "source": self.source,
         }
         return {**record, "topic": self.topic} if self.topic else record

@@ -15,7 +15,6 @@ from touche_rad.debaters._asking import Wording
 from touche_rad.debaters.inspiredebate.training._recorded import (
     Answered,
     Reader,
-    ReasoningSource,
     answered_in_contest,
     answered_in_debate,
     first_record,
@@ -31,7 +30,6 @@ from touche_rad.debaters.inspiredebate.training._samples import (
     write_records,
 )
 from touche_rad.errors import InputError, UserError
-from touche_rad.models import Model
 from touche_rad.runs.judging import NO_VERDICT
 
 Scores = Mapping[str, float | None]
@@ -229,26 +227,23 @@ def make_preferences(
     out: Path,
     *,
     rule: Mapping[str, Any],
-    reasoning: ReasoningSource = "given",
     wording: Wording = "close",
-    teacher: Model | None = None,
-    report: Callable[[int, int], None] | None = None,
 ) -> Mapping[str, Any]:
     """Pair the scored answers of evaluations and outcomes, write the pairs, and return counts."""
-    reader = Reader(reasoning=reasoning, wording=wording)
+    reader = Reader(wording=wording)
     reader.learn(sources)
     paths = [path for path in sources if not is_trace(first_record(path))]
     answers = list(scored(reader, paths))
     named = _named(answers, Rule(**rule))
-    reasoned = reader.add_reasoning([one.sample for one in answers], teacher, report)
-    whole = [replace(answers[at], sample=sample) for at, sample in reasoned.items()]
-    preferences, left_out = pairs(whole, named)
+    preferences, left_out = pairs(answers, named)
     if not preferences:
         reasons = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
-        raise UserError(f"no pair can be made of {len(whole)} scored answers ({reasons or 'none'})")
+        raise UserError(
+            f"no pair can be made of {len(answers)} scored answers ({reasons or 'none'})"
+        )
     write_records(out, (pair.record() for pair in preferences))
     return {
-        "answers": len(whole),
+        "answers": len(answers),
         "pairs": len(preferences),
         "mean_gap": round(sum(pair.gap for pair in preferences) / len(preferences), 4),
         "dimensions": {
@@ -259,7 +254,6 @@ def make_preferences(
             }
             for name in sorted({name for pair in preferences for name in pair.gaps})
         },
-        "reasoning": dict(Counter(one.sample.reasoning for one in whole)),
         "left_out": dict(left_out),
         "answers_left_out": dict(reader.left_out),
     }

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from touche_rad.debaters._asking import Wording
-from touche_rad.debaters.inspiredebate.training._recorded import ReasoningSource, read_answers
+from touche_rad.debaters.inspiredebate.training._recorded import read_answers
 from touche_rad.debaters.inspiredebate.training._samples import (
     TrainingData,
     read_records,
@@ -34,7 +34,6 @@ from touche_rad.debaters.inspiredebate.training.model import (
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
-from touche_rad.models import Model
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import validate_recipe
@@ -56,9 +55,7 @@ def train_sft(
     out: Path,
     *,
     recipe: Mapping[str, Any] | None = None,
-    reasoning: ReasoningSource = "given",
     wording: Wording = "close",
-    teacher: Model | None = None,
     restart: bool = False,
     report: Progress | None = None,
 ) -> Mapping[str, Any]:
@@ -68,15 +65,14 @@ def train_sft(
 
     def build() -> TrainingData:
         share, seed = (settings.held_out, settings.seed) if settings else (0.0, 0)
-        return read_answers(sources, reasoning, wording, teacher, report, share=share, seed=seed)
+        return read_answers(sources, wording, share=share, seed=seed)
 
     if settings is None:
         data = build()
         write_records(out, data.training)
         return dict(data.counts)
-    about = {"reasoning": reasoning, "wording": wording, "teacher": teacher.name if teacher else ""}
     traces = [trace for path in sources if (trace := trace_of(path))]
-    training = Training("sft", settings, [*sources, *traces], build, about)
+    training = Training("sft", settings, [*sources, *traces], build, {"wording": wording})
     return training.run(Folder(out), restart=restart, report=report)
 
 
