@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +14,7 @@ from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.train_loop import loop_command
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.files import check_output
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import Folder
@@ -221,28 +219,19 @@ class PreferencesOptions:
     sources: tuple[Path, ...] = _SOURCES
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
     replace: bool = opt.REPLACE
-    margin: tuple[str, ...] = opt.option(
-        "Minimum difference of the mean or of a dimension. [default: 0.1]",
-        metavar="NUMBER|DIMENSION=NUMBER",
-        default=(),
-    )
+    margin: float = opt.option("Minimum difference of the mean.", least=0, default=0.1)
     reward: str = opt.option("Dimensions to compare.", metavar="all|DIMENSION,...", default="all")
-    by: Literal["total", "each"] = opt.option(
-        "total: compare the mean; each: no dimension may be worse.", default="total"
-    )
-    pairing: Literal["context", "prompt", "debate", "sides"] = opt.option(
-        "What the answers of a pair share: the turns before, the prompt, motion and turn, or "
-        "debate and round.",
+    pairing: Literal["context", "sides"] = opt.option(
+        "What the answers of a pair share: the turns before, or debate and round.",
         default="context",
     )
-    most: int = opt.option("Maximum pairs per context, largest differences first.", default=1)
     wording: Literal["close", "free"] = _WORDING
     quiet: bool = opt.QUIET
 
 
 @opt.command(
     "preferences",
-    "train preferences a.jsonl b.jsonl --margin 0.2 --by each -o pairs.jsonl",
+    "train preferences a.jsonl b.jsonl --margin 0.2 -o pairs.jsonl",
     "train preferences contests.jsonl outcomes.jsonl --pairing sides -o pairs.jsonl",
     group=train_command,
 )
@@ -253,37 +242,16 @@ def preferences(options: PreferencesOptions) -> None:
     trace with the reasoning. To get pairs, answer the same debates several times and judge each
     run.
     """
-    margin, margins = _margins(options.margin)
     rule = {
         "reward": () if options.reward == "all" else tuple(options.reward.split(",")),
-        "margin": margin,
-        "margins": margins,
-        "by": options.by,
+        "margin": options.margin,
         "pairing": options.pairing,
-        "most": options.most,
     }
     output, quiet = options.output, options.quiet
     make = trainer("preferences")
     result = make(options.sources, output, rule=rule, wording=options.wording)
     _print_result(result, f"written: {output}", quiet=quiet)
     next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"], quiet=quiet)
-
-
-def _margins(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
-    """Parse `--margin`: the minimum of the mean, and that of each dimension."""
-    least, margins = 0.1, {}
-    for text in texts:
-        name, _, value = text.rpartition("=")
-        number = math.nan
-        with suppress(ValueError):
-            number = float(value)
-        if not math.isfinite(number) or (number < 0 and not name):
-            raise OptionError(f"--margin {text}: expected a number; of the mean, 0 or more")
-        if name:
-            margins[name] = number
-        else:
-            least = number
-    return least, margins
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -99,8 +99,7 @@ def _of_outcomes(
             yield Scored(sample, scores, digest([sample.topic]), f"{path.name}#{number}")
 
 
-Pairing = Literal["context", "prompt", "debate", "sides"]
-By = Literal["total", "each"]
+Pairing = Literal["context", "sides"]
 _ROUNDING: Final = 1e-9
 _MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
 """Scores that panels compute from other dimensions; they would count these twice."""
@@ -114,13 +113,7 @@ class Rule:
     """The dimensions that count; all if empty."""
     margin: float = 0.1
     """Minimum difference of the mean of these dimensions."""
-    margins: Mapping[str, float] = field(default_factory=dict)
-    """Minimum difference in a dimension; a negative value allows a loss."""
-    by: By = "total"
-    """`total`: compare the mean; `each`: no dimension may prefer the other answer."""
     pairing: Pairing = "context"
-    most: int = 1
-    """Maximum pairs of one context; the largest differences first."""
 
 
 @dataclass(frozen=True)
@@ -160,16 +153,14 @@ def pairs(answers: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[st
         results = [_pair(one, other, rule) for one, other in combinations(group, 2)]
         left_out.update(one for one in results if isinstance(one, str))
         good = [one for one in results if isinstance(one, Pair)]
-        good.sort(key=lambda pair: -pair.gap)
-        left_out["more than asked for"] += max(0, len(good) - rule.most)
-        preferences += good[: rule.most]
+        if good:
+            left_out["smaller than another of its context"] += len(good) - 1
+            preferences.append(max(good, key=lambda pair: pair.gap))
     return preferences, +left_out
 
 
 _CONTEXT: Final[Mapping[Pairing, Callable[[Scored], str]]] = {
     "context": lambda one: f"{one.sample.side} {one.sample.history}",
-    "prompt": lambda one: digest(message.content for message in one.sample.prompt),
-    "debate": lambda one: f"{one.motion} {one.sample.side} {one.sample.turn}",
     "sides": lambda one: f"{one.contest} {one.sample.turn}",
 }
 
@@ -184,31 +175,12 @@ def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
     if not gaps:
         return "no dimension scored for both"
     gap = sum(gaps.values()) / len(gaps)
-    if rule.by == "total":
-        deciding = [gap] if _reaches(gap, rule.margin) else []
-    else:
-        deciding = [
-            value
-            for name, value in gaps.items()
-            if _reaches(value, rule.margins.get(name, rule.margin))
-        ]
-    directions = {1 if value > 0 else -1 for value in deciding}
-    if not directions:
+    if abs(gap) < max(rule.margin - _ROUNDING, _ROUNDING):
         return "below the margin"
-    if len(directions) > 1:
-        return "dimensions against each other"
-    if directions == {-1}:
+    if gap < 0:
         one, other, gap = other, one, -gap
         gaps = {name: -value for name, value in gaps.items()}
-    if rule.by == "total" and any(
-        gaps.get(name, least) < least - _ROUNDING for name, least in rule.margins.items()
-    ):
-        return "below a dimension's margin"
     return Pair(one, other, gap, gaps)
-
-
-def _reaches(gap: float, margin: float) -> bool:
-    return abs(gap) > _ROUNDING and abs(gap) >= margin - _ROUNDING
 
 
 def _gaps(one: Scores, other: Scores, reward: Sequence[str]) -> dict[str, float]:
@@ -290,7 +262,4 @@ def _named(answers: Sequence[Scored], rule: Rule) -> Rule:
             raise UserError(f"no judge scored {text!r} (there is {', '.join(scored)})")
         return full
 
-    if not answers:
-        return rule
-    margins = {name(text): least for text, least in rule.margins.items()}
-    return replace(rule, reward=tuple(map(name, rule.reward)), margins=margins)
+    return replace(rule, reward=tuple(map(name, rule.reward))) if answers else rule
