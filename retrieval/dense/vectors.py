@@ -82,10 +82,10 @@ def add_vectors(
     return total
 
 
-def slug(name: str, joint: str = "-") -> str:
-    """Return an encoder's name in letters, digits and joints, with a digest of the name."""
-    plain = re.sub(r"[^a-z0-9]+", joint, name.lower()).strip(joint)[:40]
-    return f"{plain}{joint}{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+def slug(name: str) -> str:
+    """Return an encoder's name in letters, digits and hyphens, with a digest of the name."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
+    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def _distinct(store: Store, field: str) -> tuple[list[str], Any]:

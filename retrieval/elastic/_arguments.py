@@ -19,7 +19,6 @@ from retrieval.index.statements import ROLES
 from retrieval.index.store import may_be_id
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
-from touche_rad.plugins import Meaning
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -42,7 +41,7 @@ class ElasticArguments:
         described = self.connection.ask(lambda es: es.indices.get(index=self._index)).body
         if len(described) != 1:
             raise OptionError(f"{location}: is a name of {len(described)} indexes; expected one")
-        ((self.concrete, about),) = described.items()
+        (about,) = described.values()
         mapping = about.get("mappings") or {}
         self._properties: Mapping[str, Any] = mapping.get("properties") or {}
         self.ours: Mapping[str, Any] | None = (mapping.get("_meta") or {}).get(shape.MARK)
@@ -52,15 +51,6 @@ class ElasticArguments:
 
     def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
         return ElasticArguments, (self.location,)
-
-    @cached_property
-    def meaning(self) -> Meaning | None:
-        """Similarity by vectors, if the index is ours, has vectors and their encoder loads."""
-        if self.ours is None:
-            return None  # the official index: its encoder is large, and was not asked for
-        from retrieval.dense.search import vector_meaning
-
-        return vector_meaning(self, {one: self.encoded_fields(one) for one in self.encoders})
 
     @property
     def links(self) -> Callable[[str], list[Link]] | None:
@@ -193,65 +183,27 @@ class ElasticArguments:
 
     @property
     def encoders(self) -> Sequence[str]:
-        """The encoders whose vectors the index has."""
-        if self.ours is not None:
-            return list(self.ours["encoders"])
-        official = shape.vector_field("attacks", shape.OFFICIAL_VECTORS)
+        """The encoder of the official index, if it is this one; ours have no vectors."""
+        official = shape.vector_field("attacks")
         return [shape.OFFICIAL_VECTORS] if official in self._properties else []
-
-    def encoded_fields(self, encoder: str) -> Sequence[str]:
-        """The fields that an encoder has encoded completely."""
-        if self.ours is not None:
-            return list(self.ours["encoded"].get(encoder, ()))
-        return [one for one in FIELDS if shape.vector_field(one, encoder) in self._properties]
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return the ids of the nearest arguments of each query, with cosines."""
-        name = self._vectors(encoder, field)
-        if k <= 0 or name is None:
-            return [[] for _ in queries]
-        k, breadth = min(k, DEEPEST), min(DEEPEST, max(100, 10 * k))
-        cosines = self._cosines([shape.nearest(name, query, k, breadth) for query in queries])
-        return [sorted(one.items(), key=lambda hit: (-hit[1], hit[0].encode())) for one in cosines]
-
-    def likeness(
-        self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
-    ) -> list[list[float]]:
-        """Return the cosine of each query with each argument; 0 if it has no such text."""
-        name = self._vectors(encoder, field)
-        cosines: list[dict[str, float]] = [{} for _ in queries]
-        for at in range(0, len(ids), PAGE):
-            if name is None:
-                break
-            part = ids[at : at + PAGE]
-            only = {"ids": {"values": part}}
-            bodies = [
-                shape.nearest(name, one, len(part), len(part), filter=only) for one in queries
-            ]
-            for of_query, of_part in zip(cosines, self._cosines(bodies), strict=True):
-                of_query.update(of_part)
-        return [[of_query.get(one, 0.0) for one in ids] for of_query in cosines]
-
-    def _cosines(self, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-        """Return the cosines of each search by vectors; the server's score is (1 + cosine) / 2."""
-        return [
-            {hit["_id"]: 2 * hit["_score"] - 1 for hit in hits} for hits in self._searched(bodies)
-        ]
-
-    def _vectors(self, encoder: str, field: str) -> str | None:
-        """Return the name of the field with the vectors; None if all its texts are blank."""
-        if encoder not in self.encoders:
-            raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self.encoders)}")
-        fields = self.encoded_fields(encoder)
+        fields = [one for one in FIELDS if shape.vector_field(one) in self._properties]
         if field not in fields:
             raise UserError(
                 f"encoder {encoder!r} has no vectors of the field {field!r}{nearest(field, fields)}"
             )
-        slug = encoder if self.ours is None else self.ours["encoders"][encoder]
-        name = shape.vector_field(field, slug)
-        return name if name in self._properties else None
+        if k <= 0:
+            return [[] for _ in queries]
+        k, breadth = min(k, DEEPEST), min(DEEPEST, max(100, 10 * k))
+        name = shape.vector_field(field)
+        hits = self._searched([shape.nearest(name, query, k, breadth) for query in queries])
+        # The server's score is (1 + cosine) / 2.
+        cosines = [[(hit["_id"], 2 * hit["_score"] - 1) for hit in one] for one in hits]
+        return [sorted(one, key=lambda hit: (-hit[1], hit[0].encode())) for one in cosines]
 
     def _body(self, *fields: str) -> dict[str, Any]:
         ours: Any = [*shape.SOURCE, *fields]

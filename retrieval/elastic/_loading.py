@@ -24,19 +24,17 @@ BYTES: Final = 900_000
 """Maximum size of a request, unless a single document is larger; proxies often allow 1 MiB."""
 _EXISTS: Final = 409
 _MERGE_SECONDS: Final = 4 * 3600.0
-"""Maximum time of a merge: a large index with vectors takes long."""
+"""Maximum time of a merge: a large index takes long."""
 
 
-def send(
-    connection: Connection, actions: Iterable[Mapping[str, Any]], *, ignore: tuple[int, ...] = ()
-) -> None:
+def _send(connection: Connection, actions: Iterable[Mapping[str, Any]]) -> None:
     """Send bulk actions; what the server did not answer is sent again."""
     from elasticsearch.helpers import BulkIndexError, bulk
 
     options: dict[str, Any] = {"max_chunk_bytes": BYTES, "max_retries": 3, "initial_backoff": 0.5}
     iterator = iter(actions)
     while batch := list(islice(iterator, BATCH)):
-        call = partial(bulk, actions=batch, ignore_status=ignore, **options)
+        call = partial(bulk, actions=batch, ignore_status=(_EXISTS,), **options)
         try:
             connection.ask(call, one_try=WRITING_TRY)
         except BulkIndexError as error:
@@ -65,15 +63,15 @@ def load(
         connection.ask(partial(_create, index=concrete, body=body))
         # "create" keeps the first copy of an argument that is sent twice. "index" would replace it,
         # and a replaced copy counts in the scores until segments are merged.
-        send(connection, _actions(file, groups, concrete), ignore=(_EXISTS,))
-    settle(connection, concrete)
+        _send(connection, _actions(file, groups, concrete))
+    _settle(connection, concrete)
     stored = int(connection.ask(lambda es: es.count(index=concrete))["count"])
     if stored != count:
         raise WorkError(
             f"{connection.where}: {concrete} has {stored} arguments instead of {count}: repeat the "
             "command, or delete it"
         )
-    describe(connection, concrete, complete=True)
+    _complete(connection, concrete)
     _rename(connection, concrete, before)
     return count
 
@@ -134,7 +132,7 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> None:
             raise
 
 
-def settle(connection: Connection, concrete: str) -> None:
+def _settle(connection: Connection, concrete: str) -> None:
     """Make what was written searchable, in one segment per shard and copy.
 
     Every copy then gives the same scores to the last bit. Without it, replaced documents count in
@@ -160,13 +158,11 @@ def settle(connection: Connection, concrete: str) -> None:
         )
 
 
-def describe(connection: Connection, concrete: str, **changes: Any) -> None:
-    """Change the description of an index of ours; entries are added to what is an object."""
+def _complete(connection: Connection, concrete: str) -> None:
+    """Write into the description of an index that it is complete."""
     about = connection.ask(lambda es: es.indices.get_mapping(index=concrete))[concrete]
     meta = about["mappings"]["_meta"]
-    for key, value in changes.items():
-        earlier = meta[shape.MARK][key]
-        meta[shape.MARK][key] = {**earlier, **value} if isinstance(value, dict) else value
+    meta[shape.MARK]["complete"] = True
     connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=meta))
 
 

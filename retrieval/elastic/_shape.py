@@ -22,7 +22,7 @@ DEEPEST: Final = 10_000
 """Maximum depth of a search (the server's index.max_result_window)."""
 
 
-def nearest(field: str, vector: Vectors, k: int, candidates: int, **options: Any) -> dict[str, Any]:
+def nearest(field: str, vector: Vectors, k: int, candidates: int) -> dict[str, Any]:
     """Return a search of the nearest vectors.
 
     The server's search is approximate, but compares all of as many candidates as documents.
@@ -33,7 +33,6 @@ def nearest(field: str, vector: Vectors, k: int, candidates: int, **options: Any
             "query_vector": vector.tolist(),
             "k": k,
             "num_candidates": candidates,
-            **options,
         },
         "size": k,
         "_source": False,
@@ -88,20 +87,9 @@ _KEYWORD: Final = {"type": "keyword", "ignore_above": 8_191}
 """Longer values are stored and not searched: the server rejects words of over 32,766 bytes."""
 
 
-def vector_field(field: str, encoder: str) -> str:
-    """Return the name of the field that holds an encoder's vectors."""
-    return f"{field}_embedding_{encoder}"
-
-
-def vector_mapping(dimension: int) -> dict[str, Any]:
-    """Return the mapping of a field of vectors."""
-    return {
-        "type": "dense_vector",
-        "dims": dimension,
-        "index": True,
-        "similarity": "cosine",
-        "index_options": {"type": "hnsw"},
-    }
+def vector_field(field: str) -> str:
+    """Return the name of the official index's field with the vectors of a field."""
+    return f"{field}_embedding_{OFFICIAL_VECTORS}"
 
 
 def mapping(digest: str, count: int) -> dict[str, Any]:
@@ -118,8 +106,6 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
                 "arguments": count,
                 "analyser": ANALYSER,
                 "complete": False,
-                "encoders": {},
-                "encoded": {},
             }
         },
         "dynamic": "false",

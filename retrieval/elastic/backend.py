@@ -1,4 +1,4 @@
-"""Elasticsearch as an index backend: open, build, and add vectors."""
+"""Elasticsearch as an index backend: open and build."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from pydantic import Field
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.elastic._connection import Connection, place
 from retrieval.elastic._loading import load
-from retrieval.index.store import digest
 from touche_rad import plugins
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
-from touche_rad.plugins import IndexBackend, Services, VectorsWanted
-from touche_rad.plugins.contracts import Of, Progress
+from touche_rad.plugins import IndexBackend, Services
 
 
 class ElasticIndexes(IndexBackend):
@@ -45,23 +42,3 @@ class ElasticIndexes(IndexBackend):
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Load an index; its name points to it once it is complete."""
         return load(arguments, location, replace=replace, **self._options.model_dump())
-
-    def check_vectors(self, wanted: VectorsWanted) -> None:
-        """Load the encoder, which may need an extra."""
-        from retrieval.dense.search import loaded
-
-        loaded(wanted.encoder)
-
-    def add_vectors(
-        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Progress | None = None
-    ) -> int:
-        """Encode the arguments of an index of ours; a killed run is resumed."""
-        from retrieval.dense.search import loaded
-        from retrieval.elastic._vectors import add_vectors
-
-        index = ElasticArguments(location)
-        if index.ours is None:
-            raise UserError(f"{location} was not built by touche-rad: it is not changed")
-        if of is not None and digest(of) != index.ours["collection"]:
-            raise UserError(f"{location} contains other arguments: build it again with --replace")
-        return add_vectors(index, loaded(wanted.encoder), wanted, report)

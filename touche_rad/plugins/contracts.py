@@ -223,13 +223,18 @@ class IndexBackend:
         return False
 
     def check_vectors(self, wanted: VectorsWanted) -> None:
-        """Raise an error if the encoder cannot be loaded; called before an index is built."""
+        """Raise an error if vectors cannot be added; called before an index is built."""
+        raise UserError(
+            "this index cannot store vectors; add them to one in a folder: touche-rad index SOURCE "
+            f"-o DIR --dense {wanted.encoder}"
+        )
 
     def add_vectors(
         self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Progress | None = None
     ) -> int:
         """Add vectors to an index, resuming a killed run; return and report the number of texts."""
-        raise UserError(f"{location}: this index cannot store vectors")
+        self.check_vectors(wanted)
+        raise NotImplementedError
 
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None

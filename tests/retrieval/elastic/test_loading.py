@@ -12,8 +12,9 @@ from tests.retrieval.elastic.servers import Server, address, asked
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
+from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
-from touche_rad.plugins import build_index, open_index
+from touche_rad.plugins import build_index, index_backend_of, open_index
 
 pytestmark = pytest.mark.services
 
@@ -36,6 +37,13 @@ def test_an_index_by_another_version_is_refused_and_can_be_replaced(
     assert str(error.value).endswith(f"touche-rad index SOURCE --to {location} --replace")
     build_index(BEES, location, replace=True)
     assert open_index(location).search("text", "night trains", 1)[0].argument == BEES[5]
+
+
+def test_vectors_are_refused_before_anything_is_loaded(location: str) -> None:
+    words = ("index", demo_file("arguments.jsonl"), "--to", location, "--dense", "minilm")
+    ended = touche_rad(*words)
+    assert (ended.code, "add them to one in a folder" in ended.err) == (2, True), ended.err
+    assert not index_backend_of(location).exists(location)
 
 
 def test_half_an_index_is_not_opened_by_either_of_its_names_and_goes_on(
