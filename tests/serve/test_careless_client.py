@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.serve.careless import TURNS, Serve, everything, failing_model, more_open_files, write
@@ -33,3 +34,10 @@ def test_debates_all_at_once_lose_nothing(serve: Serve, tmp_path: Path) -> None:
     assert ended.out.count("\n") == 4, "not even a warning"
     calls = len(model.asked)
     assert calls >= DEBATES * TURNS * 2, "each turn was answered and judged with the model"
+
+
+@pytest.mark.long
+def test_the_page_says_that_the_model_cannot_be_reached(serve: Serve) -> None:
+    _, url = serve("-m", "http://127.0.0.1:9/v1#tiny")
+    page = httpx2.get(url, headers={"accept": "text/html"}, follow_redirects=True).text
+    assert "When the server started: " in page

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import math
-import multiprocessing
-import os
-import signal
 import sys
-import threading
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -63,12 +58,6 @@ class ServeOptions(opt.ModelOptions):
     max_requests: int = opt.option(
         "Maximum requests at a time; further ones get status 503.", default=4096
     )
-    processes: int = opt.option(
-        "Number of processes that share the port; only without a model. --max-requests "
-        "applies to each.",
-        most=256,
-        default=1,
-    )
     token: str = opt.option(
         "Token that clients must send, of 16 characters or more.",
         metavar="TEXT",
@@ -106,62 +95,33 @@ class ServeOptions(opt.ModelOptions):
     "serve -i index -d sinai -m http://localhost:8000/v1#llama",
     "serve -i index -d grounded --also-debater verbatim --also-judge length",
 )
-def serve_command(options: ServeOptions) -> object:
+def serve_command(options: ServeOptions) -> None:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
 
     GET / is a page to debate with one or two debaters, and GET /docs describes the API. The port
     opens when the index is open and both plugins are ready.
     """
-    is_worker = _COMMAND in os.environ
     access = _access(options)
-    if not is_worker:
-        prepare.listen(options.host, options.port).close()  # before any work
+    prepare.listen(options.host, options.port).close()  # before any work
     level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
-    # With several processes, this one makes the app too, so that an error is printed once.
-    app = _make_app(replace(options, quiet=options.quiet or is_worker), access)
-    if is_worker:
-        return app
+    app = _make_app(options, access)
     import uvicorn
 
     from touche_rad.serve.limits import TimedConnection
 
-    one = options.processes == 1
-    if not one:
-        os.environ[_COMMAND] = json.dumps(sys.argv[1:])
     uvicorn.run(
-        app if one else "touche_rad.cli.serve:worker_app",
-        factory=not one,
-        workers=options.processes,
+        app,
         host=options.host,
         port=options.port,
         log_level=level,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_worker_healthcheck=60,
         backlog=_BACKLOG,
         ws="none",
         http=TimedConnection,
         timeout_graceful_shutdown=math.ceil(options.grace),
     )
-    return None
-
-
-def worker_app() -> FastAPI:
-    """Make the app in one of several processes, from the command line of the first process."""
-    from touche_rad.cli.program import touche_rad
-
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    app: FastAPI = touche_rad.main(json.loads(os.environ[_COMMAND]), standalone_mode=False)
-    return app
-
-
-def _end_with_parent() -> None:
-    """Uvicorn's processes go on if the first process is killed; these do not."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _make_app(options: ServeOptions, access: Access) -> FastAPI:
@@ -180,11 +140,6 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
         index=debater.opens_index(options) or any("index" in one.needs for one in further),
         must_answer=False,
     )
-    if options.processes > 1 and services.model is not None:
-        raise UserError(
-            "--processes works only without a model, whose limits and cache belong to one process: "
-            "leave out --processes or the model"
-        )
     make = partial(prepare.make_answerer, services=services, options=options)
     answerer, made = make(debater), judge.make(services)
     answerer.within = _CLIENT_SECONDS
@@ -266,8 +221,6 @@ def _offer(
     return Offer(debaters, judges, notices, examples, collection)
 
 
-_COMMAND: Final = "TOUCHE_RAD_SERVE_WORKER"
-"""Variable with the command line, as JSON, for the processes of `--processes`."""
 _CLIENT_SECONDS: Final = 280.0
 """Time limit of the selected debater. The task's client waits 300 seconds; a fallback follows."""
 _SHORTEST_TOKEN: Final = 16

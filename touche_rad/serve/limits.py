@@ -247,11 +247,8 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         """Start the time limit of the first request."""
         # Without a buffer, `pause_writing` is called as soon as the client reads too slowly.
         transport.set_write_buffer_limits(high=0)
-        # asyncio does this for its own sockets only. Without it, the sockets of --processes wait
-        # 40 ms for an acknowledgement before they send the rest of an answer.
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             # Few answers go ahead of the client, so that one that reads none of them is closed.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         self.head_since = self.loop.time()
