@@ -165,7 +165,6 @@ OPEN: Final[dict[str, Pipeline]] = {
     "opposing": _retriever("opposing"),
     "chain": _retriever("chain"),
     "hybrid": _retriever("hybrid"),
-    "chained hybrid": _retriever("chained"),
 }
 """For the tasks in which every field is searched."""
 
@@ -177,8 +176,7 @@ def short_name(name: str) -> str:
 
 
 def stance_pipelines(names: Sequence[str]) -> dict[str, Pipeline]:
-    """Return the chained hybrid reranked by each backend."""
+    """Return the hybrid reranked by each backend."""
     return {
-        f"chained hybrid, stance by {short_name(name)}": _retriever("stance", by=name)
-        for name in names
+        f"hybrid, stance by {short_name(name)}": _retriever("stance", by=name) for name in names
     }

@@ -71,7 +71,7 @@ class RerankRetriever(Reranking):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        of: str = Field("chained", description="retriever whose hits are reranked")
+        of: str = Field("hybrid", description="retriever whose hits are reranked")
         by: str = Field("", description="reranker: URL#MODEL, a folder or OWNER/NAME")
         instruction: str = Field(AGAINST, description="text before the query; empty: none")
         top: int = Field(30, ge=1, le=1000, description="number of hits that are reranked")

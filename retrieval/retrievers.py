@@ -69,14 +69,14 @@ class OpposingRetriever(_WithChains):
 
 
 class HybridRetriever(_WithChains):
-    """Fuses the field attacks, chains and topic agreement by reciprocal rank."""
+    """Fuses the field attacks, vectors if the index has them, chains and topic agreement."""
 
     class Options(PluginOptions):
         """The options of the retriever."""
 
-        k: float = Field(5, gt=0, description="constant of reciprocal rank fusion")
+        k: float = Field(10, gt=0, description="constant of reciprocal rank fusion")
         depth: int = Field(100, ge=1, description="number of hits per search")
-        meaning: float = Field(0.0, ge=0, description="weight of similarity by vectors")
+        meaning: float = Field(1.0, ge=0, description="weight of similarity by vectors")
         chain: float = Field(0.2, ge=0, description="weight of chains")
         topic: float = Field(0.2, ge=0, description="weight of topic agreement")
 
@@ -101,16 +101,6 @@ class HybridRetriever(_WithChains):
             for rank, argument in enumerate(arguments_by(self.index, ids), 1)
             if argument is not None
         ]
-
-
-class ChainedRetriever(HybridRetriever):
-    """Like hybrid, with similarity by vectors where the index has them."""
-
-    class Options(HybridRetriever.Options):
-        """The options of the retriever."""
-
-        k: float = Field(10, gt=0, description="constant of reciprocal rank fusion")
-        meaning: float = Field(1.0, ge=0, description="weight of similarity by vectors")
 
 
 def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:

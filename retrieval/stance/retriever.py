@@ -23,7 +23,7 @@ class StanceRetriever(Reranking):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        of: str = Field("chained", description="retriever whose hits are reranked")
+        of: str = Field("hybrid", description="retriever whose hits are reranked")
         by: str = Field("model", description=", ".join(NAMES))
         weight: float = Field(0.5, ge=0, description="weight of stance; the best hit's score is 1")
         side: Literal["against", "for"] = Field("against", description="wanted side")
