@@ -85,7 +85,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         await backend.ready()
         reply = await backend.complete(request | {"max_tokens": much}, _SECONDS)
     except ModelError as error:
-        yield Check("model", False, error.what, error.fix)
+        yield Check("model", False, error.what, error.fix or "see the server's log")
         return
     yield Check("model", True, f"{model.name} answers at {backend.place}")
 

@@ -11,8 +11,6 @@ class ModelError(WorkError):
     retryable = False
     problem = "the model gave no valid answer"
     """What happened, for users."""
-    fix = "see the server's log"
-    """What to do, where the message does not say it."""
 
     def __init__(
         self, what: str, *, fix: str = "", after: float | None = None, is_down: bool | None = None
@@ -22,7 +20,7 @@ class ModelError(WorkError):
         A new request is allowed after `after` seconds; `is_down`: the server answers no request.
         """
         super().__init__(f"{what}; {fix}" if fix else what)
-        self.what, self.fix = what, fix or self.fix
+        self.what, self.fix = what, fix
         self.after = after
         lasting = Unreachable, Unauthorized, WrongModel
         self.is_down = isinstance(self, lasting) if is_down is None else is_down

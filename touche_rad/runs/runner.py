@@ -180,7 +180,9 @@ async def _work_through(work: Work[T], options: RunOptions, output: Output) -> N
         else:
             failures = await process_units(work.do, units, options, output.append)
     except (FallbackStop, ModelError) as error:
-        raise WorkError(f"{error}; {output.how_to_continue(error)}") from error
+        says_fix = isinstance(error, FallbackStop) or error.fix
+        fix = "" if says_fix else "fix the server (see its log), then "
+        raise WorkError(f"{error}; {output.how_to_continue(fix)}") from error
     if failures:
         lines = f"{len(failures)} of {len(numbers)} failed, first {failures[0]}"
         raise WorkError(f"{lines}; {output.how_to_continue()}")
@@ -320,10 +322,9 @@ class Output:
             lines.append(f"lines that cannot be read: {bad.count}; the first: {bad.first}")
         return (*lines, *(printable(line) for line in (model.warnings if model else ())))
 
-    def how_to_continue(self, error: Exception | None = None) -> str:
-        """Say what is kept, and how to continue."""
+    def how_to_continue(self, fix: str = "") -> str:
+        """Say what is kept, what to fix first, and how to continue."""
         done = f"{len(self.finished)} of {len(self.units)} done and kept in {self.journal}"
-        fix = "fix the server (see its log), then " * (getattr(error, "fix", "") == ModelError.fix)
         return f"{done}: {fix}run the same command to continue"
 
     def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
