@@ -26,6 +26,7 @@ from touche_rad.score.validation import CollectedErrors
 MISSING: Final = f"{NO_VERDICT}: it is missing in the run"
 
 Record = dict[str, Any]
+_NUMBER: Final = re.compile(r"\d(\.\d+)?(e-\d+)?")
 
 
 @dataclass
@@ -73,16 +74,22 @@ def _arrange(rows: list[Record], source: Path, result: Repair) -> list[Record]:
     views = files.read_views(source, files.BadLines(skip=True), keep_lost=True)
     inputs = [(digests(debate), simulation_record(debate)) for debate, _ in views]
     rows_of: dict[tuple[str, ...], list[tuple[int, Record]]] = {key: [] for key, _ in inputs}
-    for at, row in ((at, row) for at, row in enumerate(rows) if row):
+    for at, row in enumerate(rows):
+        if not row:
+            continue
         key = digests(debate_of(row))
         if "simulation" not in row or key not in rows_of:
             return rows
         rows_of[key].append((at, row))
     arranged = []
     for place, (key, record) in enumerate(inputs):
-        result.done["a lost debate with a no for each verdict"] += not rows_of[key]
-        at, row = rows_of[key].pop(0) if rows_of[key] else (place, dict(record))
-        result.done["a debate put on its line of the input"] += at != place
+        if not rows_of[key]:
+            result.done["a lost debate with a no for each verdict"] += 1
+            arranged.append(dict(record))
+            continue
+        at, row = rows_of[key].pop(0)
+        if at != place:
+            result.done["a debate put on its line of the input"] += 1
         arranged.append(row)
     result.done["a second copy of a debate dropped"] = sum(map(len, rows_of.values()))
     return arranged
@@ -115,7 +122,8 @@ def _mend_ids(rows: list[Record], result: Repair) -> None:
                 continue
             while place["id"] in seen:
                 place["id"], number = f"{name}-{number}", number + 1
-            result.done["an id changed that was used twice"] += place["id"] != name
+            if place["id"] != name:
+                result.done["an id changed that was used twice"] += 1
             seen[place["id"]] = row
 
 
@@ -166,7 +174,7 @@ def _mend_turn(turn: Any, result: Repair) -> Record:
         if score is None:
             mended[maxim.key] = {**(verdict or {}), "score": 0, "explanation": MISSING}
             result.done["a missing score written as no"] += 1
-        elif score is not verdict and re.fullmatch(r"\d(\.\d+)?(e-\d+)?", str(score)):
-            mended[maxim.key]["score"] = float(score)
-            result.done["a score in quotes written as a number"] += isinstance(score, str)
+        elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):
+            verdict["score"] = float(score)
+            result.done["a score in quotes written as a number"] += 1
     return mended
