@@ -25,6 +25,7 @@ MODULES = {
     "PyTerrier": "touche_rad.pipelines.transformers",
     "Topics and qrels for PyTerrier": "touche_rad.pipelines.frames",
     "Official files": "touche_rad.files.formats",
+    "Labels": "touche_rad.files.labels",
     "Scores of evaluations": "touche_rad.score.judgements",
     "Scores of TREC runs": "touche_rad.score.retrieval",
     "Errors": "touche_rad.errors",

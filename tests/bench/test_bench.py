@@ -220,7 +220,7 @@ def test_labels_of_fewer_debates_are_refused_at_once(tmp_path: Path) -> None:
     labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
     data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
     ended = touche_rad("bench", "new", bench, *data, "-j", "length")
-    assert ("labels 19 debates" in ended.err, bench.exists()) == (True, False)
+    assert ("has labels for 0" in ended.err, bench.exists()) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,11 @@ def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
     fewer.write_text("\n".join(LABELS.read_text().splitlines()[1:]) + "\n")
     ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out")
     assert ended.code == 2
-    assert "labels 19 debates" in ended.err
+    assert "debate 20 has 3 turns" in ended.err
     first, *rest = LABELS.read_text().splitlines()
     fewer.write_text("\n".join([json.dumps(json.loads(first)[1:]), *rest]) + "\n")
     ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out")
-    assert "line 1: 2 labelled turns, and the debate has 3 responses" in ended.err
+    assert "debate 1 has 3 turns" in ended.err
     assert not (tmp_path / "out").exists()
 
 

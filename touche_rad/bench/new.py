@@ -43,10 +43,7 @@ def new_bench(
     if not re.match(NAME, folder.name):
         raise UserError(f"{folder}: expected another name: {NAMES_ARE}")
     if {"debates", "labels"} <= data.keys():
-        from touche_rad.score.matching import labelled_debates
-
-        pairs = files.read_labelled(data["debates"], data["labels"])
-        labelled_debates(data["debates"], data["labels"], [turns for _, turns in pairs])
+        files.read_labelled(data["debates"], data["labels"])
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / PLAN]
     try:

@@ -256,7 +256,7 @@ def load_plan(path: Path) -> PlanFile:
                 field=f"sha256.{key}",
             )
     if plan.labels:
-        read_labelled(plan_file.file("debates"), plan_file.file("labels"))  # refuses other counts
+        read_labelled(plan_file.file("debates"), plan_file.file("labels"))  # refuses others
     assert all(one.plugin.name for one in plan_file.entries)  # reads the options of every entry
     return plan_file
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs")
+_BY_PLACE: Final = "--by-place takes the lines in their order"
 _WIDEST: Final = 200
 
 
@@ -123,7 +124,6 @@ def score_runs(
     """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
     from touche_rad.score import Policy, kind_of, score
-    from touche_rad.score.matching import ADD_DEBATES
 
     runs, truth = list(options.paths[:-1]), options.paths[-1]
     kind = kind_of(truth)
@@ -150,10 +150,13 @@ def score_runs(
         return score_annotations(runs, truth, bad=bad)
     if kind is not files.Kind.LABELS:
         _refuse(options, _FOR_LABELS, kind.value)
-    advice = (
-        ADD_DEBATES * (options.debates is None) + " (--by-place takes the lines in their order)"
+    policy = Policy(
+        options.strict,
+        options.debates,
+        options.by_place,
+        no_texts_fix=f"add --debates FILE with the labelled debates ({_BY_PLACE})",
+        other_debates_fix=_BY_PLACE,
     )
-    policy = Policy(options.strict, options.debates, options.by_place, advice)
     # One run is always compared with the baseline.
     compare = options.pairs or len(runs) == 1
     with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:

@@ -15,22 +15,24 @@ from touche_rad.files.contests import Judgement, contest_line, judgement_line
 from touche_rad.files.formats import (
     DEBATES,
     Kind,
-    Labels,
     argument_line,
     count_arguments,
     detect_kind,
-    labels_line,
-    read_annotations,
     read_arguments,
     read_claims,
     read_contests,
     read_debates,
     read_evaluations,
-    read_labelled,
-    read_labels,
     read_numbered,
     read_outcomes,
     read_views,
+)
+from touche_rad.files.labels import (
+    Labels,
+    labels_line,
+    read_annotations,
+    read_labelled,
+    read_labels,
 )
 from touche_rad.files.outputs import check_output
 from touche_rad.files.records import EMPTY_RECORD, BadLines, atomic_write

@@ -1,16 +1,16 @@
-"""Detect the kind of a file, and read it into the vocabulary; labels of people."""
+"""Detect the kind of a file, and read it into the vocabulary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
 from itertools import tee
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from touche_rad.contest import Contest, to_contest
-from touche_rad.debate import Argument, Debate, Maxim, Turn
-from touche_rad.errors import InputError, UserError
+from touche_rad.debate import Argument, Debate, Turn
+from touche_rad.errors import InputError
 from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files._rows import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
@@ -27,9 +27,6 @@ from touche_rad.files.records import (
     numbered_lines,
     parse,
     records,
-    require_field,
-    require_object,
-    require_text,
     short_repr,
 )
 from touche_rad.files.simulations import (
@@ -134,7 +131,6 @@ _KEYS = (
 
 
 T = TypeVar("T")
-Labels = Mapping[Maxim, int | None]
 Judgeable = tuple[Debate, list[Debate]]
 """A debate with its views, one for each response."""
 
@@ -146,7 +142,7 @@ _OF: dict[Kind, Callable[[Line], Debate]] = {
 }
 
 
-class _File:
+class OpenFile:
     """A file, opened once to detect its kind and to read it."""
 
     def __init__(self, path: Place, bad: BadLines | None, wanted: frozenset[Kind]) -> None:
@@ -190,10 +186,10 @@ class _File:
 
 def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     """Read the debates of a file; consecutive responses of one debate are joined."""
-    return _debates(_File(path, bad, DEBATES))
+    return _debates(OpenFile(path, bad, DEBATES))
 
 
-def _debates(file: _File) -> Iterator[Debate]:
+def _debates(file: OpenFile) -> Iterator[Debate]:
     if file.kind is Kind.RESPONSES:
         return (debate for debate, _ in _answered(file))
     return file.each(_OF[file.kind])
@@ -203,7 +199,7 @@ def read_numbered(
     path: Place, bad: BadLines | None = None
 ) -> Iterator[tuple[int, Debate, Evaluation | None]]:
     """Read each line of a run: its number, the debate, and its verdicts if it has any."""
-    file = _File(path, bad, DEBATES)
+    file = OpenFile(path, bad, DEBATES)
     if file.kind is Kind.EVALUATIONS:
         for number, one in file.numbered(evaluation_of):
             yield number, one.debate, one
@@ -223,7 +219,7 @@ def read_views(
     With `keep_lost`, an empty record, which the official client writes where a debate failed, is a
     debate without turns instead of an invalid line; so is a line that is skipped.
     """
-    file = _File(path, bad, DEBATES)
+    file = OpenFile(path, bad, DEBATES)
     if file.kind is Kind.RESPONSES:
         return _answered(file)
     lost = Debate() if keep_lost else None
@@ -233,7 +229,7 @@ def read_views(
     )
 
 
-def _answered(file: _File) -> Iterator[Judgeable]:
+def _answered(file: OpenFile) -> Iterator[Judgeable]:
     """Join consecutive responses of one debate; each view keeps its own messages."""
     views: list[Debate] = []
     last: tuple[str, int] | None = None
@@ -253,7 +249,7 @@ def _whole(views: list[Debate]) -> Debate:
 
 def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     """Read claims from a TSV or from debates, as debates without turns."""
-    file = _File(path, bad, DEBATES | {Kind.CLAIMS})
+    file = OpenFile(path, bad, DEBATES | {Kind.CLAIMS})
     if file.kind is Kind.CLAIMS:
         return read_rows(path, file.bad, file.lines)
     return (_claim(debate) for debate in _debates(file))
@@ -266,7 +262,7 @@ def _claim(debate: Debate) -> Debate:
 
 def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:
     """Read contests; a debate of the shared task is a contest of its user and its system."""
-    file = _File(path, bad, DEBATES | {Kind.CONTESTS})
+    file = OpenFile(path, bad, DEBATES | {Kind.CONTESTS})
     if file.kind is Kind.CONTESTS:
         return file.each(contest_from)
     return (to_contest(debate) for debate in _debates(file))
@@ -274,71 +270,17 @@ def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]
 
 def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
     """Read panels' verdicts on contests."""
-    return _File(path, bad, frozenset({Kind.OUTCOMES})).each(judgement_from)
+    return OpenFile(path, bad, frozenset({Kind.OUTCOMES})).each(judgement_from)
 
 
 def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evaluation]:
     """Read evaluations."""
-    return _File(path, bad, frozenset({Kind.EVALUATIONS})).each(evaluation_of)
-
-
-def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
-    """Read labels, one debate at a time."""
-    return _File(path, bad, frozenset({Kind.LABELS})).each(lambda line: _labels_of(line.value))
-
-
-def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Labels, ...]]]:
-    """Read debates with their labels; both must have the same debates and turns."""
-    own, turns_of = list(read_debates(debates)), list(read_labels(labels))
-    if len(own) != len(turns_of):
-        counts = f"{labels} labels {len(turns_of)} debates and {debates} has {len(own)}"
-        raise UserError(f"{counts}: expected a line of labels for each debate, in the same order")
-    pairs = list(zip(own, turns_of, strict=True))
-    for number, (debate, turns) in enumerate(pairs, 1):
-        count = sum(turn.response is not None for turn in debate.turns)
-        if count != len(turns):
-            wrong = f"{len(turns)} labelled turns, and the debate has {count} responses"
-            raise UserError(f"{labels}, line {number}: {wrong}")
-    return pairs
-
-
-class Annotated(NamedTuple):
-    """The labels of a text with their grades; 0 is a label that the text does not have."""
-
-    id: str
-    labels: Mapping[str, float]
-
-
-def _annotation(line: Line) -> Annotated:
-    """Read `{"id": "u1", "labels": ["A"]}` or `{"id": "u1", "labels": {"A": 3, "B": 0}}`."""
-    record = require_object(line.value, "")
-    key = require_text(*require_field(record, "id"))
-    return Annotated(key, labels_of(require_field(record, "labels")[0]))
-
-
-def labels_of(value: Any) -> dict[str, float]:
-    """Return the grades of labels; each label of a list has the grade 1."""
-    if isinstance(value, list):
-        return {require_text(one, f"labels.{at}"): 1.0 for at, one in enumerate(value)}
-    if not isinstance(value, dict):
-        expected = "expected a list of labels, or an object of labels and grades"
-        raise FieldError("labels", f"{expected}, got {short_repr(value)}")
-    for label, grade in value.items():
-        if isinstance(grade, bool) or not isinstance(grade, int | float) or grade < 0:
-            raise FieldError(
-                f"labels.{label}", f"expected a number from 0, got {short_repr(grade)}"
-            )
-    return {str(label): float(grade) for label, grade in value.items()}
-
-
-def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[Annotated]:
-    """Read the labels of texts."""
-    return _File(path, bad, frozenset({Kind.ANNOTATIONS})).each(_annotation)
+    return OpenFile(path, bad, frozenset({Kind.EVALUATIONS})).each(evaluation_of)
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:
     """Read a collection, or the arguments that a file of debates cites, each once."""
-    file = _File(path, bad, DEBATES | {Kind.ARGUMENTS})
+    file = OpenFile(path, bad, DEBATES | {Kind.ARGUMENTS})
     return _collection(file) if file.kind is Kind.ARGUMENTS else _cited(_debates(file))
 
 
@@ -346,7 +288,7 @@ LONGEST_ID = 512
 """Maximum bytes of an argument's id in an index."""
 
 
-def _collection(file: _File) -> Iterator[Argument]:
+def _collection(file: OpenFile) -> Iterator[Argument]:
     """Read a collection; report ids that no index can hold, and ids of two different arguments."""
     seen: dict[int, int] = {}  # hashes: a collection may have millions of long ids
     for number, argument in file.numbered(_argument):
@@ -397,36 +339,3 @@ def _of_user(turn: Turn) -> Iterator[Argument]:
 def argument_line(argument: Argument) -> str:
     """Write an argument as in a collection."""
     return dump(plain(argument))
-
-
-LABEL_FIELDS: Final = frozenset(("sample", "annotators", "words"))
-"""Fields beside the labels of a turn: of `touche-rad label`, and the digest of the turn's text."""
-
-
-def _labels_of(value: Any) -> tuple[Labels, ...]:
-    """Read the labels of one debate: 1, 0 or null for each maxim; other fields are kept."""
-    if not isinstance(value, list):
-        raise FieldError("", f"expected a list with one object a turn, got {short_repr(value)}")
-    return tuple(_labels(turn, f"[{number}]") for number, turn in enumerate(value))
-
-
-def _labels(value: Any, place: str) -> Labels:
-    record = require_object(value, place)
-    labels: dict[Any, Any] = {}
-    other = record.keys() - set(Maxim) - LABEL_FIELDS
-    if other and len(record.keys() & set(Maxim)) < len(Maxim):
-        names = ", ".join(Maxim)
-        raise FieldError(f"{place}.{min(other)}", f"expected one of {names}")
-    for key, label in record.items():
-        if key not in tuple(Maxim):
-            labels[key] = label
-            continue
-        if label not in (0, 1, None) or isinstance(label, bool | float):
-            raise FieldError(f"{place}.{key}", f"expected 0, 1 or null, got {short_repr(label)}")
-        labels[Maxim(key)] = label
-    return labels
-
-
-def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
-    """Write the labels of one debate."""
-    return dump([{str(key): label for key, label in turn.items()} for turn in turns])

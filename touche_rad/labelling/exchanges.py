@@ -12,9 +12,10 @@ from typing import NamedTuple
 from touche_rad import files
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.score.evaluations import Row, digests, read_judged
-from touche_rad.score.matching import Reference
+from touche_rad.files.labels import digests
+from touche_rad.score.evaluations import Row, read_judged
 from touche_rad.score.naming import each_run, names
+from touche_rad.score.reference import Reference
 
 
 class Place(NamedTuple):

@@ -10,7 +10,8 @@ from touche_rad import files
 from touche_rad.errors import UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score.export import export
-from touche_rad.score.judgements import DEFAULT_POLICY, Policy, score_judgements
+from touche_rad.score.judgements import score_judgements
+from touche_rad.score.reference import DEFAULT_POLICY, Policy
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import ProblemKind
 from touche_rad.score.retrieval import is_public, score_retrieval

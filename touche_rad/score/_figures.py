@@ -14,7 +14,7 @@ import numpy as np
 
 from touche_rad.debate import Maxim
 from touche_rad.score import significance as bootstrap
-from touche_rad.score.matching import Labelled, Scored
+from touche_rad.score.matching import Scored
 from touche_rad.score.measures import (
     Counts,
     accuracy,
@@ -28,6 +28,7 @@ from touche_rad.score.measures import (
     recall,
     yes_rate,
 )
+from touche_rad.score.reference import Labelled
 from touche_rad.score.result import MEAN, JudgementRow
 from touche_rad.score.significance import Figures, Floats, Measured
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.formats import labels_of
+from touche_rad.files.labels import labels_of
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score.measures import alpha, correlations, count, kappa
 from touche_rad.score.naming import each_run, names

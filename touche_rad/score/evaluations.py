@@ -1,13 +1,12 @@
 """Read a judge's run line by line, with its problems.
 
-`read_official` accepts what the official scorer accepts, and raises an error otherwise. `read_rows`
-and `read_judged` read all that is valid; `matching` reports the rest.
+`read_official` accepts what the official scorer accepts, and raises an error otherwise. The others
+read all that is valid; `matching` reports the rest.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.errors import InputError
+from touche_rad.files.labels import digests
 from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
 from touche_rad.files.simulations import lenient_text, parse_simulation
 from touche_rad.score.result import ProblemKind
@@ -72,18 +72,20 @@ class Row:
     """The keys of verdicts that are no maxims."""
 
 
-def digest(utterance: object, response: object) -> str:
-    """Return a digest of a turn's words; white space does not matter."""
-    text = "\x1f".join(" ".join(str(text or "").split()) for text in (utterance, response))
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+@dataclass(frozen=True)
+class Run:
+    """A run that is matched with labels, without its blank lines."""
 
+    name: str
+    path: Path
+    rows: Sequence[Row]
+    blank: Sequence[int] = ()
+    """The numbers of the blank lines."""
 
-def digests(debate: Debate) -> tuple[str, ...]:
-    """Return the digest of each turn of a debate."""
-    return tuple(
-        digest(turn.utterance, turn.response.content if turn.response else "")
-        for turn in debate.turns
-    )
+    @property
+    def has_words(self) -> bool:
+        """Whether any line has a debate to match by."""
+        return any(row.conversation for row in self.rows)
 
 
 def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
@@ -107,6 +109,17 @@ def parse_record(model: type[T], path: Path, number: int, line: str, advice: str
         fix = REPAIR.format(path) if advice and broken else f": {advice}" if advice else ""
         field = ".".join(map(str, first["loc"])) or None
         raise InputError(path, first["msg"] + fix, line=number, field=field) from None
+
+
+def read_evaluated(tag: str, path: Path, bad: files.BadLines | None) -> Run:
+    """Read a run with at least one verdict."""
+    rows = read_rows(path, bad)
+    if not any(row.turns for row in rows):
+        kind = files.detect_kind(path)
+        fix = f": run `touche-rad judge {path} -o EVALUATIONS` first" * (kind in files.DEBATES)
+        raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
+    blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
+    return Run(tag, path, [row for row in rows if row.trouble is not ProblemKind.BLANK], blank)
 
 
 def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:

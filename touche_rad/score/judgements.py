@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,16 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, OtherDebates, UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score._figures import measure
-from touche_rad.score.evaluations import read_rows
-from touche_rad.score.matching import (
-    Alignment,
+from touche_rad.score.evaluations import Run, read_evaluated
+from touche_rad.score.matching import Alignment, Matcher, check_places, match_strictly
+from touche_rad.score.naming import baseline_names, each_run, names
+from touche_rad.score.reference import (
+    DEFAULT_POLICY,
     Labelled,
-    Matcher,
-    Run,
-    check_places,
+    Policy,
     exclude_examples,
     find_reference,
-    match_strictly,
 )
-from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import BASELINE, MEAN, LabelRow, Problem, ProblemKind, Ranked
 from touche_rad.score.significance import comparisons, pairs, ranks
@@ -32,23 +29,6 @@ from touche_rad.score.significance import comparisons, pairs, ranks
 FEW = 20
 """With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
 without an effect had p < .05."""
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How runs are matched to labels; a missing verdict counts as no."""
-
-    strict: bool = False
-    """Refuse a run that the official scorer refuses."""
-    debates: Path | None = None
-    """The labelled debates in the labels' order."""
-    by_place: bool = False
-    """Match by place only, whatever the words are."""
-    advice: str = ""
-    """The end of the error of a run that does not fit the labels."""
-
-
-DEFAULT_POLICY = Policy()
 
 
 def score_judgements(
@@ -80,21 +60,22 @@ def score_judgements(
     else:
 
         def read(tag: str, path: Path) -> Run:
-            run = _read(tag, path, bad, policy.advice)
+            run = read_evaluated(tag, path, bad)
             if progress is not None:
                 progress(tags.index(tag) + 1, len(tags))
             return run
 
         whole = each_run(paths, read, refused)
         held = list(whole.values())
-        known = find_reference(held, truth, labels, policy.debates, by_place=policy.by_place)
+        known = find_reference(held, truth, labels, policy)
         reference = None if policy.by_place else known
         if exclude is not None:
             labels, excluded = exclude_examples(labels, held, reference, exclude)
 
         def align(tag: str, run: Run) -> Alignment:
             if not policy.by_place and (reference is None or not run.has_words):
-                check_places(run, truth, labels)
+                fix = policy.other_debates_fix if reference else policy.no_texts_fix
+                check_places(run, truth, labels, fix)
             try:
                 return Matcher(run, labels, known, policy.by_place).match()
             except OtherDebates:
@@ -151,17 +132,6 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
         )
     if policy.by_place and policy.debates is not None:
         raise UserError("--by-place and --debates cannot be used together")
-
-
-def _read(tag: str, path: Path, bad: files.BadLines | None, advice: str) -> Run:
-    rows = read_rows(path, bad)
-    if not any(row.turns for row in rows):
-        kind = files.detect_kind(path)
-        fix = f": run `touche-rad judge {path} -o EVALUATIONS` first" * (kind in files.DEBATES)
-        raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
-    blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
-    kept = [row for row in rows if row.trouble is not ProblemKind.BLANK]
-    return Run(tag, path, kept, blank, advice)
 
 
 def read_labels(truth: Path) -> Labelled:

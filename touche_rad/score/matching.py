@@ -1,64 +1,24 @@
 """Match a judge's run with labels, and collect what does not fit.
 
-Labels are positions. The labelled debates are known from digests in the labels, from a file, or
-from another run that has a line for each label: then a line finds its labels by its id or its
-words. Otherwise lines are matched by their places, and a run of another shape is refused.
+A line finds its labels by its id or its words, if the labelled debates are known. Otherwise lines
+are matched by their places, and a run of another shape is refused.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any
 
-from pydantic import BaseModel
-
-from touche_rad import files
-from touche_rad.debate import Debate, Maxim
-from touche_rad.errors import InputError, OtherDebates, UserError, nearest
-from touche_rad.files.records import numbered_lines
-from touche_rad.score.evaluations import (
-    KEYS,
-    NO_SCORE,
-    REPAIR,
-    Read,
-    Row,
-    digest,
-    digests,
-    parse_record,
-    read_official,
-    read_rows,
-)
+from touche_rad.debate import Maxim
+from touche_rad.errors import InputError, UserError, nearest
+from touche_rad.score.evaluations import KEYS, NO_SCORE, Read, Row, Run, read_official, read_rows
 from touche_rad.score.measures import says_yes
+from touche_rad.score.reference import NO_TEXTS, Labelled, Reference, known_reference
 from touche_rad.score.result import Problem, ProblemKind
 
-Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
-ADD_DEBATES = ": add --debates FILE with the labelled debates"
 Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
-
-_NO_TEXTS: Final = "labels have no texts to match by"
-_BESIDE: Final = ": put the debates beside the labels: debates.jsonl, or X.jsonl of X-labels.jsonl"
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run, without its blank lines."""
-
-    name: str
-    path: Path
-    rows: Sequence[Row]
-    blank: Sequence[int] = ()
-    """The numbers of the blank lines."""
-    advice: str = ""
-    """The end of the error if it does not fit the labels."""
-
-    @property
-    def has_words(self) -> bool:
-        """Whether any line has a debate to match by."""
-        return any(row.conversation for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -73,131 +33,9 @@ class Alignment:
     """Labelled debates without any verdict in the run."""
 
 
-class Reference:
-    """The labelled debates in the labels' order; finds the debate of a line by id and by words."""
-
-    of_runs = False  # whether it is a guess: the order of most runs
-
-    def __init__(self, source: Path, ids: Sequence[str], turns: Sequence[Sequence[str]]) -> None:
-        self.source, self.ids, self.turns = source, ids, turns
-        count = Counter(ids)
-        self._by_id = {name: place for place, name in enumerate(ids) if name and count[name] == 1}
-        self._by_turn: dict[str, set[int]] = defaultdict(set)
-        for place, of_debate in enumerate(turns):
-            for turn in of_debate:
-                self._by_turn[turn].add(place)
-
-    @classmethod
-    def of_debates(cls, source: Path, debates: Sequence[Debate]) -> Reference:
-        """Make it of the labelled debates."""
-        return cls(source, [debate.id for debate in debates], [*map(digests, debates)])
-
-    @classmethod
-    def of_labels(cls, source: Path, labels: Sequence[Sequence[Mapping[Any, Any]]]) -> Self | None:
-        """Make it of the digests in the labels; None if a turn has none."""
-        turns = [[turn.get("words") or "" for turn in of_debate] for of_debate in labels]
-        return cls(source, [""] * len(turns), turns) if all(map(all, turns)) else None
-
-    def find(self, row: Row, position: int, matched: Container[int]) -> int | None:
-        """Return the debate with this id, or the one that shares most turns with the line.
-
-        Of debates with the same words, the one at the line's own position is preferred, then one
-        that is not taken.
-        """
-        if row.id in self._by_id:
-            return self._by_id[row.id]
-        votes = Counter(place for turn in row.conversation for place in self._by_turn.get(turn, ()))
-        if not votes:
-            return None
-        most = max(votes.values())
-        best = sorted(place for place, count in votes.items() if count == most)
-        best = [place for place in best if place not in matched] or best
-        return position if position in best else best[0]
-
-    def check(self, path: Path, row: Row, place: int, advice: str = "") -> None:
-        """Refuse a line whose words are not those of the debate; later turns may differ.
-
-        Raises:
-            OtherDebates: It names the first turn that differs.
-        """
-        turns = self.turns[place]
-        of = f" in debate {row.id!r}" * bool(row.id)
-        for turn, words in enumerate(row.conversation[: len(turns)]):
-            if words not in turns:
-                other = "not on the labelled debates"
-                other += advice if self.of_runs else advice.removeprefix(ADD_DEBATES)
-                if self.find(row, place, ()) not in (None, place):
-                    other = f"in another order{REPAIR.format(path)}"
-                raise OtherDebates(
-                    path,
-                    f"expected the words of turn {turn + 1} as in debate {place + 1} of "
-                    f"{self.source}, got others{of}: the run is {other}",
-                    line=row.line,
-                    field=f"simulation.userTurns[{turn}]",
-                )
-
-
-def find_reference(
-    runs: Sequence[Run], truth: Path, labels: Labelled, debates: Path | None, *, by_place: bool
-) -> Reference | None:
-    """Return the labelled debates: of --debates, of the labels, beside them, or of most runs."""
-    if debates is not None:
-        return labelled_debates(debates, truth, labels)
-    if not any(run.has_words for run in runs):
-        return None
-    labelled = [*map(len, labels)]
-    beside = Reference.of_labels(truth, labels) or _beside(truth, labelled)
-    if beside is not None or len(runs) == 1:
-        return beside
-    orders = {run.path: tuple(row.conversation for row in run.rows) for run in runs}
-    whole = Counter(order for order in orders.values() if [*map(len, order)] == labelled)
-    if not whole:
-        return None
-    (order, most), *others = whole.most_common()
-    if others and others[0][1] == most and not by_place:
-        problem = f"runs have different debates or orders, and {_NO_TEXTS}"
-        raise UserError(f"{truth}: {problem}{runs[0].advice or _BESIDE}")
-    source = next(path for path in orders if orders[path] == order)
-    result = Reference(source, [""] * len(order), order)
-    result.of_runs = True
-    return result
-
-
-def labelled_debates(path: Path, truth: Path, labels: Any) -> Reference:
-    """Read the labelled debates; they have as many turns as the labels, and their digests."""
-    result, none = Reference.of_debates(path, [*files.read_debates(path)]), list[Any]()
-    for number, (turns, of) in enumerate(zip_longest(result.turns, labels, fillvalue=none), 1):
-        other = any(
-            one.get("words") not in (None, own) for own, one in zip(turns, of, strict=False)
-        )
-        if other or len(turns) != len(of):
-            fix = f"{' with other texts' * other}: give the labelled debates in the labels' order"
-            problem = f"has {len(turns)} turns, and {truth} has labels for {len(of)}{fix}"
-            raise UserError(f"--debates {path}: debate {number} {problem}")
-    return result
-
-
-def _beside(truth: Path, labelled: Sequence[int]) -> Reference | None:
-    """Return the debates in the labels' folder: `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`.
-
-    A file of another shape is not theirs.
-    """
-    stem = truth.name.removesuffix(".gz").removesuffix(".jsonl")
-    name = stem.removesuffix("labels").rstrip("-_.") or "debates"
-    for path in (truth.with_name(f"{name}{ending}") for ending in (".jsonl", ".jsonl.gz")):
-        if stem.endswith("labels") and path.is_file():
-            try:
-                debates = list(files.read_debates(path))
-            except InputError:
-                continue
-            if [len(debate.turns) for debate in debates] == list(labelled):
-                return Reference.of_debates(path, debates)
-    return None
-
-
 def match_strictly(truth: Path, labels: Labelled, tag: str, path: Path) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
-    known = Reference.of_labels(truth, labels) or _beside(truth, [*map(len, labels)])
+    known = known_reference(truth, labels)
     scores = read_official(path)
     shapes = [("debates", len(scores), len(labels))] + [
         (f"turns in debate {number}", len(own), len(turns))
@@ -214,19 +52,21 @@ def match_strictly(truth: Path, labels: Labelled, tag: str, path: Path) -> Align
     return Alignment(scores, tuple(Matcher(Run(tag, path, rows), labels, known, True).problems))
 
 
-def check_places(run: Run, truth: Path, labels: Labelled) -> None:
+def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
     """Refuse a run that only places match and that has another shape than the labels.
+
+    The error ends with `fix`.
 
     Raises:
         InputError: Its number of lines differs, or the number of turns in a line.
     """
+    end = fix and f": {fix}"
     for number, (row, turns) in enumerate(zip(run.rows, labels, strict=False), 1):
         got = len(row.turns)
         if row.trouble is None and got and len(turns) not in (got, len(row.conversation)):
             raise InputError(
                 run.path,
-                f"expected {len(turns)} turns as in line {number} of {truth}, got {got}"
-                f"{run.advice}",
+                f"expected {len(turns)} turns as in line {number} of {truth}, got {got}{end}",
                 line=row.line,
                 field="userTurnsEvaluations",
             )
@@ -234,7 +74,7 @@ def check_places(run: Run, truth: Path, labels: Labelled) -> None:
         raise InputError(
             run.path,
             f"expected {len(labels)} lines as in {truth}, got {len(run.rows)}: it is unknown "
-            f"which debate has no labels or no verdicts{run.advice}",
+            f"which debate has no labels or no verdicts{end}",
         )
 
 
@@ -295,7 +135,7 @@ class Matcher:
             if place is None:
                 unknown.append((position, row))
                 continue
-            reference.check(self.run.path, row, place, self.run.advice)
+            reference.check(self.run.path, row, place)
             if place in places:
                 message = "the first one counts"
                 self._note(ProblemKind.TWICE, message, line=row.line, debate=place + 1)
@@ -305,7 +145,7 @@ class Matcher:
             if place != ordered:
                 line = places[place].line
                 if reference.of_runs:
-                    got = f"got {place + 1}; {_NO_TEXTS}{self.run.advice or _BESIDE}"
+                    got = f"got {place + 1}; {NO_TEXTS}: {reference.fix}"
                     expected = (
                         f"expected debate {ordered + 1} of {reference.source}, as in most runs"
                     )
@@ -317,7 +157,7 @@ class Matcher:
         for position, row in unknown:
             if row.conversation and len(missing) > len(lost):
                 place = position if position in missing else missing[0]
-                reference.check(self.run.path, row, place, self.run.advice)
+                reference.check(self.run.path, row, place)
             debate, message = None, "left out"
             if position < len(self.labels) and position not in places and not row.conversation:
                 places[position] = row
@@ -397,47 +237,3 @@ class Matcher:
 
 def _labelled(labels: Mapping[Maxim, int | None]) -> int:
     return sum(labels.get(maxim) is not None for maxim in Maxim)
-
-
-class _Example(BaseModel):
-    """The fields of an example that name its turn; other fields are ignored."""
-
-    debate: str = ""
-    turn: int | None = None
-    user: str
-    system: str
-
-
-def exclude_examples(
-    labels: Labelled, runs: Sequence[Run], reference: Reference | None, path: Path
-) -> tuple[Labelled, int]:
-    """Remove the labels of the turns that a file has as examples; return also how many turns.
-
-    A judge that is scored on the examples in its prompts scores too high. `touche-rad train
-    examples` writes the debate and the turn of each example; a turn is found by them or by its
-    words.
-
-    Raises:
-        UserError: No example of the file is among the labelled turns.
-    """
-    examples = [parse_record(_Example, path, number, line) for number, line in numbered_lines(path)]
-    words = {digest(one.user, one.system) for one in examples}
-    places = {(one.debate, one.turn) for one in examples if one.debate and one.turn}
-    result = [list(turns) for turns in labels]
-    count = 0
-    for at, turns in enumerate(result):
-        if reference is not None:
-            name, conversation = reference.ids[at], reference.turns[at]
-        else:
-            rows = [run.rows[at] for run in runs if at < len(run.rows)]
-            own = ((row.id, row.conversation) for row in rows if row.conversation)
-            name, conversation = next(own, ("", ()))
-        for turn, of_turn in enumerate(turns):
-            if (name, turn + 1) in places or words & {*conversation[turn : turn + 1]}:
-                turns[turn] = dict.fromkeys(of_turn)
-                count += 1
-    if not count:
-        raise UserError(
-            f"--exclude {path}: none of its {len(examples)} examples is among the labelled turns"
-        )
-    return result, count

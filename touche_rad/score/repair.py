@@ -17,10 +17,11 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.files import Kind
+from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
 from touche_rad.runs.judging import NO_VERDICT
-from touche_rad.score.evaluations import debate_of, digests
+from touche_rad.score.evaluations import debate_of
 from touche_rad.score.validation import CollectedErrors
 
 MISSING: Final = f"{NO_VERDICT}: it is missing in the run"

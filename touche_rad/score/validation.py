@@ -17,12 +17,12 @@ from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.evidence.instructions import KIND, flags
 from touche_rad.files import Evaluation, Kind
+from touche_rad.files.labels import digests
 from touche_rad.files.outputs import read_status
 from touche_rad.files.records import original_record, short_repr
 from touche_rad.files.simulations import SIMULATIONS
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.judging import NO_VERDICT
-from touche_rad.score.evaluations import digests
 from touche_rad.text import clean, count_words, printable
 
 WORDS: Final = 60

@@ -21,6 +21,7 @@ from jinja2 import Template
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.files.labels import digests
 from touche_rad.files.outputs import sha256_of
 from touche_rad.tira.submission import SubTask
 
@@ -82,10 +83,12 @@ def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Data
 
 def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
     """Return the dataset of judges: blind debates, and the labels of their responses."""
-    from touche_rad.score.evaluations import digests
-
     pairs = files.read_labelled(debates, labels)[:first]
-    blind, all_labels = [_blind(debate) for debate, _ in pairs], [turns for _, turns in pairs]
+    blind = [_blind(debate) for debate, _ in pairs]
+    all_labels = [
+        [label for turn, label in zip(debate.turns, labels, strict=True) if turn.response]
+        for debate, labels in pairs
+    ]
     truths = [
         [{**turn, "words": words} for turn, words in zip(turns, digests(debate), strict=True)]
         for debate, turns in zip(blind, all_labels, strict=True)
