@@ -127,5 +127,3 @@ def test_a_run_skips_its_bad_rows_and_keeps_its_scores(tmp_path: Path) -> None:
 def test_a_run_cannot_hold_names_with_white_space(name: str) -> None:
     with pytest.raises(UserError, match="without white space"):
         list(files.run_lines([files.Ranked("q", name, 1, 1.0, "t")]))
-    with pytest.raises(UserError, match="without white space"):
-        list(files.qrels_lines([files.Qrel(name, "d", 1)]))

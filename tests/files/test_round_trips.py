@@ -118,14 +118,11 @@ def messages(draw: st.DrawFn, ends: str = "any") -> list[dict[str, Any]]:
 ANNOTATED = record(
     {"simulated_debate": messages()}, {"id": WORDS, "claim": WORDS, "description": WORDS}
 )
-CHAT = record({"messages": messages("user")}, {"id": WORDS})
 
 KINDS: dict[
     Kind, tuple[st.SearchStrategy[Any], Callable[[Path], Iterator[Any]], Callable[[Any], str]]
 ] = {
     Kind.SIMULATIONS: (SIMULATIONS, files.read_debates, files.simulation_line),
-    Kind.ANNOTATED: (ANNOTATED, files.read_debates, files.annotated_line),
-    Kind.CHAT: (CHAT, files.read_debates, files.chat_line),
     Kind.EVALUATIONS: (EVALUATIONS, files.read_evaluations, files.evaluation_line),
     Kind.LABELS: (LABELS, files.read_labels, files.labels_line),
     Kind.ARGUMENTS: (COLLECTED, files.read_arguments, files.argument_line),
@@ -169,15 +166,6 @@ def test_only_the_new_answer_changes(tmp_path: Path, value: Any, words: str) -> 
     assert now == value
 
 
-@MANY
-@given(value=ANNOTATED, words=WORDS)
-def test_a_new_turn_follows_the_others(tmp_path: Path, value: Any, words: str) -> None:
-    debate = _one(tmp_path / "f", value).with_utterance(words)
-    now = json.loads(files.annotated_line(debate))
-    assert now["simulated_debate"].pop() == {"role": "user", "content": words}
-    assert now == value
-
-
 def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     recorded = (
         Debate(id="d")
@@ -200,34 +188,30 @@ def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     assert other.id == "e"
 
 
-def test_runs_and_qrels_round_trip(tmp_path: Path) -> None:
+def test_runs_round_trip_and_qrels_are_read(tmp_path: Path) -> None:
     run = "q1 Q0 d1 1 2.500000 tag\nq1 Q0 d2 2 1.000000 tag\n"
-    qrels = "q1 0 d1 1\nq1 0 d2 0\n"
     (tmp_path / "run").write_text(run)
-    (tmp_path / "qrels").write_text(qrels)
+    (tmp_path / "qrels").write_text("q1 0 d1 1\nq1 0 d2 0\n")
     assert files.detect_kind(tmp_path / "run") is Kind.RUN
     assert files.detect_kind(tmp_path / "qrels") is Kind.QRELS
     assert "\n".join(files.run_lines(files.read_run(tmp_path / "run"))) + "\n" == run
-    assert "\n".join(files.qrels_lines(files.read_qrels(tmp_path / "qrels"))) + "\n" == qrels
-
-
-def _parsed(path: Path, line: str) -> Debate:
-    path.write_text(line + "\n", "utf-8")
-    (debate,) = files.read_debates(path)
-    return debate
+    assert [*files.read_qrels(tmp_path / "qrels")] == [("q1", "d1", 1), ("q1", "d2", 0)]
 
 
 @MANY
 @given(value=ANNOTATED)
-def test_annotated_debates_keep_unknown_fields_in_the_official_shape(
-    tmp_path: Path, value: Any
-) -> None:
-    official = files.simulation_line(_parsed(tmp_path / "a", json.dumps(value)))
-    back = json.loads(files.annotated_line(_parsed(tmp_path / "s", official)))
-    messages = zip(back.pop("simulated_debate"), value.pop("simulated_debate"), strict=True)
-    for found, given_ in messages:
-        if found["role"] == "assistant":
-            given_["arguments"] = [*map(_without_nulls, given_.get("arguments") or ())]
-        assert found == given_
-    empty = {"claim": "", "description": ""}
-    assert {**back, "id": ""} == {**empty, **value, "id": ""}
+def test_annotated_debates_keep_unknown_fields_as_simulations(tmp_path: Path, value: Any) -> None:
+    debate = _one(tmp_path / "a", value)
+    written = json.loads(files.simulation_line(debate))
+    turns = written.pop("simulation")["userTurns"]
+    messages = value.pop("simulated_debate")
+    assert [turn["utterance"] for turn in turns] == [one["content"] for one in messages[::2]]
+    for turn, message in zip(turns, messages[1::2], strict=False):
+        body = turn["systemResponse"]["response"]
+        cited = [*map(_without_nulls, message.get("arguments") or ())]
+        assert {**body, "role": "assistant"} == {**message, "arguments": cited}
+    assert {**written, "claim": "", "id": ""} == {**_without_blanks(value), "claim": "", "id": ""}
+
+
+def _without_blanks(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in record.items() if key != "description" or one}

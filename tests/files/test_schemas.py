@@ -59,8 +59,12 @@ def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> 
         ended = touche_rad(*words)
         assert ended.code == 0, ended.err
     debates = list(files.read_debates(DEBATES))
-    for name, line in (("annotated", files.annotated_line), ("chat", files.chat_line)):
-        (place / f"{name}.jsonl").write_text("".join(f"{line(one)}\n" for one in debates), "utf-8")
+    messages = [{"role": "user", "content": "Zoos teach."}]
+    for name, row in (
+        ("annotated", {"claim": "Zoos help.", "simulated_debate": messages}),
+        ("chat", {"messages": messages}),
+    ):
+        (place / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
     (place / "claims.tsv").write_text(files.claims_text(debates), "utf-8")
     arguments = files.read_arguments(demo_file("arguments.jsonl"))
     text = "".join(f"{files.argument_line(one)}\n" for one in arguments)

@@ -76,7 +76,7 @@ def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
     server: Scripted, tmp_path: Path
 ) -> None:
     source = tmp_path / "debates.jsonl"
-    source.write_text(files.annotated_line(DEBATE) + "\n", "utf-8")
+    source.write_text(files.simulation_line(DEBATE) + "\n", "utf-8")
     model = Model(Address(server.url, "tiny"), deadline=5)
     made = find("judge", "debatrix-grice").make(Services(model=model))
     out = tmp_path / "out.jsonl"

@@ -38,7 +38,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def written(path: Path, debates: list[Debate]) -> Path:
-    path.write_text("".join(files.annotated_line(one) + "\n" for one in debates), "utf-8")
+    path.write_text("".join(files.simulation_line(one) + "\n" for one in debates), "utf-8")
     return path
 
 

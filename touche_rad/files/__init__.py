@@ -1,11 +1,9 @@
 """Read and write the official files, line by line; their kind is detected from the content."""
 
-from touche_rad.files._messages import annotated_line, chat_line, response_line
+from touche_rad.files._messages import response_line
 from touche_rad.files._rows import (
-    Qrel,
     Ranked,
     claims_text,
-    qrels_lines,
     read_qrels,
     read_queries,
     read_run,
@@ -52,13 +50,10 @@ __all__ = [
     "Judgement",
     "Kind",
     "Labels",
-    "Qrel",
     "Ranked",
-    "annotated_line",
     "argument_line",
     "argument_of",
     "atomic_write",
-    "chat_line",
     "check_output",
     "claims_text",
     "contest_line",
@@ -68,7 +63,6 @@ __all__ = [
     "has_configuration",
     "judgement_line",
     "labels_line",
-    "qrels_lines",
     "read_annotations",
     "read_arguments",
     "read_claims",

@@ -20,18 +20,15 @@ from touche_rad.files.records import (
     require_list,
     require_object,
     short_repr,
-    unnamed,
-    write_debate,
 )
 from touche_rad.files.simulations import (
     ANNOTATED,
-    SIMULATIONS,
     arguments_of,
     body_of,
     content_of,
 )
 
-CHAT, RESPONSES = "chat", "responses"
+RESPONSES = "responses"
 _MESSAGE = ("role", "content")
 _RESPONSE = ("content", "arguments", "debate", "turn", "messages")
 
@@ -79,7 +76,9 @@ def request_of(turns: Sequence[Turn]) -> list[JsonObject]:
 def annotated_of(line: Line) -> Debate:
     """Parse one annotated debate; the official converter's key `debate` is accepted."""
     record = require_object(line.value, "")
-    messages, place = require_field(record, _messages_key(record))
+    official = "simulated_debate"
+    key = "debate" if "debate" in record and official not in record else official
+    messages, place = require_field(record, key)
     debate = Debate(
         id=optional_text(record, "id") or f"debate-{line.number}",
         claim=optional_text(record, "claim"),
@@ -87,24 +86,6 @@ def annotated_of(line: Line) -> Debate:
         turns=turns_of(messages, place),
     )
     return keep_record(debate, ANNOTATED, line.value)
-
-
-def _messages_key(record: JsonObject) -> str:
-    return "debate" if "simulated_debate" not in record and "debate" in record else _MESSAGES
-
-
-_MESSAGES = "simulated_debate"
-
-
-def annotated_line(debate: Debate) -> str:
-    """Write a debate as in the official annotated debates."""
-    key = _messages_key(original_record(debate, ANNOTATED) or {})
-
-    def write(debate: Debate) -> JsonObject:
-        head = {"id": debate.id, "claim": debate.claim, "description": debate.description}
-        return {**head, **unnamed(debate, SIMULATIONS), key: messages_of(debate.turns)}
-
-    return dump(write_debate(debate, ANNOTATED, write))
 
 
 def chat_of(line: Line) -> Debate:
@@ -116,18 +97,7 @@ def chat_of(line: Line) -> Debate:
         raise FieldError(place, "expected at least one message")
     identifier = record.get("id")
     name = identifier if isinstance(identifier, str) and identifier else f"debate-{line.number}"
-    return keep_record(Debate(id=name, turns=turns), CHAT, line.value)
-
-
-def chat_line(debate: Debate) -> str:
-    """Write a debate as a chat request."""
-    messages = request_of if original_record(debate, CHAT) is None else messages_of
-
-    def write(debate: Debate) -> JsonObject:
-        head = {"id": debate.id} if debate.id else {}
-        return {**head, "messages": messages(debate.turns)}
-
-    return dump(write_debate(debate, CHAT, write))
+    return Debate(id=name, turns=turns)
 
 
 def response_of(line: Line) -> tuple[str, int, Debate]:

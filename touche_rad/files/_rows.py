@@ -112,17 +112,10 @@ def run_lines(rows: Iterable[Ranked]) -> Iterator[str]:
         yield f"{row.query} Q0 {row.document} {row.rank} {score} {row.tag}"
 
 
-def qrels_lines(rows: Iterable[Qrel]) -> Iterator[str]:
-    """Write qrels."""
-    for row in rows:
-        _check(row.query, row.document)
-        yield f"{row.query} 0 {row.document} {row.relevance}"
-
-
 def _check(*words: str) -> None:
     for word in words:
         if word.split() != [word]:
-            problem = "a run or qrels file cannot hold it"
+            problem = "a run cannot hold it"
             raise UserError(
                 f"expected a name without white space, got {short_repr(word)}: {problem}"
             )

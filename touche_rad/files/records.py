@@ -226,15 +226,6 @@ def original_record(debate: Debate, kind: str) -> JsonObject | None:
     return debate.wire["record"] if debate.wire.get("kind") == kind else None
 
 
-_CONTENT = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
-_NAMED = frozenset(("id", "claim", "description", *_CONTENT))
-
-
-def unnamed(debate: Debate, kind: str) -> JsonObject:
-    """Return the unknown top-level fields of a record of this kind."""
-    return drop_keys(original_record(debate, kind) or {}, _NAMED)
-
-
 def write_debate(
     debate: Debate, kind: str, write: Callable[[Debate], JsonObject], whole: Collection[str] = ()
 ) -> JsonObject:

@@ -31,12 +31,12 @@ from touche_rad.files.records import (
     require_object,
     require_text,
     short_repr,
-    unnamed,
     write_debate,
 )
 
 ANNOTATED, SIMULATIONS = "annotated", "simulations"
 SYSTEM = "systemResponse"
+_NAMED = ("id", "claim", "description", "debate", "simulated_debate")
 _BODY = ("content", "arguments")
 _TEXTS = ("topic", "attacks", "supports")
 _LISTS = ("tags", "references")
@@ -256,7 +256,7 @@ def _simulation(debate: Debate) -> JsonObject:
     head = {"id": debate.id, "description": debate.description}
     return {
         **{key: text for key, text in head.items() if text},
-        **unnamed(debate, ANNOTATED),
+        **drop_keys(original_record(debate, ANNOTATED) or {}, _NAMED),
         "simulation": {"configuration": configuration, "userTurns": turns},
     }
 
