@@ -220,6 +220,9 @@ def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None
     assert file.read_text().startswith(before)
     first = load(file).find("mine")
     assert first.command == "touche-rad simulate -d verbatim"
+    file.write_text(f"{file.read_text()}    network: true\n")
+    assert tried(place, "-d", "verbatim", "--save", "mine").code == 0
+    assert load(file).find("mine") == first.model_copy(update={"network": True})
     official = tried(place, "-d", "verbatim", "--save", "mine", "--official")
     assert official.code == 0, official.out
     assert "mine (under TIRA: official user)" in official.out

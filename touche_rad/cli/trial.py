@@ -126,10 +126,27 @@ class Trial:
         source = self.options.claims or demo_file("claims.tsv")
         self.played = list(islice(files.read_claims(source), self.options.first))
         self.submission = load(self.options.file)
-        if self.options.save:
-            any_entry = next(iter(self.submission.software.values()))
-            save(self.options.file, self.options.save, any_entry, write=False)
+        for kind, spec in self.specs.items():
+            name = self.options.save or "judge-" * (kind == "judge") + spec.name
+            name += "-judge" * bool(self.options.save and self.entries)
+            self.entries[name] = self._entry(kind, spec, name)
+            if self.options.save:
+                save(self.options.file, name, self.entries[name], write=False)
         return ""
+
+    def _entry(self, kind: Kind, spec: opt.PluginSpec, name: str) -> Software:
+        """Make the entry that uploads a plugin; keys of a saved one with its command stay."""
+        plugin, options = find(kind, spec.name), self.options
+        sub_task: SubTask = 1 if kind == "debater" else 2
+        model = options.model or ("environment" if self.uses_model else "")
+        file = plugin.file.name if plugin.file else ""
+        entry = describe(sub_task, str(spec), model=model, official=options.official, file=file)
+        old = self.submission.software.get(name) if options.save else None
+        if old is not None and old.command == entry.command:
+            entry = entry.model_copy(update=old.model_dump(exclude_defaults=True))
+        if not self.demo and (sub_task == 1 or "index" in plugin.needs):
+            entry = entry.with_collection(self.collection.name)
+        return entry
 
     def _ask_model(self) -> str:
         """Ask the model once; a plugin without a model needs no answer."""
@@ -216,23 +233,14 @@ class Trial:
         return f"{run}: valid{warnings and f' ({warnings})'}"
 
     def _describe(self) -> str:
-        """Make the entries that upload the plugins."""
-        options = self.options
-        model = options.model or ("environment" if self.uses_model else "")
+        """Copy the plugins' files, and name the entries."""
         for kind, spec in self.specs.items():
-            sub_task: SubTask = 1 if kind == "debater" else 2
-            file = self._copy_plugin(find(kind, spec.name))
-            one = describe(sub_task, str(spec), model=model, official=options.official, file=file)
-            if not self.demo and (sub_task == 1 or "index" in find(kind, spec.name).needs):
-                one = one.with_collection(self.collection.name)
-            name = options.save or "judge-" * (sub_task == 2) + spec.name
-            name += "-judge" * bool(options.save and self.entries)
-            self.entries[name] = one
+            self._copy_plugin(find(kind, spec.name))
         whose = ", ".join(f"{one.user} user" for one in self.entries.values() if one.user)
         return "; ".join(self.entries) + (f" (under TIRA: {whose})" * bool(whose)) + self.replaced
 
-    def _copy_plugin(self, plugin: Plugin) -> str:
-        """Copy the file of a plugin to where the image takes it from, and return its name."""
+    def _copy_plugin(self, plugin: Plugin) -> None:
+        """Copy the file of a plugin to where the image takes it from."""
         if plugin.file is None:
             # The repository of touche-rad has its folder; a project of `touche-rad new` has not.
             if plugin.source != "touche-rad" and (self.repository / "touche_rad").is_dir():
@@ -240,7 +248,7 @@ class Trial:
                     f"{plugin.name} is from the package {plugin.source}, which this image does not "
                     "have: run submit in the package's folder, whose Dockerfile installs it"
                 )
-            return ""
+            return
         copy = self.repository / PLUGINS / plugin.file.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not (copy.exists() and filecmp.cmp(copy, plugin.file, shallow=False)):
@@ -250,7 +258,6 @@ class Trial:
                     raise UserError(f"{copy} is another file, of the entry {name}: rename the file")
             self.replaced += f"; replaced {copy}" * copy.exists()
             shutil.copy(plugin.file, copy)
-        return copy.name
 
     def _save(self) -> str:
         for name, one in self.entries.items():
