@@ -31,11 +31,9 @@ JUDGES: Final = "judges"
 """The folder of the judges' page."""
 
 
-def write_pages(
-    plan_file: PlanFile, results: Path, summary: Summary, into: Path | None = None
-) -> Path:
+def write_pages(plan_file: PlanFile, results: Path, summary: Summary) -> Path:
     """Write the pages of a run, and return the first one."""
-    folder, plan = (into or results) / PAGE, plan_file.plan
+    folder, plan = results / PAGE, plan_file.plan
     title = plan.pages.title or plan.name
     judges = summary.judges
     if judges is not None:

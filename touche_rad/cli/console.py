@@ -72,12 +72,12 @@ def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total, more=describe())
 
 
-def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Progress:
+def _lines(title: str, describe: Callable[[], str]) -> Progress:
     last = time.monotonic()
 
     def report(done: int, total: int | None) -> None:
         nonlocal last
-        if done != total and time.monotonic() - last < every:
+        if done != total and time.monotonic() - last < 10:
             return
         last = time.monotonic()
         of, more = "" if total is None else f" of {total}", describe()
@@ -189,7 +189,7 @@ MAX_WIDTH: Final = 100
 """Columns that are used of a wider terminal: longer lines are hard to read."""
 
 
-def open_console(width: int | None = None) -> Console:
+def open_console() -> Console:
     """Return the console of standard output; letters that it cannot write are replaced."""
     from rich.console import Console
 
@@ -200,7 +200,6 @@ def open_console(width: int | None = None) -> Console:
         highlight=False,
         markup=False,
         emoji=False,
-        width=width,
         force_terminal=True if setting else None,
         no_color=setting is False,
     )

@@ -239,18 +239,16 @@ class Model:
         self,
         messages: Sequence[Message],
         schema: type[S],
-        choices: Sequence[str] = ("yes", "no"),
         *,
         step: str = "ask",
         shorten: Shorten | None = None,
-        max_tokens: int | None = None,
     ) -> tuple[S, Chances]:
-        """Return an object of the schema, and the probability of each choice per field.
+        """Return an object of the schema, and the probabilities of yes and no per field.
 
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
-        question = ObjectQuestion(schema, tuple(choices))
-        stored = await self._ask(question, messages, step, shorten, max_tokens)
+        question = ObjectQuestion(schema, ("yes", "no"))
+        stored = await self._ask(question, messages, step, shorten, None)
         likely = tuple((str(name), dict(one)) for name, one in stored.get("chances") or ())
         return parse_object(str(stored["said"]), schema), likely
 

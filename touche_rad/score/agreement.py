@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
@@ -136,10 +136,6 @@ class AgreementReport(Printed):
     """Krippendorff's alpha of all annotators together with the truth."""
     refused: Mapping[str, str] = {}
     """Annotators that could not be compared, and why."""
-
-    def records(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of the annotators."""
-        return (row.model_dump(mode="json") for row in self.rows)
 
     def parts(self) -> Iterator[Part]:
         """Yield the table, and the agreement of all if there are more than two annotators."""

@@ -193,7 +193,6 @@ async def audit(
     seed: int = 0,
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
-    deadline: float | None = None,
     repeat: bool = True,
 ) -> Audit:
     """Audit judges on the responses of runs.
@@ -229,7 +228,7 @@ async def audit(
 
     async def take() -> None:
         for number, (key, view) in rest:
-            result = await judge_view(judges[key[0]], view, deadline=deadline)
+            result = await judge_view(judges[key[0]], view)
             scores[key] = {
                 maxim: None if maxim in result.unscored else result.verdicts[maxim].score
                 for maxim in Maxim

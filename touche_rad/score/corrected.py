@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -45,10 +44,6 @@ class CorrectionReport(Printed):
     truth: str
     rows: tuple[Corrected, ...]
     warnings: tuple[str, ...] = ()
-
-    def records(self) -> Iterable[Mapping[str, Any]]:
-        """Return a row per run and maxim."""
-        return (row.model_dump(mode="json") for row in self.rows)
 
     def parts(self) -> Iterator[Part]:
         """Yield a table per run, and what one must know to read it."""

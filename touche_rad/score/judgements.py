@@ -9,7 +9,7 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Maxim
-from touche_rad.errors import InputError, OtherDebates, UserError
+from touche_rad.errors import OtherDebates, UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score._figures import measure
 from touche_rad.score.evaluations import Run, read_evaluated
@@ -50,7 +50,8 @@ def score_judgements(
     A run that cannot be scored is listed if another one can; otherwise its error is raised.
     """
     _check_policy(policy, exclude)
-    labels, excluded, source = read_labels(truth), 0, None
+    labels: Labelled = list(files.read_labels(truth))
+    excluded, source = 0, None
     tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
     marked = baseline_names(baselines, runs, tags)
@@ -132,14 +133,6 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
         )
     if policy.by_place and policy.debates is not None:
         raise UserError("--by-place and --debates cannot be used together")
-
-
-def read_labels(truth: Path) -> Labelled:
-    """Read the labels; a bad line is always an error because labels belong to positions."""
-    labels = [list(turns) for turns in files.read_labels(truth)]
-    if not labels:
-        raise InputError(truth, "contains no labels: expected one JSON array per debate")
-    return labels
 
 
 def _label_row(maxim: Maxim, labels: Labelled, excluded: int) -> LabelRow:

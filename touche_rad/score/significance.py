@@ -55,24 +55,14 @@ def ratio_interval(
     return interval(drawn[:, 0] / drawn[:, 1])
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The difference between two runs, with its interval and p-value."""
-
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-def compare(observed: float, draws: Floats) -> Difference:
-    """Test an observed difference against the differences in the samples, two-sided."""
+def compare(observed: float, draws: Floats) -> tuple[float, float, float]:
+    """Return the interval and the two-sided p-value of a difference, by those in the samples."""
     swing = np.abs(draws - observed)
     tolerance = 1e-12  # differences of equal size may differ in the last digit
     as_large = int(np.count_nonzero(swing >= abs(observed) - tolerance))
     reach = float(np.quantile(swing, CONFIDENCE))
     p = (1 + as_large) / (1 + len(draws))
-    return Difference(observed, observed - reach, observed + reach, p)
+    return observed - reach, observed + reach, p
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -132,8 +122,8 @@ def differs(one: Measured, other: Measured) -> bool:
     difference = one.value - other.value
     if one.draws is None or other.draws is None:
         return difference != 0
-    tested = compare(difference, one.draws - other.draws)
-    return tested.low > 0 or tested.high < 0
+    low, high, _ = compare(difference, one.draws - other.draws)
+    return low > 0 or high < 0
 
 
 def pairs(runs: Sequence[str], best: str, baselines: Sequence[str]) -> list[tuple[str, str]]:
@@ -164,7 +154,8 @@ def compare_runs(figures: Figures, run: str, against: str, measure: str) -> Comp
     """Return the difference between two runs, without correction."""
     ours, theirs = figures[run][measure], figures[against][measure]
     difference = ours.value - theirs.value
+    row = Comparison(run=run, against=against, measure=measure, difference=difference)
     if ours.draws is None or theirs.draws is None:
-        return Comparison(run=run, against=against, measure=measure, difference=difference)
-    tested = compare(difference, ours.draws - theirs.draws)
-    return Comparison(run=run, against=against, measure=measure, p_holm=tested.p, **vars(tested))
+        return row
+    low, high, p = compare(difference, ours.draws - theirs.draws)
+    return row.model_copy(update={"low": low, "high": high, "p": p, "p_holm": p})

@@ -137,8 +137,9 @@ class Printed(Item):
         raise NotImplementedError
 
     def records(self) -> Iterable[Mapping[str, Any]]:
-        """Return the rows of the CSV file."""
-        raise NotImplementedError
+        """Return the rows of the CSV file: by default, those of the field `rows`."""
+        rows: Sequence[Item] = getattr(self, "rows", ())
+        return (row.model_dump(mode="json") for row in rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""
