@@ -91,6 +91,7 @@ def test_a_bad_line_is_an_error_or_skipped(tmp_path: Path, line: str) -> None:
         ('[{"quality": true}]', "[0].quality: expected 0, 1 or null, got True"),
         ("TOPIC_DESCRIPTION\tUSER\nonly one", "expected 2 columns, got 1"),
         ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", "SCORE: expected a number, got 'high'"),
+        ("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t", "file:2: duplicate document d for query q"),
         ("q 0 d 1\nq 0 d", "expected `QUERY 0 DOCUMENT RELEVANCE`, got 3 columns"),
     ],
 )

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from touche_rad.errors import InputError
-from touche_rad.files.records import BadLines, numbered_lines
+from touche_rad.files.records import numbered_lines
 
 TEXT = "\ufeffone\r\n\r\nzwei ä\n \nlast".encode()
 
@@ -25,13 +24,3 @@ def test_only_a_line_feed_ends_a_line(character: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(f"a{character}b\nc\n".encode())
     assert list(numbered_lines(path)) == [(1, f"a{character}b"), (2, "c")]
-
-
-def test_wrong_bytes_are_an_error_with_the_line_or_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"fine\n\xff\nfine\n")
-    with pytest.raises(InputError, match=r"file:2: expected UTF-8 text, got the byte 0xff$"):
-        list(numbered_lines(path))
-    bad = BadLines(skip=True)
-    assert [number for number, _ in numbered_lines(path, bad)] == [1, 3]
-    assert bad.count == 1

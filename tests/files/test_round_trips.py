@@ -154,18 +154,6 @@ def _one(path: Path, value: Any) -> Debate:
     return next(files.read_debates(path))
 
 
-@MANY
-@given(value=SIMULATIONS.filter(lambda one: one["simulation"]["userTurns"]), words=WORDS)
-def test_only_the_new_answer_changes(tmp_path: Path, value: Any, words: str) -> None:
-    words = f"NEW {words}"
-    debate = _one(tmp_path / "f", value).with_response(Response(content=words))
-    now = json.loads(files.simulation_line(debate))
-    system = now["simulation"]["userTurns"].pop()["systemResponse"]
-    assert system == {"utterance": words, "response": {"content": words, "arguments": []}}
-    value["simulation"]["userTurns"].pop()
-    assert now == value
-
-
 def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     recorded = (
         Debate(id="d")

@@ -16,7 +16,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import UserError
 from touche_rad.plots.svg import Dot, dot_plot, scale
 from touche_rad.report import write_report
 
@@ -467,13 +467,6 @@ def test_no_text_of_a_plot_is_cut_at_its_top(tmp_path: Path) -> None:
     assert len(plots) == 7
     for plot in plots:
         assert min(float(y) for y in re.findall(r'<text x="[^"]*" y="([^"]*)"', plot)) >= 16
-
-
-def test_a_file_of_no_kind_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("hello\n")
-    with pytest.raises(InputError, match="of no known kind"):
-        write_report([tmp_path / "x"], tmp_path / "r.html")
-    assert not (tmp_path / "r.html").exists()
 
 
 def test_plots_put_values_where_they_belong() -> None:

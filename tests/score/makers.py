@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,18 +75,6 @@ def debates_file(path: Path, names: Mapping[str, int]) -> Path:
             for name, turns in names.items()
         ],
     )
-
-
-def ir_measures(qrels: Path, run: Path, measures: str) -> dict[tuple[str, str], float]:
-    """Run the command and read what it prints, to the last digit, by query and measure."""
-    done = subprocess.run(
-        [sys.executable, "-m", "ir_measures", "-q", "-p", "-1", qrels, run, measures],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = (line.split("\t") for line in done.stdout.splitlines())
-    return {(query, measure): float(value) for query, measure, value in rows}
 
 
 def _write(path: Path, lines: Sequence[Any]) -> Path:

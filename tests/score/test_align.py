@@ -12,7 +12,7 @@ import pytest
 from tests.score.makers import debates_file, evaluation, labels_file, run_file, user_turn, verdicts
 from touche_rad import files
 from touche_rad.bench.new import new_bench
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import UserError
 from touche_rad.score import JudgementReport, Policy, ProblemKind, score_judgements
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
@@ -295,13 +295,3 @@ def test_whole_runs_in_different_orders_are_refused_without_the_debates(
     ]
     report = score_judgements([one, two], truth, policy=Policy(debates=debates), samples=100)
     assert [row.f1 for row in report.rows[:5]] == [row.f1 for row in report.rows[5:10]]
-
-
-def test_empty_labels_and_a_run_without_evaluations_are_refused(
-    tmp_path: Path, truth: Path, debates: Path
-) -> None:
-    empty = labels_file(tmp_path / "labels.jsonl", [])
-    with pytest.raises(UserError, match=r"labels\.jsonl"):
-        scored(empty, *RIGHT)
-    with pytest.raises(InputError, match="touche-rad judge"):
-        score_judgements([debates], truth)

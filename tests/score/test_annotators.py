@@ -104,15 +104,6 @@ def test_all_seven_schemes_count_where_only_three_occur(
     assert row["kappa_macro"] == pytest.approx((1 + 1 + (2 / 4 - 10 / 16) / (6 / 16)) / 3)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "wanted"),
-    [("0100000010", "1110010000", 0.095), ("aabbdcccedda", "babbbccceddd", 0.692)],
-)
-def test_alpha_of_the_textbook_examples(first: str, second: str, wanted: float) -> None:
-    result = alpha(zip(first, second, strict=True))
-    assert result == pytest.approx(wanted, abs=0.0006)
-
-
 def test_alpha_ignores_units_with_one_value_and_needs_two_values() -> None:
     units = [("a", "a"), ("b", "b"), ("a", "b")]
     assert alpha([*units, ("b",), ()]) == alpha(units)

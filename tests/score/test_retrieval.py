@@ -1,4 +1,4 @@
-"""Retrieval runs against qrels, against figures by hand and the `ir_measures` command."""
+"""Retrieval runs against qrels, with figures by hand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.score.makers import ir_measures
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import UserError
 from touche_rad.score import ProblemKind, RetrievalReport, score, score_retrieval
 
 QRELS = """\
@@ -76,14 +75,6 @@ def test_missing_and_unknown_queries_are_told(run: Path, qrels: Path) -> None:
     ]
 
 
-def test_the_command_prints_the_same(run: Path, other: Path, qrels: Path) -> None:
-    report = score_retrieval([run, other], qrels, samples=100)
-    for path, name in ((run, "one"), (other, "two")):
-        printed = ir_measures(qrels, path, " ".join(report.measures))
-        means = {measure: value for (query, measure), value in printed.items() if query == "all"}
-        assert means == pytest.approx(values(report, name))
-
-
 def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) -> None:
     """The same hits in another order, one query missing: only that query makes a difference."""
     queries = [f"q{number:02d}" for number in range(12)]
@@ -107,22 +98,6 @@ def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) ->
     assert lost.difference == pytest.approx(-1 / 12)
     assert lost.high is not None
     assert lost.high < 0.1  # the swing of one query in twelve, not of twelve unpaired ones
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("one.run", "q1 Q0 a 1 3.5\n"),
-        ("one.run", "q1 Q0 a 1 nan tag\n"),
-        ("one.run", "q1 Q0 a 1 1.0 tag\nq1 Q0 a 2 0.5 tag\n"),
-        ("one.run", "\n"),
-        ("qrels.txt", "q1 0 a high\n"),
-    ],
-)
-def test_bad_files_are_refused_by_name(name: str, text: str, run: Path, qrels: Path) -> None:
-    written(run.with_name(name), text)
-    with pytest.raises(InputError, match=name):
-        score_retrieval([run], qrels)
 
 
 def test_a_bad_run_is_listed_and_the_others_are_scored(run: Path, other: Path, qrels: Path) -> None:
