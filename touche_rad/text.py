@@ -52,6 +52,11 @@ _TERMINAL_SEQUENCE = re.compile(
 """Control sequences; those of the second line contain text, such as a window title."""
 
 
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which tokenizers and servers reject and a debate may contain."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def printable(text: str) -> str:
     """Return a text that cannot control the terminal: no escape sequences, no hidden characters.
 

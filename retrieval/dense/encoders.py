@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from retrieval._server import Server
 from retrieval.dense._instructions import Prompts, parse_name, prompts_of
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.text import encodable
 
 BATCH: Final = 64
 TRIES: Final = 5
@@ -155,11 +156,6 @@ def load_model(kind: str, place: str, called: str, **settings: Any) -> Any:
     except Exception as error:
         why = " ".join(str(error).split())[:200]
         raise UserError(f"{called} cannot be loaded: {why}") from None
-
-
-def encodable(text: str) -> str:
-    """Replace lone surrogates, which tokenizers reject and a debate may contain."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def minilm_folder(name: str) -> str:

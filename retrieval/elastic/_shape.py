@@ -13,6 +13,7 @@ from retrieval.index.analyser import NAME as ANALYSER
 from retrieval.index.statements import ROLES
 from touche_rad import files
 from touche_rad.debate import Argument
+from touche_rad.text import encodable
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -57,7 +58,7 @@ def our_query(field: str, text: str) -> dict[str, Any] | None:
 
 def official_query(field: str, text: str) -> dict[str, Any] | None:
     """Return the query for the official index, or None if there is no word."""
-    plain = _cut(sendable(text))
+    plain = _cut(encodable(text))
     if not plain:
         return None
     if field == "all":
@@ -141,15 +142,10 @@ def document(
     """
     fields = dict(record)
     if not record.keys() <= _FIELDS or b"\\ud" in line:
-        fields = {name: sendable(record.get(name) or "") for name in ("id", *PLAIN, "original")}
-        fields["tags"] = [sendable(tag) for tag in record.get("tags") or ()]
+        fields = {name: encodable(record.get(name) or "") for name in ("id", *PLAIN, "original")}
+        fields["tags"] = [encodable(tag) for tag in record.get("tags") or ()]
         fields["line"] = json.dumps(record)
     return {**fields, "words": {part: " ".join(one) for part, one in stems.items() if one}}
-
-
-def sendable(text: str) -> str:
-    """Replace lone surrogates, which cannot be sent; the field `line` keeps them as escapes."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def argument(source: Mapping[str, Any], name: str, *, ours: bool = True) -> Argument:

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import softmax
 
 from retrieval._server import LONGEST, LONGEST_TEXT, Server, is_address
-from retrieval.dense.encoders import encodable, load_model
+from retrieval.dense.encoders import load_model
 from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
-from touche_rad.text import clean
+from touche_rad.text import clean, encodable
 
 BATCH: Final = 32
 _LABEL: Final = re.compile(r"(?:(no|not|non)[\W_]*)?(entail|contradict|neutral)")

@@ -316,5 +316,5 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
     ):
         judged(server, "analysis3", [SECOND], examples=str(path))
     path.write_text('{"user": "a"}\n')
-    with pytest.raises(InputError, match=r"examples.jsonl:1: system: Field required"):
+    with pytest.raises(InputError, match=r"examples.jsonl:1: system: missing"):
         judged(server, "fsl1", [SECOND], examples=str(path))

@@ -73,11 +73,6 @@ def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -
     assert (log.header["queue"], log.events) == ([], [])
 
 
-def test_an_empty_log_gets_a_queue(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl.log").touch()
-    assert open_session(run, tmp_path / "labels.jsonl").queue
-
-
 @pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
 def test_a_file_of_another_program_is_left_alone(run: Path, tmp_path: Path, is_link: bool) -> None:
     log = tmp_path / "labels.jsonl.log"

@@ -159,7 +159,7 @@ def test_a_run_can_be_scripted(tmp_path: Path) -> None:
     [
         ("", "at least one line"),
         ("{", ":1: "),
-        ('{"answr": 1}', ":1: answer: Field required"),
+        ('{"answr": 1}', ":1: answer: missing"),
         ('{"answer": 1}\n{"answer": 1, "x": 2}', ":2: x: "),
     ],
 )

@@ -25,10 +25,6 @@ def test_sums_are_over_the_units_drawn() -> None:
         assert second == 10 * first
 
 
-def test_no_difference_has_p_1() -> None:
-    assert compare(0.0, draws_of([0.0] * 20)) == (0.0, 0.0, 1.0)
-
-
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_difference_in_every_unit_has_the_smallest_p(sign: int) -> None:
     values = [sign * (0.5 + 0.01 * step) for step in range(20)]

@@ -81,5 +81,5 @@ def test_the_official_policy_leaves_nothing_out_and_a_bad_line_has_its_place(
     shown = examples_file(tmp_path / "examples.jsonl", [example("bees", 1), {"user": "x"}])
     with pytest.raises(UserError, match="--strict"):
         score([run], truth, policy=Policy(strict=True), exclude=shown)
-    with pytest.raises(InputError, match=r"examples.jsonl:2: system: Field required"):
+    with pytest.raises(InputError, match=r"examples.jsonl:2: system: missing"):
         score([run], truth, exclude=shown)

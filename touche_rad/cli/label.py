@@ -137,7 +137,6 @@ def _serve(session: Session, options: LabelOptions) -> None:
 def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
     from touche_rad.labelling.agreement import agreement
-    from touche_rad.score.tables import terminal_lines
 
     if quiet:
         return
@@ -153,8 +152,7 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
         counts = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
         click.echo(f"{len(kinds)} turns with a label: {counts}")
     if len(study.annotators) > 1:
-        parts = list(agreement(study).parts())
-        click.echo("\n".join(terminal_lines(parts, terminal_width())))
+        click.echo("\n".join(agreement(study).lines(terminal_width())))
     left = len(study.open_disagreements())
     if left:
         click.echo(f"{left} disagreements are not settled: null in {session.output}")

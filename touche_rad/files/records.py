@@ -20,15 +20,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError, why
 from touche_rad.text import load_json
 
 JsonObject = dict[str, Any]
+B = TypeVar("B", bound=BaseModel)
 
 EMPTY_RECORD = "an empty record: the official client writes one where a debate failed"
 
@@ -151,6 +152,15 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
             bad.report(at_line(path, number, miss))
     if empty and not bad.count:
         raise InputError(path, "is empty: expected at least one line")
+
+
+def read_models(path: Place, model: type[B]) -> Iterator[B]:
+    """Read a file with one record of a model per line."""
+    for number, value in records(path, BadLines()):
+        try:
+            yield model.model_validate(value)
+        except ValidationError as error:
+            raise at_line(path, number, field_error(error)) from None
 
 
 def at_line(path: Place, line: int, miss: FieldError) -> InputError:

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from touche_rad.errors import InputError
-from touche_rad.files.records import numbered_lines
+from touche_rad.files.records import read_models
 from touche_rad.models.endpoint import Backend
 from touche_rad.models.errors import BadRequest
 
@@ -37,7 +36,7 @@ class Scripted(Backend):
         self.model, self.place = f"scripted:{path.name}", f"scripted:{path}"
         self._lines: dict[str, list[str]] = {}
         self._lock = threading.Lock()
-        for line in _read(path):
+        for line in read_models(path, _Line):
             text = line.answer if isinstance(line.answer, str) else json.dumps(line.answer)
             self._lines.setdefault(line.when, []).append(text)
 
@@ -49,20 +48,6 @@ class Scripted(Backend):
                 if when in prompt:
                     return _reply(answers.pop(0) if len(answers) > 1 else answers[0], prompt)
         raise BadRequest(f"{self.path}: no line matches the prompt: {prompt[-60:]!r}")
-
-
-def _read(path: Path) -> list[_Line]:
-    lines = []
-    for number, line in numbered_lines(path):
-        try:
-            lines.append(_Line.model_validate_json(line))
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"])) or None
-            raise InputError(path, first["msg"], line=number, field=field) from None
-    if not lines:
-        raise InputError(path, "expected at least one line with an answer")
-    return lines
 
 
 def _reply(text: str, prompt: str) -> dict[str, Any]:

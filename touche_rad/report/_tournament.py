@@ -23,7 +23,7 @@ from touche_rad.contests.tournament.result import (
 from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.files import Kind
 from touche_rad.files.outputs import STATUS
-from touche_rad.files.records import read_json
+from touche_rad.files.records import field_error, read_json
 from touche_rad.files.traces import TRACE
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report import boards
@@ -97,9 +97,8 @@ def read_tournament(path: Path) -> Tournament:
         refuse_newer(path, record, VERSION)
         result = Tournament.model_validate_json(json.dumps(record))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InputError(path, f"not a tournament's result: {first['msg']}", field=place) from None
+        wrong = f"not a tournament's result: {field_error(error)}"
+        raise InputError(path, wrong) from None
     except (OSError, ValueError) as error:
         raise InputError(path, f"not a tournament's result: {error}") from None
     if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):

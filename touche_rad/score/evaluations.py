@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -25,7 +24,6 @@ NO_SCORE = "the official scorer refuses such a run; without --strict it gets a s
 REPAIR = "; repair it with touche-rad check {} --input DEBATES --fix -o NEW"
 KEYS = {maxim.key for maxim in Maxim}
 _number = TypeAdapter(float)
-T = TypeVar("T", bound=BaseModel)
 
 
 class _Score(BaseModel):
@@ -93,20 +91,19 @@ def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
     return [
         [
             {maxim: getattr(turn, maxim.key).score for maxim in Maxim}
-            for turn in parse_record(_Line, path, number, line, NO_SCORE).userTurnsEvaluations
+            for turn in _official_line(path, number, line).userTurnsEvaluations
         ]
         for number, line in numbered_lines(path, verbatim=True)
     ]
 
 
-def parse_record(model: type[T], path: Path, number: int, line: str, advice: str = "") -> T:
-    """Read a line of JSON; the error names the first field that is wrong."""
+def _official_line(path: Path, number: int, line: str) -> _Line:
     try:
-        return model.model_validate_json(line)
+        return _Line.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         broken = first["type"] == "json_invalid" and line.strip()[:1] not in ("", "\ufeff")
-        fix = REPAIR.format(path) if advice and broken else f": {advice}" if advice else ""
+        fix = REPAIR.format(path) if broken else f": {NO_SCORE}"
         field = ".".join(map(str, first["loc"])) or None
         raise InputError(path, first["msg"] + fix, line=number, field=field) from None
 

@@ -18,8 +18,8 @@ from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError, OtherDebates, UserError
 from touche_rad.files.labels import digest, digests
-from touche_rad.files.records import numbered_lines
-from touche_rad.score.evaluations import REPAIR, Row, Run, parse_record
+from touche_rad.files.records import read_models
+from touche_rad.score.evaluations import REPAIR, Row, Run
 
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
 NO_TEXTS: Final = "labels have no texts to match by"
@@ -188,7 +188,7 @@ def exclude_examples(
     Raises:
         UserError: No example of the file is among the labelled turns.
     """
-    examples = [parse_record(_Example, path, number, line) for number, line in numbered_lines(path)]
+    examples = list(read_models(path, _Example))
     words = {digest(one.user, one.system) for one in examples}
     places = {(one.debate, one.turn) for one in examples if one.debate and one.turn}
     result = [list(turns) for turns in labels]

@@ -13,8 +13,8 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
-from touche_rad.errors import InputError, UserError, refuse_newer
-from touche_rad.files.records import BadLines, records
+from touche_rad.errors import UserError, refuse_newer
+from touche_rad.files.records import BadLines, at_line, field_error, records
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
@@ -84,9 +84,7 @@ def examples(path: Path | None = None) -> tuple[Example, ...]:
         try:
             pool.append(Example.model_validate(line.value))
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"])) or None
-            raise InputError(place, first["msg"], line=line.number, field=field) from None
+            raise at_line(place, line.number, field_error(error)) from None
     return tuple(pool)
 
 

@@ -13,12 +13,13 @@ import numpy as np
 from pydantic import Field
 
 from retrieval._tasks import HIDDEN, Task, hold_out, topics
-from retrieval.dense.encoders import NEEDED, SentenceEncoder, encodable, minilm_folder
+from retrieval.dense.encoders import NEEDED, SentenceEncoder, minilm_folder
 from retrieval.index.analyser import ALL, analyse, content
 from retrieval.index.store import digest
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
+from touche_rad.text import encodable
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
 from touche_rad.training.loop import fit, trainable
