@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.score.makers import evaluation, labels_file, run_file
+from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import JudgementReport, ProblemKind, score, score_judgements
@@ -26,6 +27,51 @@ def comparison(report: JudgementReport, run: str, against: str, measure: str) ->
         if (one.run, one.against, one.measure) == (run, against, measure)
     ]
     return found
+
+
+def in_fives(turns: Sequence[Four]) -> list[Sequence[Four]]:
+    return [turns[start : start + 5] for start in range(0, len(turns), 5)]
+
+
+def by_maxim(columns: dict[Maxim, list[int]]) -> list[Four]:
+    return list(zip(*(columns[maxim] for maxim in Maxim), strict=True))
+
+
+YES_SHARES = {Maxim.RELATION: 57, Maxim.QUALITY: 24, Maxim.MANNER: 78, Maxim.QUANTITY: 52}
+"""Of 100 turns of the official test, how many people gave a yes (as printed, rounded)."""
+
+OFFICIAL = {  # precision and recall as printed in hundredths, in the order of YES_SHARES; the score
+    "always-yes": ((57, 100), (24, 100), (78, 100), (52, 100), 67),
+    "gemini-2.5-flash": ((59, 86), (18, 66), (81, 99), (52, 99), 64),
+    "gpt-4o": ((59, 88), (17, 63), (82, 99), (52, 97), 64),
+    "gpt-4.1": ((58, 75), (15, 52), (82, 98), (52, 99), 62),
+    "analysis5": ((60, 60), (19, 40), (84, 86), (50, 57), 56),
+    "best": ((59, 64), (16, 32), (84, 80), (52, 64), 55),
+    "zsl": ((57, 46), (15, 37), (84, 79), (50, 63), 52),
+    "claude-opus-4": ((49, 21), (16, 31), (85, 90), (51, 92), 51),
+    "fsl2": ((63, 40), (16, 17), (84, 44), (41, 10), 35),
+}
+
+
+@pytest.mark.parametrize("system", OFFICIAL)
+def test_the_mean_row_is_the_score_of_the_official_table(system: str, tmp_path: Path) -> None:
+    """A run with the printed precision and recall has the printed mean of the four F1."""
+    *figures, wanted = OFFICIAL[system]
+    labels, scores = {}, {}
+    for (maxim, yes), (precision, recall) in zip(YES_SHARES.items(), figures, strict=True):
+        tp = round(yes * recall / 100)
+        fp = min(100 - yes, round(tp * 100 / precision) - tp)
+        labels[maxim] = [1] * yes + [0] * (100 - yes)
+        scores[maxim] = [1] * tp + [0] * (yes - tp) + [1] * fp + [0] * (100 - yes - fp)
+    truth = labels_file(tmp_path / "labels.jsonl", in_fives(by_maxim(labels)))
+    lines = [evaluation(turns) for turns in in_fives(by_maxim(scores))]
+    run = run_file(tmp_path / "judge.jsonl", lines)
+    report = score_judgements([run], truth, samples=100)
+    assert row(report, "judge", "mean").f1 == pytest.approx(wanted / 100, abs=0.012)
+    for maxim, yes in YES_SHARES.items():
+        always = row(report, "always-yes", maxim)
+        assert (always.precision, always.recall) == (yes / 100, 1.0)
+    assert row(report, "always-yes", "mean").f1 == pytest.approx(0.67, abs=0.005)
 
 
 LABELS = [[(1, 0, 1, 1), (0, 1, None, None)], [(1, 1, 0, None), (1, None, 1, None)]]
