@@ -100,6 +100,19 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     assert len(Path("out/inspirescore.jsonl").read_text("utf-8").splitlines()) == 1
 
 
+def test_columns_without_labels_are_named(
+    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server.always = example_answer
+    contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
+    Path("debateart.jsonl").write_text(json.dumps(contest | {"gold": {"general": "Mara"}}))
+    words = "bench run paper:debatrix/table5 --data . -o out -m".split()
+    run = touche_rad(*words, f"{server.url}#tiny")
+    lacking = "The runs or the labels have no values of Arguments, Sources, Language."
+    assert (run.code, lacking in " ".join(run.out.split())) == (0, True), run.err
+
+
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, told in (("sinai/table9", "list papers"), ("sinai/table3", "touche-rad label")):

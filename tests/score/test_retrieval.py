@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal import touche_rad
 from touche_rad.errors import UserError
 from touche_rad.score import ProblemKind, RetrievalReport, score, score_retrieval
 
@@ -73,6 +74,18 @@ def test_missing_and_unknown_queries_are_told(run: Path, qrels: Path) -> None:
         (ProblemKind.NO_QUERY, "q3 counts as 0"),
         (ProblemKind.EXTRA_QUERY, "q9 is left out"),
     ]
+
+
+def test_a_run_on_other_queries_is_refused_and_others_are_scored(
+    tmp_path: Path, run: Path, qrels: Path
+) -> None:
+    wrong = written(tmp_path / "wrong.run", "topic1 Q0 a 1 1 t\n")
+    ended = touche_rad("score", run, wrong, qrels)
+    assert (ended.code, "one" in ended.out) == (1, True)
+    assert (
+        "no query of qrels.txt is in this run: expected ids such as 'q1', not 'topic1'" in ended.err
+    )
+    assert touche_rad("score", wrong, qrels).code == 2
 
 
 def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) -> None:

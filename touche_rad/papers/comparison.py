@@ -64,7 +64,11 @@ class Comparison(Printed):
         yield Table(
             ["row".ljust(longest), "", "paper", *ours, INTERVAL, "difference"], rows, name=1
         )
+        filled = {one.column for one in self.cells if one.ours is not None}
+        lacking = dict.fromkeys(one.column for one in self.cells if one.column not in filled)
         yield (f"The paper's values are on its data with its models; ours: {self.ours}.",)
+        if lacking:
+            yield (f"The runs or the labels have no values of {', '.join(lacking)}.",)
 
 
 def _text(value: float | None, sign: str = "") -> str:

@@ -9,6 +9,7 @@ import ir_measures
 import numpy as np
 
 from touche_rad import files
+from touche_rad.errors import InputError
 from touche_rad.plugins import index_backend_of
 from touche_rad.runs.work import Progress
 from touche_rad.score import significance as bootstrap
@@ -63,6 +64,9 @@ def score_retrieval(
         scores: Run = {}
         for row in files.read_run(path, bad):
             scores.setdefault(row.query, {})[row.document] = row.score
+        if scores and relevance and scores.keys().isdisjoint(relevance):
+            ids = f"expected ids such as {next(iter(relevance))!r}, not {next(iter(scores))!r}"
+            raise InputError(path, f"no query of {qrels.name} is in this run: {ids}")
         problems.extend(_problems(tag, scores, relevance))
         measured = _measured(relevance, scores, samples, seed)
         if progress is not None:
