@@ -478,6 +478,8 @@ def test_plots_put_values_where_they_belong() -> None:
     assert '<line x1="235.0" y1="38" x2="338.0" y2="38"' in svg
     assert "a&lt;b" in svg
     assert "always 0.500" in svg
+    pair = dot_plot("F1", [Dot(f"a long name of run {n}", 0.5, None, None) for n in (1, 2)], [])
+    assert len(set(re.findall(r">([^<]*…[^<]*)<", pair))) == 2, "the ends of names differ"
     assert dot_plot("none", []).count("<circle") == 0
 
 

@@ -109,9 +109,12 @@ def test_a_wrong_plan_is_told_before_anything_runs(
 def test_what_is_not_installed_is_told_before_the_teacher_plays(
     plan: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], code: int
 ) -> None:
-    monkeypatch.setattr("touche_rad.training.recipe.find_spec", lambda name: None)
+    for module in ("touche_rad.training.recipe", "importlib.util"):
+        monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
+    monkeypatch.delenv("TOUCHE_RAD_VLLM_PYTHON", raising=False)
     ended = touche_rad("train", "loop", plan, "-o", "out", *more)
     assert (ended.code, "pip install 'touche-rad[train]'" in ended.err) == (code, True), ended.err
+    assert ("vllm" in ended.err) == bool(more), "a dry run tells all that is missing"
     assert not Path("out").exists()
 
 

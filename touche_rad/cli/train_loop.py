@@ -64,13 +64,14 @@ def loop_command(options: LoopOptions) -> None:
         _check(words)
     if options.dry_run:
         click.echo("\n".join(map(line_of, commands)))
-    try:
-        check_packages()
-        open_backend(f"vllm:{loop.plan.model}")  # checks that vLLM is installed; starts nothing
-    except UserError as error:
-        if not options.dry_run:
-            raise
-        say(f"warning: {error}")
+    installed = partial(open_backend, f"vllm:{loop.plan.model}")  # starts nothing
+    for check in (check_packages, installed):
+        try:
+            check()
+        except UserError as error:
+            if not options.dry_run:
+                raise
+            say(f"warning: {error}")
     if options.dry_run:
         return
     state = _begin(loop, replace=options.replace)

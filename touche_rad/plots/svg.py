@@ -160,4 +160,5 @@ def _text(x: float, y: float, words: str, kind: str) -> Markup:
 
 
 def _shorten(words: str, longest: int) -> str:
-    return words if len(words) <= longest else f"{words[: longest - 1]}…"
+    half = longest // 2  # names often differ at their end
+    return words if len(words) <= longest else f"{words[:half]}…{words[-half:]}"
