@@ -311,9 +311,9 @@ class _Scale:
         if by["winner"] == in_file or not any(by["score"]):
             decides = "winner"
         by[decides] = in_file
-        for basis, winners in by.items():
-            if basis == decides or any(winners):
-                yield self._row(name, basis, winners, leans, decides=basis == decides)
+        for basis in sorted(by, key=lambda one: one != decides):
+            if basis == decides or any(by[basis]):
+                yield self._row(name, basis, by[basis], leans, decides=basis == decides)
 
     def _errors(self, contest: Contest, *guesses: float) -> list[v.Error]:
         truth = v.gold_values(contest, self.dimension, votes=self.against == "votes")
