@@ -89,6 +89,7 @@ check-figures: $(VENV)/core.stamp  ## fail if a figure of README or docs is stal
 	$(BIN)/python benchmarks/figures.py --check
 
 bench: $(VENV)/dev.stamp  ## measure the tables of docs/performance.md; WORDS="server judge" takes some
+	$(BIN)/python -m pip install --quiet --editable '.[dev,elasticsearch]'
 	$(BIN)/python benchmarks/measure.py docs/performance.md $(WORDS)
 
 runs: $(VENV)/core.stamp  ## make the small example runs in runs/

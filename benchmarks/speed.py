@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +28,7 @@ from touche_rad.text import sentences
 
 SEED = 7
 DEPTH = 10
-ROUNDS = 3
+ROUNDS = 5
 REMOTE = "touche-rad-speed"
 
 
@@ -106,9 +105,12 @@ def synthetic(real: Sequence[Argument], count: int) -> Iterator[Argument]:
         yield chance.choice(real).model_copy(update={"id": f"{number:06}", "text": text})
 
 
-def row(name: str, *values: float) -> None:
-    other = f"; Elasticsearch {values[1] / values[0]:.1f}x" if len(values) == 2 else ""
-    print(f"- {name}: {values[0]:.3g}{other}", flush=True)
+def row(name: str, times: Sequence[Sequence[float]]) -> None:
+    """Print the least and the most milliseconds of all rounds, and the ratios in them."""
+    ours, *others = times
+    ratios = [[there / here for there, here in zip(of, ours, strict=True)] for of in others]
+    beside = "".join(f"; Elasticsearch {min(of):.1f}x to {max(of):.1f}x" for of in ratios)
+    print(f"- {name}: {min(ours):.2f} to {max(ours):.2f}{beside}", flush=True)
 
 
 def retrieval(options: argparse.Namespace) -> None:
@@ -129,11 +131,11 @@ def retrieval(options: argparse.Namespace) -> None:
                 url = stack.enter_context(own_elasticsearch())
             places.append(f"elasticsearch:{url}/{REMOTE}")
             remove(places[1])
-        row("index, seconds", *(seconds(build, arguments, place) for place in places))
+        for place in places:
+            build_index(iter(arguments), place, replace=True)
         indexes = [open_index(place) for place in places]
-        one, batch = median_times(indexes, "attacks", queries)
-        row("one query at a time, ms a query", *one)
-        row("a batch of queries, ms a query", *batch)
+        for name, search in (("one at a time", one_by_one), ("in a batch", in_a_batch)):
+            row(f"milliseconds a query, {name}", times_of(search, indexes, "attacks", queries))
 
 
 def remove(location: str) -> None:
@@ -149,24 +151,20 @@ def remove(location: str) -> None:
     Connection(at).ask(delete)
 
 
-def build(arguments: Sequence[Argument], place: str) -> None:
-    build_index(iter(arguments), place, replace=True)
-
-
-def median_times(
-    indexes: Sequence[ArgumentIndex], field: str, queries: Sequence[str]
-) -> tuple[list[float], list[float]]:
-    """Return the median milliseconds per query, single and in a batch, after a warm-up round."""
-    medians = []
-    for search in (one_by_one, in_a_batch):
-        times: list[list[float]] = [[] for _ in indexes]
-        for turn in range(ROUNDS + 1):
-            for place, index in enumerate(indexes):
-                spent = seconds(search, index, field, queries)
-                if turn:
-                    times[place].append(1000 * spent / len(queries))
-        medians.append([statistics.median(one) for one in times])
-    return medians[0], medians[1]
+def times_of(
+    search: Callable[..., None],
+    indexes: Sequence[ArgumentIndex],
+    field: str,
+    queries: Sequence[str],
+) -> list[list[float]]:
+    """Return the milliseconds per query of each index and round, after a warm-up round."""
+    times: list[list[float]] = [[] for _ in indexes]
+    for turn in range(ROUNDS + 1):
+        for index, of_index in zip(indexes, times, strict=True):
+            spent = seconds(search, index, field, queries)
+            if turn:
+                of_index.append(1000 * spent / len(queries))
+    return times
 
 
 def one_by_one(index: ArgumentIndex, field: str, queries: Sequence[str]) -> None:
