@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from touche_rad.calls import current_context
+from touche_rad.credentials import EMPTY, refuse_stranger
 from touche_rad.errors import UserError, WorkError
-from touche_rad.models.endpoint import NONE, reason_of
+from touche_rad.models.endpoint import reason_of
 from touche_rad.text import KEY, redact
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Server:
         self._called = called
         if not is_address(url) or not self._model or "@" in url:
             raise UserError(f"{called} {redact(name)!r}: expected http://HOST:PORT/v1#MODEL")
+        refuse_stranger(KEY, url)
 
     def find(self, routes: Mapping[str, Mapping[str, Any]]) -> str:
         """Return the first route that the server has, such as `/v1/rerank`.
@@ -101,7 +103,7 @@ class Server:
 
         content = json.dumps({"model": self._model, **body}).encode("ascii")
         headers = {"Content-Type": "application/json"}
-        if (key := os.environ.get(KEY, NONE)) != NONE:
+        if (key := os.environ.get(KEY, "")) not in EMPTY:
             headers["Authorization"] = f"Bearer {key}"
         for left in reversed(range(tries)):
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import random
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 
 _NAME: Final = re.compile(r"(?![-_+.])[^\\/*?\"<>|,#:\s]+")
@@ -167,6 +169,8 @@ def _seconds() -> float:
 
 
 def _client(where: Place, seconds: float) -> Any:
+    for variable, url in itertools.product((KEY, PASSWORD), where.urls):
+        refuse_stranger(variable, url)
     try:
         from elasticsearch import Elasticsearch
     except ImportError:

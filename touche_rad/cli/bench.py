@@ -18,6 +18,7 @@ from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.bench_options import RunOptions
 from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
+from touche_rad.credentials import trust
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError, WorkError
 from touche_rad.files import check_output
@@ -150,7 +151,8 @@ def run(options: RunOptions) -> int:
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
     plan_file = replace(load_plan(path), model=options.model or "")
-    _check_addresses(plan_file, options)
+    if options.trust:
+        trust()
     bench, summary = _run(plan_file, results, options)
     return _show(bench, summary, options)
 
@@ -274,19 +276,6 @@ def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench
                 "run the same command again, or take their entries out of the plan"
             )
         return bench, bench.finish()
-
-
-def _check_addresses(plan_file: PlanFile, options: RunOptions) -> None:
-    """Refuse to send credentials to addresses that only the plan names."""
-    from touche_rad.cli.credentials import refuse_stranger
-
-    if options.trust:
-        return
-    named = [("model", one.model) for one in plan_file.entries if one.model != options.model]
-    if not options.index:
-        named.append(("index", plan_file.plan.index))
-    for setting, value in named:
-        refuse_stranger(setting, value, str(plan_file.path), "confirm it with --trust")
 
 
 def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:

@@ -32,6 +32,6 @@ class RunOptions(opt.Common):
     strict: bool = opt.STRICT
     replace: bool = opt.REPLACE
     restart: bool = opt.RESTART
-    trust: bool = opt.flag("Send keys to the addresses of models and indexes in the plan.")
+    trust: bool = opt.TRUST
     quiet: bool = opt.QUIET
     as_json: bool = opt.JSON

@@ -284,6 +284,7 @@ STRICT: Any = flag(
 )
 REPLACE: Any = flag("Replace an output that exists.", is_eager=True)
 RESTART: Any = flag("Start from the beginning instead of resuming.")
+TRUST: Any = flag("Send keys to the addresses that the plan names.")
 QUIET: Any = flag("Print errors only.", "-q --quiet")
 JSON: Any = flag("Print JSON.", "--json")
 MODEL: Any = option(

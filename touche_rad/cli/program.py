@@ -12,6 +12,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,7 @@ from touche_rad import __version__
 from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
 from touche_rad.cli.console import say
+from touche_rad.credentials import add, named_by_user
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import colour_setting
 
@@ -58,8 +60,13 @@ def load_settings(path: str | None) -> Settings:
     place = Path(path) if path else Path(DEFAULT_FILE)
     if not path and not place.is_file():
         return Settings()
-    table = _parse(place)
-    shared = {key: value for key, value in table.items() if key not in COMMANDS}
+    table = _parse(place, is_chosen=bool(path))
+    # `index` and `judge` are settings and commands; commands have tables.
+    shared = {
+        key: value
+        for key, value in table.items()
+        if key not in COMMANDS or (key in SHARED and not isinstance(value, dict))
+    }
     for key in shared:
         if key not in SHARED:
             raise InputError(
@@ -68,16 +75,30 @@ def load_settings(path: str | None) -> Settings:
     plugins = shared.pop("plugins", [])
     values = {}
     for command in COMMANDS:
-        own = table.get(command, {})
+        own = table.get(command, {}) if command not in shared else {}
         if not isinstance(own, dict):
             raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
         values[command] = _flat(place, {**shared, **own})
+        if not path:
+            _check_found(place, values[command])
     return Settings(place, values, tuple(plugins), is_chosen=bool(path))
 
 
-def _parse(path: Path) -> dict[str, Any]:
+def _check_found(path: Path, values: Mapping[str, Any]) -> None:
+    """Refuse what a file that nobody named must not do: replace files, serve others, run code."""
+    options = [one.partition("=")[0] for one in values.get("options", ())]
+    for name in (*values, *options):
+        if name in ("output", "replace", "host", "is_open") or name.startswith("vllm."):
+            told = f"only for a file that is named: --config {path}"
+            raise InputError(path, told, field=name)
+
+
+def _parse(path: Path, *, is_chosen: bool) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        if is_chosen:
+            add([text])
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -149,8 +170,6 @@ class Command(click.Command):
                 quiet=ctx.params.get("quiet", False),
             )
         _check_inputs(ctx.params)
-        if is_found:
-            _check_addresses(ctx, str(settings.path))
         values = {key: ctx.params[str(one.name)] for key, one in self.by_field.items()}
         try:
             return self.function(self.options_class(**values))
@@ -235,18 +254,6 @@ def _check_inputs(values: Mapping[str, Any]) -> None:
             is_input = name != "output" and isinstance(one, Path) and one.exists()
             if is_input and out.samefile(one):
                 raise UserError(f"{out} is the input too: choose another output")
-
-
-def _check_addresses(ctx: click.Context, path: str) -> None:
-    """Refuse to send credentials to addresses that a file in the current folder names."""
-    from touche_rad.cli.credentials import CREDENTIALS, refuse_stranger
-
-    for name in CREDENTIALS.keys() & ctx.params.keys():
-        # Flags are added to the file's `options`, and replace its other settings.
-        if name == "options" or ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
-            flag = f"--{name.replace('_', '-')}"
-            fix = f"name it with {flag}, or use the file with --config {path}"
-            refuse_stranger(name, (ctx.default_map or {}).get(name), path, fix)
 
 
 class Commands(click.Group):
@@ -336,14 +343,16 @@ def main(args: list[str] | None = None) -> None:
 
 def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
     """Run a command line and return its exit code; a step of another command names no next one."""
+    words = sys.argv[1:] if args is None else args
     try:
-        result: Any = touche_rad.main(
-            args=args,
-            prog_name="touche-rad",
-            standalone_mode=False,
-            color=colour_setting(),
-            obj=Settings(is_step=is_step),
-        )
+        with nullcontext() if is_step else named_by_user(words):
+            result: Any = touche_rad.main(
+                args=words,
+                prog_name="touche-rad",
+                standalone_mode=False,
+                color=colour_setting(),
+                obj=Settings(is_step=is_step),
+            )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code

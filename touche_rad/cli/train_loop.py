@@ -18,6 +18,7 @@ from touche_rad import __version__, files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
 from touche_rad.cli.steps import DONE, line_of, run_once
+from touche_rad.credentials import trust
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.records import write_json
 
@@ -37,6 +38,7 @@ class LoopOptions:
     output: Path = opt.output("Folder of the loop.", "DIR", required=True)
     replace: bool = opt.REPLACE
     dry_run: bool = opt.flag("Print the commands and check the packages; run nothing.")
+    trust: bool = opt.TRUST
     quiet: bool = opt.QUIET
 
 
@@ -58,6 +60,8 @@ def loop_command(options: LoopOptions) -> None:
     from touche_rad.training.recipe import check_packages
 
     loop = Loop(load_loop(options.plan), options.output)
+    if options.trust:
+        trust()
     commands = list(loop.commands())
     parts = split_topics(loop.plan)
     for words in commands:

@@ -157,7 +157,7 @@ class Vllm(Backend):
                 env=keep,
                 start_new_session=True,  # Ctrl-C is for touche-rad, which then stops the server
             )
-        endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model))
+        endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model), is_ours=True)
         try:
             asyncio.run(self._wait_for_token(endpoint, self._server))
         except BaseException:

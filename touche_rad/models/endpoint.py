@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
+from touche_rad.credentials import EMPTY, refuse_stranger
 from touche_rad.errors import UserError
 from touche_rad.models.errors import (
     BadReply,
@@ -183,8 +184,6 @@ URL: Final = "OPENAI_BASE_URL"
 MODEL: Final = "OPENAI_MODEL"
 NONE: Final = "EMPTY"
 """Value of OPENAI_BASE_URL on TIRA if there is no endpoint."""
-_NO_KEY: Final = "EMPTY"
-"""Value of OPENAI_API_KEY for a server without keys."""
 _OVERFLOW: Final = (
     "context length",
     "context window",
@@ -241,7 +240,11 @@ def parse_address(text: str | None = None) -> Address:
 class Endpoint(Backend):
     """A server with the OpenAI chat completions API."""
 
-    def __init__(self, at: Address) -> None:
+    def __init__(self, at: Address, *, is_ours: bool = False) -> None:
+        """`is_ours`: a server that this process started, which needs no key."""
+        if not is_ours:
+            refuse_stranger(KEY, at.url)
+        self._is_ours = is_ours
         self._url, self.model = at.url, at.model
         self.place = at.url.partition("?")[0]  # the query may contain a key
         self._client = Client()
@@ -331,7 +334,7 @@ class Endpoint(Backend):
     ) -> Reply:
         """Send a request with the key, which is read now and goes to no other address."""
         headers, key = {}, os.environ.get(KEY, "")
-        if key and key != _NO_KEY:
+        if key not in EMPTY and not self._is_ours:
             if not (key.isascii() and key.isprintable()) or key != key.strip():
                 raise NoReply(f"{KEY} contains a character that HTTP does not allow")
             headers["Authorization"] = f"Bearer {key}"

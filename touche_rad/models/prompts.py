@@ -141,9 +141,10 @@ def drop_oldest(
 @cache
 def _jinja() -> jinja2.Environment:
     """Make the environment of all prompts; a command without a model does not load Jinja."""
-    import jinja2
+    import jinja2.sandbox
 
-    return jinja2.Environment(
+    # A folder of prompts may be a stranger's: its templates must not reach Python.
+    return jinja2.sandbox.ImmutableSandboxedEnvironment(
         undefined=jinja2.StrictUndefined,
         autoescape=False,
         trim_blocks=True,
