@@ -37,7 +37,7 @@ def lines(files: Iterable[Path]) -> int:
         (PRODUCT, (".py",), 50_000),
         (PRODUCT, (".js", ".css"), 1_600),
         (("tests",), (".py",), 36_000),
-        (("benchmarks",), (".py",), 2_200),
+        (("benchmarks",), (".py",), 2_260),
     ],
 )
 def test_the_lines_of_code_stay_below_the_ceiling(
@@ -59,7 +59,7 @@ def test_the_formatter_is_never_overruled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "functions", "files"), [("respond", 180, 25), ("serve", 62, 12), ("judge", 260, 26)]
+    ("command", "functions", "files"), [("respond", 180, 25), ("serve", 62, 12), ("judge", 260, 27)]
 )
 def test_the_path_of_a_request_stays_short(command: str, functions: int, files: int) -> None:
     open_demo()  # the first time, the demo's index is made

@@ -12,7 +12,6 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +24,7 @@ from touche_rad import __version__
 from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
 from touche_rad.cli.console import say
-from touche_rad.credentials import add, named_by_user
+from touche_rad.credentials import NAMED
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import colour_setting
 
@@ -48,6 +47,8 @@ class Settings:
     """Whether the command is a step of another one, such as `demo`."""
     is_chosen: bool = False
     """Whether the user named the file with `--config`."""
+    words: tuple[str, ...] = ()
+    """The words of the command line, without `touche-rad`."""
 
 
 def load_settings(path: str | None) -> Settings:
@@ -96,8 +97,8 @@ def _check_found(path: Path, values: Mapping[str, Any]) -> None:
 def _parse(path: Path, *, is_chosen: bool) -> dict[str, Any]:
     try:
         text = path.read_text("utf-8")
-        if is_chosen:
-            add([text])
+        if is_chosen and NAMED in os.environ:
+            os.environ[NAMED] += f"\n{text}"
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
@@ -116,10 +117,6 @@ def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
             for key, value in options.items()
         ]
     return flat
-
-
-WORDS: Final = "touche_rad.arguments"
-"""Where a context keeps the words after the command's name."""
 
 
 class Stopped(Exception):
@@ -176,11 +173,6 @@ class Command(click.Command):
         except (click.Abort, KeyboardInterrupt):
             raise Stopped(_stop_message(ctx)) from None
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words, for the record of a shard."""
-        ctx.meta[WORDS] = tuple(args)
-        return super().parse_args(ctx, args)
-
 
 def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
@@ -228,7 +220,9 @@ def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
     values: Any = settings.values
     for name in ctx.command_path.split()[1:]:
         values = (values or {}).get(name)
-    ctx.obj, ctx.default_map = replace(settings, is_step=ctx.find_root().obj.is_step), values
+    root = ctx.find_root().obj
+    ctx.obj = replace(settings, is_step=root.is_step, words=root.words)
+    ctx.default_map = values
     if settings.plugins:
         import_modules(settings.plugins)
 
@@ -311,7 +305,9 @@ class Commands(click.Group):
 def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Debaters and judges for Touché's Retrieval-Augmented Debating task."""
     settings = load_settings(config_file)
-    ctx.obj = replace(settings, is_step=ctx.obj is not None and ctx.obj.is_step)
+    if ctx.obj is not None:
+        settings = replace(settings, is_step=ctx.obj.is_step, words=ctx.obj.words)
+    ctx.obj = settings
     ctx.default_map = dict(settings.values)
     modules = (*plugins, *(settings.plugins if settings.is_chosen else ()))
     if modules:
@@ -344,15 +340,17 @@ def main(args: list[str] | None = None) -> None:
 def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
     """Run a command line and return its exit code; a step of another command names no next one."""
     words = sys.argv[1:] if args is None else args
+    before = os.environ.get(NAMED)
+    if not is_step:
+        os.environ[NAMED] = "\n".join(words)
     try:
-        with nullcontext() if is_step else named_by_user(words):
-            result: Any = touche_rad.main(
-                args=words,
-                prog_name="touche-rad",
-                standalone_mode=False,
-                color=colour_setting(),
-                obj=Settings(is_step=is_step),
-            )
+        result: Any = touche_rad.main(
+            args=words,
+            prog_name="touche-rad",
+            standalone_mode=False,
+            color=colour_setting(),
+            obj=Settings(is_step=is_step, words=tuple(words)),
+        )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
@@ -378,6 +376,10 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         kind = type(error).__name__
         hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
         return _fail(f"internal error: {kind}: {error} ({hint})", 1)
+    finally:
+        os.environ.pop(NAMED, None)
+        if before is not None:
+            os.environ[NAMED] = before
     return result if isinstance(result, int) else 0
 
 

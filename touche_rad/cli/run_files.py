@@ -210,13 +210,11 @@ def _estimate(
 
 def _part(options: FileOptions, places: Places) -> Part:
     """Return the part of the run that `--shard` asks for."""
-    from touche_rad.cli.program import WORDS
     from touche_rad.runs.parts import Part
 
     assert options.shard is not None
     assert options.output is not None
-    context = click.get_current_context()
-    words = (str(context.info_name), *context.meta[WORDS])
+    words = click.get_current_context().find_root().obj.words
     return Part(options.shard, places.out.parent, options.output, places.source, words)
 
 
