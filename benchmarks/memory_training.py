@@ -93,6 +93,8 @@ def write_model(folder: Path, size: tuple[int, int, int, int]) -> Path:
     with torch.device(device):
         model = LlamaForCausalLM(config)
     model.save_pretrained(folder)
+    del model
+    torch.cuda.empty_cache()  # the trainings are processes of their own
     return folder
 
 
