@@ -51,8 +51,10 @@ def main() -> None:
             done = subprocess.run(
                 [sys.executable, "-c", TRAIN, *map(str, words)], capture_output=True, text=True
             )
-            peak = done.stdout.rpartition("PEAK ")[2].strip()
-            told = f"{peak} GB" if done.returncode == 0 else done.stderr.strip()[-2000:]
+            result, _, peak = done.stdout.rpartition("PEAK ")
+            told = done.stderr.strip()[-2000:]
+            if done.returncode == 0:
+                told = f"{peak.strip()} GB, {json.loads(result)['learnt']} records of {count}"
             print(f"- {options.size}, `train {method}`: {told}", flush=True)
 
 
@@ -102,9 +104,10 @@ def write_records(path: Path, method: str, count: int) -> Path:
     """Write records of about TOKENS tokens, half of them in the answer."""
     half = " ".join(["word"] * (TOKENS // 2))
     answer = f"<reasoning> {half} </reasoning> <argument> word </argument>"
-    asked = [{"role": "system", "content": "word"}, {"role": "user", "content": half}]
     with path.open("w", encoding="utf-8") as stream:
         for number in range(count):
+            system = {"role": "system", "content": f"{number}"}  # equal records count once
+            asked = [system, {"role": "user", "content": half}]
             row: dict[str, Any] = {"debate": f"{number}", "turn": 0}
             reply = [{"role": "assistant", "content": answer}]
             if method == "sft":
