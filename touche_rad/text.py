@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import quote, quote_plus
 
 _ABBREVIATIONS = frozenset(
     "e.g. i.e. vs. cf. mr. mrs. ms. dr. prof. approx. al. jr. sr. inc. ltd. co. pp. ca.".split()
@@ -212,6 +211,11 @@ def redact(text: str) -> str:
     return _without_keys(text)
 
 
+def excerpt(text: object, limit: int) -> str:
+    """Return the beginning of a message on one line; keys are hidden before it is cut."""
+    return " ".join(redact(str(text)).split())[:limit]
+
+
 def _keys() -> list[str]:
     values = {os.environ.get(name, "") for name in _SECRETS}
     return sorted(one for one in values if len(one) > 1 and one.lower() not in _NO_SECRETS)
@@ -226,20 +230,27 @@ def _without_keys(text: str) -> str:
     """Return a text with `***` for each key, in each of its forms."""
     for key in _keys():
         if not _is_common(key):
-            for form in _forms(key):
-                text = text.replace(form, HIDDEN)
+            for pattern in _patterns(key):
+                text = pattern.sub(HIDDEN, text)
     return text
 
 
 @lru_cache(maxsize=16)
-def _forms(key: str) -> tuple[str, ...]:
-    """Return a key as it is, and as JSON, repr, URLs and base64 write it."""
-    json_forms = json.dumps(key, ensure_ascii=False)[1:-1], json.dumps(key)[1:-1]
-    data = key.encode("utf-8", "surrogateescape")
-    in_address = quote(data, safe=""), quote_plus(data)
-    encoded = [encode(data).decode() for encode in (b64encode, urlsafe_b64encode)]
-    encoded += [one.rstrip("=") for one in encoded]
-    return (key, *json_forms, repr(key)[1:-1], *in_address, *encoded)
+def _patterns(key: str) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of a key and its base64, each character as itself or escaped."""
+    data, padding = key.encode("utf-8", "surrogateescape"), f"(?:{_escaped('=')}){{0,2}}"
+    encoded = [encode(data).decode().rstrip("=") for encode in (b64encode, urlsafe_b64encode)]
+    forms = ["".join(map(_escaped, form)) for form in (key, *encoded)]
+    return tuple(map(re.compile, (forms[0], *(form + padding for form in forms[1:]))))
+
+
+def _escaped(character: str) -> str:
+    """Return a pattern of a character as itself, and as addresses, JSON and Python escape it."""
+    data = character.encode("utf-8", "surrogateescape")
+    percent = "".join(f"%(?i:{byte:02x})" for byte in data)
+    texts = {character, json.dumps(character)[1:-1], ascii(character)[1:-1], repr(data)[2:-1]}
+    texts.add({" ": "+", "'": r"\'", "/": r"\/"}.get(character, character))
+    return f"(?:{'|'.join([*map(re.escape, sorted(texts)), percent])})"
 
 
 def redact_data(value: Any, hide: Callable[[str], str] = redact) -> Any:

@@ -24,6 +24,7 @@ from touche_rad.contest import TIE, Contest, Outcome, leader
 from touche_rad.models import Model
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
+from touche_rad.text import excerpt
 
 
 class Debatrix:
@@ -193,7 +194,7 @@ class Debatrix:
             scores=scores,
             winners=winners,
             comment=verdict.comment,
-            reason="; ".join(dict.fromkeys(reasons))[:500],
+            reason=excerpt("; ".join(dict.fromkeys(reasons)), 500),
             details={
                 "by_verdict": by_verdict,
                 "by_score": by_score,

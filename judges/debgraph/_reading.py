@@ -25,7 +25,7 @@ from judges.debgraph.graph import (
 from touche_rad.contest import Side
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
-from touche_rad.text import clean
+from touche_rad.text import clean, excerpt
 
 INDENT: Final = 2
 MOST_IN_AN_ANSWER: Final = 400
@@ -246,7 +246,7 @@ class SpeechReader:
                     max_tokens=MAX_TOKENS if most else 2 * MAX_TOKENS,
                 )
             except InvalidAnswer as error:
-                report = replace(report, faults=(str(error)[:_LONGEST_FAULT],))
+                report = replace(report, faults=(excerpt(error, _LONGEST_FAULT),))
                 continue
             except Truncated:
                 most = max(1, (most or ARGUMENTS_AFTER_CUT) // 2)

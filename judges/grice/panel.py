@@ -13,6 +13,7 @@ from touche_rad.debate import Maxim
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, make
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
+from touche_rad.text import excerpt
 from touche_rad.users.contest_views import task_view
 
 GENERAL: Final = "general"
@@ -48,7 +49,9 @@ class GricePanel:
             scores[speaker] = _means(verdicts)
             lost = [reason for one in verdicts for reason in one.unscored.values()]
             if scores[speaker][GENERAL] is None:
-                reasons.append(f"{speaker}: {lost[0] if lost else 'nothing was said'}"[:300])
+                reasons.append(
+                    excerpt(f"{speaker}: {lost[0] if lost else 'nothing was said'}", 300)
+                )
         dimensions = [GENERAL, *(maxim.value for maxim in Maxim)]
         winners = {
             name: leader({speaker: of[name] for speaker, of in scores.items()}, self._margin)

@@ -27,7 +27,7 @@ from retrieval.web.search import WebSearch, search_all
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean, sentences, words
+from touche_rad.text import clean, excerpt, sentences, words
 
 LONGEST: Final = 400
 """Characters of a fact, and of a piece of evidence."""
@@ -126,7 +126,7 @@ class Evidence:
             try:
                 hits = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
             except Exception as error:
-                fault = clean(str(error))[:LONGEST] or type(error).__name__
+                fault = clean(excerpt(error, LONGEST)) or type(error).__name__
                 return results, f"argument index: {fault}"
             results.append(
                 [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from retrieval._server import Server
 from retrieval.dense._instructions import Prompts, parse_name, prompts_of
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.text import encodable
+from touche_rad.text import encodable, excerpt
 
 BATCH: Final = 64
 TRIES: Final = 5
@@ -154,7 +154,7 @@ def load_model(kind: str, place: str, called: str, **settings: Any) -> Any:
     try:
         return getattr(sentence_transformers, kind)(place, **settings)
     except Exception as error:
-        why = " ".join(str(error).split())[:200]
+        why = excerpt(error, 200)
         raise UserError(f"{called} cannot be loaded: {why}") from None
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.text import excerpt
 
 _NAME: Final = re.compile(r"(?![-_+.])[^\\/*?\"<>|,#:\s]+")
 
@@ -204,4 +205,4 @@ def reason(body: Any) -> str:
 
 
 def _short(message: Any) -> str:
-    return " ".join(str(message).split())[:200]
+    return excerpt(message, 200)

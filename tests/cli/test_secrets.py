@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -14,7 +15,8 @@ from tests.terminal import touche_rad
 from touche_rad import text
 from touche_rad.demo import demo_file
 
-KEY = 'sk-\'"§"\\-7f3a'
+KEY = 'sk-/\'"§"\\+-7f3a ='
+ESCAPE = re.compile("%..")
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,11 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
         json.dumps(KEY)[1:-1],
         json.dumps(KEY, ensure_ascii=False)[1:-1],
         repr(KEY)[1:-1],
+        json.dumps(KEY)[1:-1].replace("/", r"\/"),
         quote(KEY),
+        quote_plus(KEY),
+        quote(KEY, safe=""),
+        ESCAPE.sub(lambda match: match[0].lower(), quote(KEY, safe="/+")),
         b64encode(KEY.encode()).decode(),
         urlsafe_b64encode(KEY.encode()).decode().rstrip("="),
     ],
@@ -74,17 +80,21 @@ def test_other_keys_and_keys_in_addresses_are_hidden(
     assert text.redact(words) == hidden
 
 
+REPLY = {"number": 1, "frame": "contrary", "quantity": "", "reason": "KEY", "answer": "KEY"}
+
+
 @pytest.mark.parametrize("key", ["sk-Planted-7f3a9", "PlantedAlphabeticKey"])
+@pytest.mark.parametrize("cut", [False, True])
 def test_one_planted_key_reaches_no_output(
-    key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    key: str, cut: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The model's server answers with the key; every file and line of the run is searched."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    reply = {"number": 1, "frame": "contrary", "quantity": key, "reason": key, "answer": key}
+    monkeypatch.setattr("touche_rad.models.sending.TRIES", 1)
+    reply = json.dumps(scripted.reply(json.dumps(REPLY).replace("KEY", key)))
     with scripted.serving() as server:
-        server.always = lambda handler: handler.say(
-            200, json.dumps(scripted.reply(json.dumps(reply))).encode()
-        )
+        content = key.rjust(61, ".") if cut else reply  # a message quotes 60 characters
+        server.always = lambda handler: handler.say(200, content.encode())
         url = f"{server.url}?api_key={key}#tiny"
         out, cache = tmp_path / "run.jsonl", tmp_path / "cache"
         debates = tmp_path / "debates.jsonl"
@@ -92,7 +102,7 @@ def test_one_planted_key_reaches_no_output(
         model = ("-i", "demo", "-d", "composed", "-m", url, "--cache", cache)
         ended = touche_rad("respond", debates, "-o", out, *model)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert any("cache" in path.parts for path in written)
+    assert any("cache" in path.parts for path in written) or cut
     for path in written:
-        assert key.encode() not in path.read_bytes(), path.name
-    assert key not in ended.out + ended.err
+        assert key[:-1].encode() not in path.read_bytes(), path.name
+    assert key[:-1] not in ended.out + ended.err

@@ -32,6 +32,7 @@ from touche_rad.plugins import (
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.answering import guard
 from touche_rad.runs.rewards import Reward
+from touche_rad.text import excerpt
 
 _SHARE: Final = 0.7
 """Share of the turn's time for the candidates; the judge has the rest."""
@@ -150,7 +151,7 @@ class BestOfN:
                 response = await self._call(candidate.debater.answer, debate)
             candidate.response, _ = guard(response, self._index, 0)
         except Exception as error:
-            candidate.fault = f"{type(error).__name__}: {error}"[:200]
+            candidate.fault = excerpt(f"{type(error).__name__}: {error}", 200)
 
     async def _judge(self, candidate: Candidate, debate: Debate) -> None:
         assert candidate.response is not None

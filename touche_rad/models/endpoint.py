@@ -31,7 +31,7 @@ from touche_rad.models.errors import (
     Unreachable,
     WrongModel,
 )
-from touche_rad.text import KEY, load_json, redact
+from touche_rad.text import KEY, excerpt, load_json, redact
 
 if TYPE_CHECKING:
     import httpx2
@@ -153,7 +153,7 @@ class Client:
 
 
 def _why(error: Exception) -> str:
-    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    reason = excerpt(error, 200) or type(error).__name__
     return "connection refused" if "connection attempts failed" in reason else reason
 
 
@@ -274,7 +274,8 @@ class Endpoint(Backend):
         try:
             value = reply.json()
         except ValueError:
-            wrong = f"{self.place}: expected JSON, got {reply.content[:60]!r}"
+            text = reply.content.decode("utf-8", "replace")
+            wrong = f"{self.place}: expected JSON, got {excerpt(text, 60)!r}"
             raise BadReply(wrong, fix="check the address") from None
         if not isinstance(value, dict):
             raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
@@ -374,4 +375,4 @@ def reason_of(value: Any) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error
-    return redact(" ".join(str(error).split()))[:200]
+    return excerpt(error, 200)

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from touche_rad.models._forgiving import bare, forgiving
 from touche_rad.models.errors import EmptyReply, Refusal, Truncated
 from touche_rad.models.thinking import place_of_thoughts, without_thoughts
+from touche_rad.text import excerpt
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 """Text of at most 200 characters: a name or a reason."""
@@ -171,7 +172,7 @@ def first_choice(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     if not isinstance(message, dict):
         raise EmptyReply(f"{model}: the reply has no message")
     if message.get("refusal"):
-        raise Refusal(f"{model} refused: {str(message['refusal'])[:200]}")
+        raise Refusal(f"{model} refused: {excerpt(message['refusal'], 200)}")
     if first.get("finish_reason") == "content_filter":
         raise Refusal(f"{model} refused: content filter")
     return first
@@ -351,6 +352,6 @@ class ChoiceQuestion(Question):
             fitting = [choice for choice in self.choices if word.startswith(bare(choice))]
             if len(fitting) != 1:
                 words = ", ".join(self.choices)
-                raise NoObject(f"the answer is none of {words}: {word[:80]!r}", text)
+                raise NoObject(f"the answer is none of {words}: {excerpt(word, 80)!r}", text)
             likely = {choice: float(choice == fitting[0]) for choice in self.choices}
         return {"said": json.dumps(likely)}

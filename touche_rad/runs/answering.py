@@ -29,7 +29,7 @@ from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.records import drop_keys
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
-from touche_rad.text import clean, content_words, count_words, cut_to_words, words
+from touche_rad.text import clean, content_words, count_words, cut_to_words, excerpt, words
 
 LAST_RESORT: Final = "last-resort"
 
@@ -165,7 +165,7 @@ class Answerer:
 
 
 def _describe(error: BaseException) -> str:
-    words = " ".join(str(error).split())[:300]
+    words = excerpt(error, 300)
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from touche_rad.calls import current_context
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
-from touche_rad.text import printable, redact
+from touche_rad.text import excerpt, printable, redact
 
 log = logging.getLogger("touche_rad")
 
@@ -158,7 +158,7 @@ def fallback_for(
 
 def describe_failure(plugin: str, error: BaseException) -> str:
     """Return what happened, in one line."""
-    words = " ".join(redact(str(error)).split())[:_LONGEST]
+    words = excerpt(error, _LONGEST)
     if isinstance(error, ModelError):
         return f"{plugin}: {error.problem} ({words})" if words else f"{plugin}: {error.problem}"
     if isinstance(error, InvalidResult):

@@ -35,7 +35,7 @@ from touche_rad.files.formats import Judgeable
 from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.runs.work import Done, Work, at_turn
-from touche_rad.text import clean
+from touche_rad.text import clean, excerpt
 
 log = logging.getLogger("touche_rad")
 
@@ -153,7 +153,7 @@ async def _call(
     except Exception as error:
         log.debug("the judge failed", exc_info=error)
         failure = error
-        reason = f"{type(error).__name__}: {error}"[:300]
+        reason = excerpt(f"{type(error).__name__}: {error}", 300)
     else:
         if isinstance(result, Mapping):
             return {maxim: _verdict(result, maxim) for maxim in Maxim}, None

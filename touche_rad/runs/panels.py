@@ -22,6 +22,7 @@ from touche_rad.plugins import Panel
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
 from touche_rad.runs.work import Done, Work, read_record, record_line
+from touche_rad.text import excerpt
 
 T = TypeVar("T")
 
@@ -86,7 +87,7 @@ async def _judge_contest(
         outcome, failure = Outcome(winner=None, reason=str(error)), NoVerdict(str(error))
     except Exception as error:
         log.debug("the panel failed", exc_info=error)
-        reason = f"{type(error).__name__}: {error}"[:300]
+        reason = excerpt(f"{type(error).__name__}: {error}", 300)
         outcome, failure = Outcome(winner=None, reason=reason), error
     return outcome, fallbacks_of("panel", panel, failure, use, by="")
 
@@ -99,7 +100,7 @@ def _check(outcome: object, contest: Contest) -> Outcome:
     try:
         Outcome.model_validate(parse(dump(outcome.model_dump(mode="json"))))
     except (ValueError, TypeError) as error:
-        raise NoVerdict(f"the outcome cannot be written: {error}"[:300]) from error
+        raise NoVerdict(excerpt(f"the outcome cannot be written: {error}", 300)) from error
     if outcome.winner is None and not outcome.reason:
         return outcome.model_copy(update={"reason": "the panel named no winner"})
     return outcome

@@ -39,7 +39,7 @@ from touche_rad.runs.parts import CACHE
 from touche_rad.runs.runner import process_units
 from touche_rad.runs.shard import share_of
 from touche_rad.runs.work import Done, RunOptions, Work
-from touche_rad.text import redact
+from touche_rad.text import excerpt, redact
 
 OUT: Final = "run"
 
@@ -310,7 +310,7 @@ def connect(ray: Any, report: Callable[[str], None]) -> None:
     try:
         ray.init(address, log_to_driver=False, logging_level="ERROR", **more)
     except Exception as error:  # Ray raises a plain Exception if a node starts too slowly
-        line = " ".join(str(error).split())[:300]
+        line = excerpt(error, 300)
         raise WorkError(f"the Ray cluster cannot be used: {line}") from None
     cpus = f"{ray.cluster_resources().get('CPU', 0):g} CPUs"
     if address == "local":
@@ -358,7 +358,7 @@ def _death(error: BaseException) -> str:
 
 def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1][:300] if lines else type(error).__name__
+    return excerpt(lines[-1], 300) if lines else type(error).__name__
 
 
 def _append(path: Path, text: str) -> None:

@@ -31,7 +31,7 @@ from touche_rad.models.errors import (
     Unreachable,
 )
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import clean
+from touche_rad.text import clean, excerpt
 
 BASE_USER: Final = "base-user"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
@@ -124,15 +124,15 @@ class OfficialUser:
 
     def _parse(self, reply: Reply) -> str:
         """Return `message.content` of an answer; other fields are ignored."""
-        body = reply.content
+        body = reply.content.decode("utf-8", "replace")
         try:
             value = reply.json()
         except ValueError:
-            raise BadReply(f"{self.place}: expected JSON, got {body[:60]!r}") from None
+            raise BadReply(f"{self.place}: expected JSON, got {excerpt(body, 60)!r}") from None
         message = value.get("message") if isinstance(value, dict) else None
         text = message.get("content") if isinstance(message, dict) else None
         if not isinstance(text, str):
-            raise BadReply(f"{self.place}: expected message.content, got {body[:60]!r}")
+            raise BadReply(f"{self.place}: expected message.content, got {excerpt(body, 60)!r}")
         if not text.strip():
             raise EmptyReply(f"{self.place}: the answer holds no words")
         return text

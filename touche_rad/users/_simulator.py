@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from touche_rad.calls import Calls, call_context
 from touche_rad.debate import Debate
-from touche_rad.text import clean, count_words, cut_to_words
+from touche_rad.text import clean, count_words, cut_to_words, excerpt
 from touche_rad.users._rules import RuleUser
 
 
@@ -85,7 +85,7 @@ class Speaker:
                 return self._bounded(await self._run(method, debate))
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            reason = clean(str(error)[:_MAX_LETTERS])[:300]
+            reason = clean(excerpt(error, 300))
             note = f"user fallback: {type(error).__name__}: {reason}"
             return Utterance(await self._from_fallback(debate), (note,), error)
 

@@ -19,7 +19,7 @@ from touche_rad.evidence.guard import GuardResult, describe_unsupported
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis
-from touche_rad.text import clean, content_words, count_words
+from touche_rad.text import clean, content_words, count_words, excerpt
 from touche_rad.users.contest_views import opens
 
 TERM_WORDS: Final = 4
@@ -165,7 +165,7 @@ async def write_speech(
         draft = await check(Speech.model_validate(answer.model_dump()))
         best = max(draft, best, key=lambda one: one.quality)
     if best.problem == "refused":
-        raise Refused(f"{model.name} refuses to argue: {best.argument[:80]!r}")
+        raise Refused(f"{model.name} refuses to argue: {excerpt(best.argument, 80)!r}")
     return best
 
 

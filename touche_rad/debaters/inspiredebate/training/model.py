@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from touche_rad.errors import UserError
+from touche_rad.text import excerpt
 from touche_rad.training.card import adapter_options
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import check_packages
@@ -149,7 +150,7 @@ def _load(place: str, load: Callable[[], T]) -> T:
 
 def one_line(error: Exception) -> str:
     """Return the begin of an error's message as one line."""
-    return " ".join(str(error).split())[:200]
+    return excerpt(error, 200)
 
 
 def merge_training(root: Path, out: Path | None = None) -> Mapping[str, Any]:
