@@ -99,6 +99,24 @@ def test_a_bug_of_a_debater_reaches_its_author(
     assert (one["place"], one["count"]) == ("buggy_plugins.py:16 in best", 2)
 
 
+ODD = "".join(map(chr, [0x1B, 0x5B, 0x37, 0x6D, *range(1, 32), *range(127, 160), 0x202E, 0x2066]))
+
+
+@pytest.mark.parametrize("debater", ["buggy", "composed"])
+def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
+    debater: str, tmp_path: Path, buggy: Path, index: tuple[str, str], server: Scripted
+) -> None:
+    line = f"raise ValueError({ODD!a})  # \x9b\u202e"
+    buggy.write_text(BUGGY.replace('return found["nothing"]', line), "utf-8")
+    server.always = fails(400, ODD)
+    source, out = debates(tmp_path, "Zoos are bad."), tmp_path / "run.jsonl"
+    model = () if debater == "buggy" else ("-m", f"{server.url}#tiny")
+    touche_rad("--plugin", buggy, "respond", source, "-d", debater, *index, *model, "-o", out)
+    for suffix in ("status.json", "errors.txt"):
+        text = out.with_name(f"{out.name}.{suffix}").read_text()
+        assert text.replace("\n", "").isprintable()
+
+
 def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:

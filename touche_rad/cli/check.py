@@ -105,7 +105,7 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file, if something was repaired."""
     from touche_rad import files
     from touche_rad.files.outputs import read_status, sha256_of, status_beside
-    from touche_rad.files.records import write_json
+    from touche_rad.runs.parts import write_readable
     from touche_rad.score.repair import repair
 
     if len(runs) != 1 or not runs[0].is_file():
@@ -117,7 +117,7 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
         stream.writelines(f"{line}\n" for line in made.lines)
     if status := read_status(runs[0]):  # how the run was made stays true of its copy
         more = {"output": out.name, "sha256": sha256_of(out)}
-        write_json(status_beside(out), {**status, **more})
+        write_readable(status_beside(out), {**status, **more})
     return made
 
 

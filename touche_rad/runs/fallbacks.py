@@ -111,7 +111,7 @@ class FailureLog:
             return
         lines = traceback.format_exception(type(error), error, error.__traceback__)
         text = redact(f"{fallback.cause}\n\n{''.join(lines)}\n\n")
-        text = "".join(f"{printable(line)}\n" for line in text.splitlines())
+        text = "".join(f"{printable(line).expandtabs()}\n" for line in text.splitlines())
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside
-from touche_rad.files.records import read_json, write_json
+from touche_rad.files.records import read_json
 from touche_rad.files.traces import TRACE
 from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
@@ -107,7 +107,7 @@ class Part:
             usage=usage.record() if usage is not None else None,
             status=status,
         ).model_dump(mode="json")
-        write_json(self.folder / RECORD, redact_data(record))
+        write_readable(self.folder / RECORD, record)
 
 
 @dataclass(frozen=True)
@@ -282,8 +282,17 @@ def merge_parts(
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),
     )
-    write_json(status_beside(out), redact_data(status.model_dump(mode="json")))
+    write_readable(status_beside(out), status.model_dump(mode="json"))
     return status
+
+
+def write_readable(path: Path, value: Any) -> None:
+    """Write JSON that people read: keys are hidden, and unprintable characters are escaped."""
+    text = json.dumps(redact_data(value), ensure_ascii=False, indent=2)
+    with files.atomic_write(path) as stream:
+        for one in text:
+            stream.write(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1])
+        stream.write("\n")
 
 
 def caches_of(parts: Sequence[FinishedPart]) -> list[Path]:

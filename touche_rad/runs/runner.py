@@ -34,11 +34,11 @@ from touche_rad.files.outputs import (
     sha256_of,
     status_beside,
 )
-from touche_rad.files.records import dump, write_json
+from touche_rad.files.records import dump
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
-from touche_rad.runs.parts import SUFFIX, Part, short_json
+from touche_rad.runs.parts import SUFFIX, Part, short_json, write_readable
 from touche_rad.runs.work import (
     Done,
     RunOptions,
@@ -297,7 +297,7 @@ class Output:
                 stream.writelines(f"{line}\n" for line in done.lines)
         status = self._status(tally, "done", sha256=sha256_of(self.path))
         if self.options.status_path is not None:
-            write_json(self.options.status_path, redact_data(status.model_dump(mode="json")))
+            write_readable(self.options.status_path, status.model_dump(mode="json"))
         return status
 
     def stop(self, state: State, error: str) -> None:
@@ -311,7 +311,7 @@ class Output:
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
             status = self._status(tally, state, error=error)
-            write_json(path, redact_data(status.model_dump(mode="json")))
+            write_readable(path, status.model_dump(mode="json"))
 
     @property
     def warnings(self) -> tuple[str, ...]:
