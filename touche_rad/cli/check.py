@@ -105,7 +105,7 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file, if something was repaired."""
     from touche_rad import files
     from touche_rad.files.outputs import read_status, sha256_of, status_beside
-    from touche_rad.runs.parts import write_readable
+    from touche_rad.runs.work import write_readable
     from touche_rad.score.repair import repair
 
     if len(runs) != 1 or not runs[0].is_file():

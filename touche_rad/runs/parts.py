@@ -26,8 +26,7 @@ from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.shard import Shard
-from touche_rad.runs.work import Done, Progress, Tally, read_record, record_line
-from touche_rad.text import redact_data
+from touche_rad.runs.work import Done, Progress, Tally, read_record, record_line, write_readable
 
 SUFFIX: Final = ".part"
 """Suffix of the journal of a run."""
@@ -284,15 +283,6 @@ def merge_parts(
     )
     write_readable(status_beside(out), status.model_dump(mode="json"))
     return status
-
-
-def write_readable(path: Path, value: Any) -> None:
-    """Write JSON that people read: keys are hidden, and unprintable characters are escaped."""
-    text = json.dumps(redact_data(value), ensure_ascii=False, indent=2)
-    with files.atomic_write(path) as stream:
-        for one in text:
-            stream.write(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1])
-        stream.write("\n")
 
 
 def caches_of(parts: Sequence[FinishedPart]) -> list[Path]:

@@ -38,7 +38,7 @@ from touche_rad.files.records import dump
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
-from touche_rad.runs.parts import SUFFIX, Part, short_json, write_readable
+from touche_rad.runs.parts import SUFFIX, Part, short_json
 from touche_rad.runs.work import (
     Done,
     RunOptions,
@@ -47,6 +47,7 @@ from touche_rad.runs.work import (
     Work,
     read_record,
     record_line,
+    write_readable,
 )
 from touche_rad.text import printable, redact_data
 

@@ -238,3 +238,12 @@ def _warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Itera
 
 def _origin(one: Fallback) -> str:
     return f"{f'from {one.by}' if one.by else 'missing'}: {printable(one.cause)}"
+
+
+def write_readable(path: Path, value: Any) -> None:
+    """Write JSON that people read: keys are hidden, and unprintable characters are escaped."""
+    text = json.dumps(redact_data(value), ensure_ascii=False, indent=2)
+    with files.atomic_write(path) as stream:
+        for one in text:
+            stream.write(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1])
+        stream.write("\n")
