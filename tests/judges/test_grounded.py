@@ -205,6 +205,10 @@ ATTACKS: dict[str, Callable[[str], str]] = {
     "negation": lambda q: VERB.sub(lambda verb: f"{verb[0]} not", q, count=1),
     "number": lambda q: f"{q} This saved 40 million euros.",
     "joke": lambda q: f"{q} Just kidding.",
+    "wrong": lambda q: f"Wrong: {q}",
+    "not true": lambda q: f"It is not true: {q}",
+    "the user's": lambda q: f'You said: "{q}"',
+    "lie": lambda q: f"{q} But this is a lie.",
 }
 
 
@@ -225,6 +229,11 @@ def share_of_yes(change: Callable[[str], str], *, shift: int = 0) -> float:
 def test_true_quotations_are_a_yes() -> None:
     assert len(QUOTES) == 100
     assert share_of_yes(str) >= 0.95
+
+
+@pytest.mark.parametrize("heading", ["To this, reply:", "Critics will answer:", "To you I say:"])
+def test_a_true_quotation_behind_a_heading_is_a_yes(heading: str) -> None:
+    assert share_of_yes(lambda q: f"{heading} {q}") >= 0.95
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

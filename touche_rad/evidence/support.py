@@ -135,13 +135,22 @@ def without_opening(sentence: Words) -> Words:
         while end < len(sentence.words) and not sentence.marks[end] and end - start < _STANCE:
             end += 1
         part = sentence.words[start:end]
-        heading = (
-            ":" in sentence.marks[end]
-            and len(part) <= _HEADING
-            and sum(start <= at < end for at in sentence.content) <= 1
-            and known.negators.intersection(part) <= {"not", "no"}
-        )
-        if heading or known.stances.fullmatch(" ".join(part)):
+        # A heading such as `To this, reply:`; `You said:` attributes what follows to the user.
+        places = range(start + 1, min(start + _HEADING, len(sentence.words)) + 1)
+        colon = next((at for at in places if ":" in sentence.marks[at]), start)
+        heading = sentence.words[start:colon]
+        if known.denials.fullmatch(" ".join(heading)):
+            break
+        behind_you = heading[heading.index("you") :] if "you" in heading else ()
+        if (
+            colon > start
+            and sum(start <= at < colon for at in sentence.content) <= 1
+            and known.negators.intersection(heading) <= {"not", "no"}
+            and ("i" in heading or known.attitudes.isdisjoint(behind_you))
+        ):
+            start = colon
+            continue
+        if known.stances.fullmatch(" ".join(part)):
             start = end
             continue
         lengths = range(min(_CONNECTIVE, len(part)), 0, -1)

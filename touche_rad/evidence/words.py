@@ -191,6 +191,7 @@ class Lexicon(BaseModel):
     senses: Mapping[str, str]
     connectives: frozenset[str]
     stances: WholeText
+    denials: WholeText
     surrenders: WholeText
     concessions: WordsInText
     retractions: WholeText
