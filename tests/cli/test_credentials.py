@@ -92,6 +92,7 @@ def test_the_user_can_choose_the_file_the_flag_or_the_variable(
     assert len(stranger.asked) >= 3
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("scheme", ["http", "x"])
 def test_an_index_of_a_found_file_gets_no_password(tmp_path: Path, scheme: str) -> None:
     index = f"elasticsearch:{scheme}://stranger.example:9200/arguments"
