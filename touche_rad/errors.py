@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from os import PathLike
 
+from touche_rad.text import excerpt
+
 
 class ToucheRadError(Exception):
     """Base of all errors that are printed in one line, without a traceback."""
@@ -70,6 +72,12 @@ def nearest(wrong: str, right: Iterable[str]) -> str:
 def why(error: Exception) -> str:
     """Return the reason of an error, without the error number and path of an OSError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def describe(error: BaseException) -> str:
+    """Return the kind of an error and its message, on one line."""
+    words = excerpt(error, 300)
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 _LAST_NUMBER = re.compile(r"(?<!\d)\d+$")

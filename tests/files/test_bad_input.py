@@ -115,13 +115,14 @@ def _read(path: Path, bad: BadLines | None = None) -> int:
     return len(list(read(path, bad)))  # type: ignore[operator]
 
 
-def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", ["judge -j length", "contests"])
+def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path, verb: str) -> None:
     path = tmp_path / "sim.jsonl.gz"
     text = "".join(json.dumps({**GOOD, "x": os.urandom(500).hex()}) + "\n" for _ in range(200))
     whole = gzip.compress(text.encode())
     path.write_bytes(whole[: len(whole) // 2])
     for words, code in (((), 2), (("--skip-bad",), 1)):
-        ended = touche_rad("judge", path, "-j", "length", "-o", tmp_path / "out.jsonl", *words)
+        ended = touche_rad(*verb.split(), path, "-o", tmp_path / "out.jsonl", *words)
         assert ended.code == code
         assert "the gzip file is broken, and the rest of the file is lost" in ended.err
         assert not (tmp_path / "out.jsonl").exists()

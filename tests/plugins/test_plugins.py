@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from pydantic import Field
 
 from tests.runs.fakes import SmallIndex
-from tests.terminal import touche_rad
+from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.debate import Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, WorkError
@@ -226,6 +227,40 @@ def test_an_unknown_field_is_named_with_the_nearest_right_one(
     ended = touche_rad("--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out)
     status = out.with_name("out.status.json")
     assert problem in ended.err + (status.read_text() if status.exists() else "")
+
+
+ENDS = """
+import sys
+from touche_rad.plugins import debater, judge, panel, retriever
+
+@debater("ends")
+@judge("ends")
+@panel("all-ends")
+@retriever("ends")
+class Ends:
+    def __init__(self, options, services):
+        sys.exit(0)
+"""
+
+
+@pytest.mark.parametrize("call", ["respond -d ", "judge -j ", "judge -j all-", "retrieve -r "])
+def test_a_plugin_that_ends_the_program_is_named(tmp_path: Path, call: str) -> None:
+    (tmp_path / "ends.py").write_text(ENDS)
+    (tmp_path / "queries").write_text("Zoos should be closed\n")
+    source = "queries" if "retrieve" in call else demo_file("debates.jsonl")
+    words = ("--plugin", "ends.py", *f"{call}ends".split(), source, "-i", "demo", "-o", "out")
+    ended = touche_rad(*words, cwd=tmp_path)
+    assert ended.code == 1, ended.err
+    assert "ends cannot be made: SystemExit: 0" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--plugin", "--config"])
+def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    ended = touche_rad_process(option, tmp_path / "pipe.py", "list", timeout=60)
+    assert (ended.code, ended.out) == (2, "")
+    assert "pipe.py: " in ended.err
+    assert "expected a file, got a folder, a pipe or a device" in ended.err
 
 
 def test_fields_of_official_files_survive_a_plugin(tmp_path: Path) -> None:

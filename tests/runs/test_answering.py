@@ -193,7 +193,8 @@ def test_a_debater_that_cannot_be_made_is_an_error_only_if_it_is_selected() -> N
     _, fallback = make_chain("mine", {}, Services())
     answer = anyio.run(Answerer([fallback]).answer, Debate().with_utterance("Zoos are bad."))
     assert answer.by == LAST_RESORT
-    assert answer.notes[0] == "fallback from grounded: ValueError: no weights"
+    assert answer.notes[0].startswith("fallback from grounded: ")
+    assert answer.notes[0].endswith("ValueError: no weights")
     with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
         make_chain("grounded", {}, Services())
 

@@ -180,16 +180,19 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     assert status.warnings == ("4 of 40 answers are from verbatim: failure 1",)
 
 
-def test_a_plugin_may_change_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["import", "init", "answer"])
+def test_a_plugin_may_change_the_folder(tmp_path: Path, where: str) -> None:
     (tmp_path / "mover.py").write_text(
         "import os\n"
+        f"if {where == 'import'}: os.chdir('/')\n"
         "from touche_rad.debate import Response\n"
         "from touche_rad.plugins import debater\n"
         "@debater('mover')\n"
         "class Mover:\n"
-        "    def __init__(self, services, options): ...\n"
+        "    def __init__(self, services, options):\n"
+        f"        if {where == 'init'}: os.chdir('/')\n"
         "    def answer(self, debate):\n"
-        "        os.chdir('/')\n"
+        f"        if {where == 'answer'}: os.chdir('/')\n"
         "        return Response(content='No.')\n"
     )
     words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "--plugin", "mover.py")

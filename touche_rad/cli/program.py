@@ -25,7 +25,7 @@ from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
 from touche_rad.cli.console import say
 from touche_rad.credentials import NAMED
-from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
+from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
@@ -95,15 +95,15 @@ def _check_found(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def _parse(path: Path, *, is_chosen: bool) -> dict[str, Any]:
+    from touche_rad.files.records import read_whole
+
+    text = read_whole(path)
+    if is_chosen and NAMED in os.environ:
+        os.environ[NAMED] += f"\n{text}"
     try:
-        text = path.read_text("utf-8")
-        if is_chosen and NAMED in os.environ:
-            os.environ[NAMED] += f"\n{text}"
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
 
 
 def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
@@ -359,6 +359,8 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         see = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
         return _fail(f"{error.format_message()}{see}", error.exit_code)
     except ToucheRadError as error:
+        if error.__cause__ is not None and os.environ.get("TOUCHE_RAD_DEBUG"):
+            raise
         return _fail(str(error), error.exit_code, *getattr(error, "__notes__", ()))
     except Stopped as stopped:
         return _fail(str(stopped), STOPPED)

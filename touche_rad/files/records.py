@@ -283,6 +283,8 @@ def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
 
 
 GZIP = b"\x1f\x8b"
+_BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
+_REST_LOST = "the gzip file is broken, and the rest of the file is lost"
 Place = str | PathLike[str]
 Lines = Iterator[tuple[int, str]]
 """Lines of a file that are not empty, with their numbers."""
@@ -326,9 +328,8 @@ def numbered_lines(
                     continue
                 if verbatim or text:
                     yield number, text
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        broken = f"the gzip file is broken, and the rest of the file is lost: {error}"
-        lost = InputError(path, broken, line=number + 1)
+    except _BROKEN_GZIP as error:
+        lost = InputError(path, f"{_REST_LOST}: {error}", line=number + 1)
         lost.exit_code = 1 if bad.skip else 2
         raise lost from None  # also with --skip-bad: nobody knows how many lines are missing
     except OSError as error:
@@ -344,6 +345,8 @@ def read_whole(path: Place) -> str:
     try:
         with _opened(path) as file:
             return file.read().decode("utf-8-sig").replace("\r\n", "\n")
+    except _BROKEN_GZIP as error:
+        raise InputError(path, f"{_REST_LOST}: {error}") from None
     except OSError as error:
         raise InputError(path, f"cannot be read: {why(error)}") from None
     except UnicodeDecodeError as error:

@@ -10,7 +10,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -18,7 +18,14 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from touche_rad.errors import OptionError, UserError, WorkError, nearest
+from touche_rad.errors import (
+    OptionError,
+    ToucheRadError,
+    UserError,
+    WorkError,
+    describe,
+    nearest,
+)
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import ArgumentIndex
 from touche_rad.plugins.profiles import (
@@ -126,10 +133,11 @@ class Plugin:
     def factory(self) -> type:
         """The plugin's class; if it cannot be imported, the error names the plugin."""
         try:
-            return self.load()
-        except Exception as error:
+            with chdir("."):
+                return self.load()
+        except (Exception, SystemExit) as error:
             raise WorkError(
-                f"{self.kind} {self.name!r} of {self.source} is broken: {error}; "
+                f"{self.kind} {self.name!r} of {self.source} is broken: {describe(error)}; "
                 "correct or uninstall its package"
             ) from error
 
@@ -271,7 +279,12 @@ class Plugin:
         return f"{self.name}({inner})" if inner else self.name
 
     def make(self, services: Services, texts: Mapping[str, str] | None = None) -> Any:
-        """Create the plugin, or raise UserError: an option is wrong, or a need is not met."""
+        """Create the plugin.
+
+        Raises:
+            UserError: An option is wrong, or a requirement is missing.
+            WorkError: Its own code failed.
+        """
         options = self.parse(texts or {})
         index = services.index is not None or self.works_without_index(options)
         unmet = self.missing(index=index, model=services.model is not None)
@@ -287,7 +300,14 @@ class Plugin:
             "prompts_folder": Path(folder) if folder else None,
         }
         # A subclass, because an instance with __slots__ takes no attributes, nor does a frozen one.
-        return type(own.__name__, (own,), about)(options, services)
+        made = type(own.__name__, (own,), about)
+        try:
+            with chdir("."):  # our paths are relative: back to this folder if the plugin leaves it
+                return made(options, services)
+        except ToucheRadError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise WorkError(f"{self.kind} {self.name} cannot be made: {describe(error)}") from error
 
 
 C = TypeVar("C", bound=type)
@@ -377,10 +397,11 @@ def import_plugins(places: Iterable[str]) -> None:
     for place in places:
         IMPORTED[place] = None
         try:
-            if place.endswith(".py"):
-                _import_file(Path(place))
-            else:
-                importlib.import_module(place)
+            with chdir("."):
+                if place.endswith(".py"):
+                    _import_file(Path(place))
+                else:
+                    importlib.import_module(place)
         except (Exception, SystemExit) as error:
             reason = "it ends the program" if isinstance(error, SystemExit) else error
             raise UserError(f"--plugin {place}: cannot be imported: {reason}") from error
@@ -389,8 +410,8 @@ def import_plugins(places: Iterable[str]) -> None:
 def _import_file(path: Path) -> None:
     name = f"{_OF_FILE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path} is not a Python file")
+    if spec is None or spec.loader is None or (path.exists() and not path.is_file()):
+        raise UserError("expected a file, got a folder, a pipe or a device")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

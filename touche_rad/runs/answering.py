@@ -25,7 +25,7 @@ from touche_rad.debate import (
     Response,
     writable,
 )
-from touche_rad.errors import ToucheRadError, WorkError
+from touche_rad.errors import describe
 from touche_rad.files.records import drop_keys
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
@@ -121,13 +121,13 @@ class Answerer:
                     response, changes = await self._ask(debater, view, seconds, first=place > 0)
                 _check_words(response, debate, use.prompts)
             except Exception as error:
-                notes.append(f"fallback from {name}: {_describe(error)}")
+                notes.append(f"fallback from {name}: {describe(error)}")
                 cause = cause or error
                 continue
             by = name
             if not place and use.failure is not None:
                 cause, by = use.failure, f"{name} without its model"
-                notes.append(f"without model: {name}: {_describe(cause)}")
+                notes.append(f"without model: {name}: {describe(cause)}")
             return Answer(response, name, (*notes, *changes), self._fallback(by, cause, debate))
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
         notes.append(f"{LAST_RESORT}: no debater answered")
@@ -164,11 +164,6 @@ class Answerer:
             raise TimeoutError(str(error)) from None
 
 
-def _describe(error: BaseException) -> str:
-    words = excerpt(error, 300)
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
-
-
 def make_chain(
     name: str, options: Mapping[str, str], services: Services
 ) -> tuple[tuple[str, Debater], ...]:
@@ -179,12 +174,7 @@ def make_chain(
         WorkError: The selected debater cannot be made.
     """
     plugin = find("debater", name)
-    try:
-        debater: Debater = plugin.make(services, options)
-    except ToucheRadError:
-        raise
-    except Exception as error:
-        raise WorkError(f"debater {name} cannot be made: {_describe(error)}") from error
+    debater: Debater = plugin.make(services, options)
     plugins = registered("debater")
     # A fallback must not wait for the model that just failed.
     without_model = replace(services, model=None)
