@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
+from unicodedata import category
 
 _ABBREVIATIONS = frozenset(
     "e.g. i.e. vs. cf. mr. mrs. ms. dr. prof. approx. al. jr. sr. inc. ltd. co. pp. ca.".split()
@@ -68,6 +69,11 @@ def printable(text: str) -> str:
         one if one in "\n\t" or one.isprintable() else " " if one.isspace() else ""
         for one in _TERMINAL_SEQUENCE.sub("", text)
     )
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has only white space and characters that nobody sees, such as U+200B."""
+    return all(one.isspace() or category(one) in ("Cc", "Cf") for one in text)
 
 
 def sentences(text: str) -> list[str]:

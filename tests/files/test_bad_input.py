@@ -140,7 +140,9 @@ def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path, verb: str
         (b'{\n  "simulation": {}\n}\n', "f:1: expected JSON: .* one complete record per line"),
         (b"TOPIC_DESCRIPTION\tUSER\n\n", "expected at least one claim below the header"),
         (b"TOPIC_DESCRIPTION\tUSER\n \tbase\n", "f:2: TOPIC_DESCRIPTION: expected a claim"),
+        (b"TOPIC_DESCRIPTION\tUSER\n\xe2\x80\x8b\tbase\n", "f:2: TOPIC_DESCRIPTION: expected"),
         (b"TOPIC_DESCRIPTION\tUSER\n\xc2\xa0\n", "f:2: expected 2 columns"),
+        (b"TOPIC_DESCRIPTION\tUSER\na\tb\n\n\nc\td\n\n", "f:3: expected 2 columns"),
     ],
 )
 def test_a_file_of_no_kind_is_refused(tmp_path: Path, content: bytes, error: str) -> None:

@@ -16,6 +16,7 @@ from tests.files.test_round_trips import MANY, WORDS, messages, record
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.records import whole_characters
+from touche_rad.text import is_blank
 
 ARGUMENT = {"id": "1.2", "text": "t", "score": 0.5, "note": {"a": [None]}}
 VALUE: dict[str, Any] = {
@@ -167,7 +168,7 @@ def test_responses_are_written_as_they_were_read(tmp_path: Path, value: Any) -> 
 
 
 @MANY
-@given(claims=st.lists(WORDS.filter(str.strip), min_size=1, max_size=4))
+@given(claims=st.lists(WORDS.filter(lambda text: not is_blank(text)), min_size=1, max_size=4))
 def test_any_claim_survives_the_parameter_file(tmp_path: Path, claims: list[str]) -> None:
     path = tmp_path / "f"
     text = files.claims_text(Debate(claim=claim, user="u") for claim in claims)

@@ -257,7 +257,7 @@ def test_a_plugin_that_ends_the_program_is_named(tmp_path: Path, call: str) -> N
 @pytest.mark.parametrize("option", ["--plugin", "--config"])
 def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> None:
     os.mkfifo(tmp_path / "pipe.py")
-    ended = touche_rad_process(option, tmp_path / "pipe.py", "list", timeout=60)
+    ended = touche_rad_process(option, tmp_path / "pipe.py", "list", timeout=20)
     assert (ended.code, ended.out) == (2, "")
     assert "pipe.py: " in ended.err
     assert "expected a file, got a folder, a pipe or a device" in ended.err

@@ -51,6 +51,15 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("call", ["judge in.jsonl -j length", "respond in.jsonl -i demo"])
+def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str) -> None:
+    first, second, *_ = TEXT.splitlines(keepends=True)
+    source.write_text(first + second + first + second, "utf-8")
+    ended = touche_rad(*call.split(), "-o", "out.jsonl", cwd=source.parent)
+    warning = "debates given twice: 2; the first: debate 3 has the words of debate 1"
+    assert (ended.code, ended.err.count(warning)) == (0, 1)
+
+
 @pytest.fixture
 def right(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("right")

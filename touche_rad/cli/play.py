@@ -17,7 +17,7 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import fitted, say
 from touche_rad.errors import OptionError, UserError
-from touche_rad.text import printable
+from touche_rad.text import is_blank, printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
@@ -66,7 +66,7 @@ def respond_command(options: RespondOptions) -> int:
     INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
     the turns before it. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
     """
-    if options.utterance is not None and not options.utterance.strip():
+    if options.utterance is not None and is_blank(options.utterance):
         raise UserError("respond --say: expected a text, got only blanks")
     if options.utterance is not None or options.explain:
         if options.dry_run:

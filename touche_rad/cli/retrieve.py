@@ -20,7 +20,7 @@ from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.plugins import Retriever, index_backend_of
 from touche_rad.runs.fallbacks import InvalidResult, describe_failure
-from touche_rad.text import printable, redact
+from touche_rad.text import is_blank, printable, redact
 
 DEPTH: Final = 100
 SHOWN: Final = 10
@@ -71,7 +71,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
     utterance, output, quiet = options.utterance, options.output, options.quiet
     if (options.queries is None) == (utterance is None):
         raise UserError("retrieve: give a file of queries, or --say TEXT")
-    if utterance is not None and not utterance.strip():
+    if utterance is not None and is_blank(utterance):
         raise UserError("retrieve --say: expected a text, got only blanks")
     pairs = list(read_queries(options.queries)) if options.queries else [("1", str(utterance))]
     own = options.plugin_options.of("retriever")

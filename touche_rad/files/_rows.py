@@ -19,6 +19,7 @@ from touche_rad.files.records import (
     short_repr,
     whole_characters,
 )
+from touche_rad.text import is_blank
 
 RUN = "QUERY Q0 DOCUMENT RANK SCORE TAG"
 QRELS = "QUERY 0 DOCUMENT RELEVANCE"
@@ -131,7 +132,7 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
     """Read the claims of a TSV; other columns are kept."""
     header: list[str] | None = None
     count = 0
-    for number, line in lines:
+    for number, line in _with_empty_lines(lines, bad):
         cells = line.split("\t")
         if header is None:
             header = [cell.strip() for cell in cells]
@@ -148,7 +149,7 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
             bad.report(InputError(path, wrong, line=number))
             continue
         row = dict(zip(header, cells, strict=True))
-        if not row[CLAIM].strip():
+        if is_blank(row[CLAIM]):
             bad.report(InputError(path, "expected a claim, got none", line=number, field=CLAIM))
             continue
         count += 1
@@ -157,6 +158,16 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
         raise InputError(path, f"is empty: expected a header with {CLAIM} and {USER}")
     if not count and not bad.count:
         raise InputError(path, "expected at least one claim below the header")
+
+
+def _with_empty_lines(lines: Lines, bad: BadLines) -> Lines:
+    """Yield also the empty lines between the others; those that are no UTF-8 were reported."""
+    following = reported = 0
+    for number, line in lines:
+        if following:  # below the header
+            yield from ((empty, "") for empty in range(following + bad.count - reported, number))
+        yield number, line
+        following, reported = number + 1, bad.count
 
 
 def _claim(row: Row, count: int) -> Debate:

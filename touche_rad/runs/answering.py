@@ -29,7 +29,7 @@ from touche_rad.errors import describe
 from touche_rad.files.records import drop_keys
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
-from touche_rad.text import clean, content_words, count_words, cut_to_words, excerpt, words
+from touche_rad.text import clean, content_words, count_words, cut_to_words, is_blank, words
 
 LAST_RESORT: Final = "last-resort"
 
@@ -222,7 +222,7 @@ def guard(
     """
     response = _as_response(response)
     whole = clean(response.content[:MOST_CHARACTERS])
-    if not whole:
+    if is_blank(whole):
         raise Refused("the answer is empty")
     notes: list[str] = []
     if len(response.content) > MOST_CHARACTERS:

@@ -45,6 +45,7 @@ from touche_rad.runs.work import (
     T,
     Tally,
     Work,
+    count_units,
     read_record,
     record_line,
     write_readable,
@@ -111,7 +112,7 @@ async def run_work(
         is_begun = output.journal.exists() and not options.restart
         if out.is_file() and not is_begun and not is_output_of(out, output.identity):
             files.check_output(out, replace=options.replace)
-        total = sum(1 for _ in work.units(options.bad))
+        total, output.copies = count_units(work.units(options.bad))
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")
         failures = FailureLog(options.errors, options.strict)
@@ -243,6 +244,8 @@ class Output:
         """The number of units of the whole run."""
         self.units = range(0)
         """The units of this output: a part has some of them."""
+        self.copies = ""
+        """The warning on debates that the input has more than once."""
         self.resumed = 0
         self.finished: dict[int, int] = {}
         """The finished units, and where the line of each begins in the journal."""
@@ -321,6 +324,8 @@ class Output:
         lines = list(self.options.warnings)
         if bad.count:
             lines.append(f"lines that cannot be read: {bad.count}; the first: {bad.first}")
+        if self.copies:
+            lines.append(self.copies)
         return (*lines, *(printable(line) for line in (model.warnings if model else ())))
 
     def how_to_continue(self, fix: str = "") -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from touche_rad import files
+from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.files.outputs import Status, total_of
@@ -107,6 +108,21 @@ class Work(Generic[T]):
                     )
             if unit is not None:
                 yield unit
+
+
+def count_units(units: Iterable[Any]) -> tuple[int, str]:
+    """Return the number of units, and a warning on debates that are there more than once."""
+    total, copies, first = 0, list[tuple[int, int]](), dict[int, int]()
+    for total, unit in enumerate(units, 1):
+        debate = unit[0] if isinstance(unit, tuple) else unit
+        if isinstance(debate, Debate | Contest) and debate != Debate():  # a lost one
+            words = repr(debate.model_copy(update={"id": ""}))  # the id may be the place's
+            earlier = first.setdefault(hash(words), total)
+            copies += [(total, earlier)] if earlier != total else []
+    if not copies:
+        return total, ""
+    here = "debate {} has the words of debate {}".format(*copies[0])
+    return total, f"debates given twice: {len(copies)}; the first: {here}"
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,9 @@ def match_strictly(truth: Path, labels: Labelled, tag: str, path: Path) -> Align
     if known and known.source == truth:
         for place, row in enumerate(rows):
             known.check(path, row, place)
-    return Alignment(scores, tuple(Matcher(Run(tag, path, rows), labels, known, True).problems))
+    matcher = Matcher(Run(tag, path, rows), labels, known, True)
+    matcher.note_copies()
+    return Alignment(scores, tuple(matcher.problems))
 
 
 def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
@@ -115,12 +117,16 @@ class Matcher:
         rows, count = self.run.rows, len(self.labels)
         for position, row in enumerate(rows[count:], count + 1):
             self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position)
+        self.note_copies()
+        return dict(enumerate(rows[:count]))
+
+    def note_copies(self) -> None:
+        """Note each line with the words of an earlier one."""
         first: dict[tuple[str, ...], int] = {}
-        for words, row in ((row.conversation, row) for row in rows):
+        for words, row in ((row.conversation, row) for row in self.run.rows):
             if words and first.setdefault(words, row.line) != row.line:
                 message = f"has the words of line {first[words]}, scored in its place"
                 self._note(ProblemKind.TWICE, message, line=row.line)
-        return dict(enumerate(rows[:count]))
 
     def _by_words(self, reference: Reference) -> dict[int, Row]:
         """Return the line of each labelled debate, by its id or its words."""

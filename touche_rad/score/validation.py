@@ -23,7 +23,7 @@ from touche_rad.files.records import original_record, short_repr
 from touche_rad.files.simulations import SIMULATIONS
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.judging import NO_VERDICT
-from touche_rad.text import clean, count_words, printable
+from touche_rad.text import clean, count_words, is_blank, printable
 
 WORDS: Final = 60
 OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
@@ -227,7 +227,7 @@ def _response_findings(
     if response is None:
         yield "the turn has no answer", "there is no answer", "fault"
         return
-    if not response.content.strip():
+    if is_blank(response.content):
         yield "the answer is empty", "", "fault"
     count = count_words(response.content)
     if words and count > words:

@@ -29,7 +29,7 @@ from touche_rad.plugins import ArgumentIndex, Explains, Judge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, Body, readable
-from touche_rad.text import redact
+from touche_rad.text import is_blank, redact
 
 log = logging.getLogger("touche_rad")
 
@@ -124,7 +124,7 @@ def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     debate = parse_simulation(readable(request.debate), lenient=True)
     if not 0 < len(debate.turns) <= MAX_TURNS:
         raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
-    if debate.last.response is not None or not debate.last.utterance.strip():
+    if debate.last.response is not None or is_blank(debate.last.utterance):
         expected = "expected a last turn with a message and no response"
         raise FieldError("simulation.userTurns", expected)
     return debate

@@ -25,7 +25,7 @@ from touche_rad.plugins import (
     find,
     open_index,
 )
-from touche_rad.text import count_words
+from touche_rad.text import count_words, is_blank
 
 MAX_WORDS: Final = 60
 _UNUSUAL: Final = {
@@ -249,7 +249,7 @@ def _response_faults(answer: object, services: Services, max_words: int) -> Iter
     except (ValidationError, TypeError):
         yield f"expected a Response, got {type(answer).__name__}"
         return
-    if not response.content.strip():
+    if is_blank(response.content):
         yield "the answer is empty"
     if (words := count_words(response.content)) > max_words:
         yield f"{words} words, at most {max_words} are allowed (the guard would cut it)"
