@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import anyio
@@ -232,6 +232,21 @@ def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serv
     bodies = [one.json() for one in answers if isinstance(one, httpx2.Response)]
     assert len(bodies) > 10, answers
     assert all(body["content"] for body in bodies)
+
+
+def test_more_connections_than_open_files_leave_the_server_answering(
+    serve: Serve, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _, url = serve(open_files=200)
+    address = ("127.0.0.1", int(url.rpartition(":")[2]))
+    limits = httpx2.Limits(keepalive_expiry=60)
+    with httpx2.Client(base_url=url, timeout=10, limits=limits) as client, ExitStack() as stack:
+        assert client.get("/health").status_code == 200
+        for _ in range(260):
+            with suppress(ConnectionError):
+                stack.enter_context(socket.create_connection(address))
+        assert client.get("/health").status_code == 200
+    assert capfd.readouterr().err.count("\n") < 10
 
 
 @pytest.fixture

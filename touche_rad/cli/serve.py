@@ -111,13 +111,15 @@ def serve_command(options: ServeOptions) -> None:
 
     from touche_rad.serve.limits import TimedConnection
 
+    open_files = _raise_open_files_limit()
+    TimedConnection.most = open_files // 2
     uvicorn.run(
         app,
         host=options.host,
         port=options.port,
         log_level=level,
         timeout_keep_alive=_KEEP_ALIVE,
-        backlog=_BACKLOG,
+        backlog=min(_BACKLOG, open_files // 8),
         ws="none",
         http=TimedConnection,
         timeout_graceful_shutdown=math.ceil(options.grace),
@@ -162,7 +164,6 @@ def _make_app(options: ServeOptions, access: Access) -> FastAPI:
     )
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=options.quiet)
     prepare.check_demo(options, services.index)
-    _raise_open_files_limit()
     # At Python's own rate, garbage collection takes a seventh of the time of an answer that
     # compares many arguments. What is open now stays until the end.
     gc.collect()
@@ -252,11 +253,14 @@ _BACKLOG: Final = 128
 """Connections that wait, and that are accepted in one turn: a thousand would take 0.2 seconds."""
 
 
-def _raise_open_files_limit() -> None:
-    """Allow as many open files as possible: a client may open thousands of connections."""
-    if sys.platform != "win32":
-        import resource
+def _raise_open_files_limit() -> int:
+    """Allow as many open files as possible, for thousands of connections, and return the limit."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource
 
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        with suppress(ValueError):  # macOS says unlimited, but takes less
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(ValueError):  # macOS says unlimited, but takes less
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit

@@ -9,10 +9,11 @@ import hmac
 import ipaddress
 import socket
 import struct
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
@@ -235,6 +236,9 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
     the application as `scope["state"]`, by which `Gate` finds the connection of a request.
     """
 
+    most: ClassVar[int] = sys.maxsize
+    """Maximum number of open connections; a further one is closed at once."""
+
     def __init__(self, *, app_state: dict[str, Any], **options: Any) -> None:
         super().__init__(app_state={**app_state, "connection": self}, **options)
         self.head_since: float | None = None
@@ -254,6 +258,8 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         self.head_since = self.loop.time()
         self.timer = self.loop.call_later(CHECK_SECONDS, self._check)
         super().connection_made(transport)
+        if len(self.connections) > self.most:  # without a free file, no other one is answered
+            self._reset()
 
     def data_received(self, data: bytes) -> None:
         """Start the time limit of a request, which ends when `Gate` has the complete header.
