@@ -57,7 +57,8 @@ class StoredAnnotations:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the content."""
-        content = (self.about.model_dump_json().encode(), *self._lines)
+        about = self.about.model_dump_json(exclude={"checksums"})
+        content = (about.encode(), *self._lines)
         return sha256(b"\n".join(content)).hexdigest()[:16]
 
     def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from retrieval.index.store import checksums, verify
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files import atomic_write
 
@@ -23,11 +24,15 @@ class About(BaseModel):
 
     format: int = FORMAT
     collection: str
+    checksums: dict[str, str] = {}
+    """SHA-256 of each file; empty in older folders."""
 
     def write(self, folder: Path) -> None:
         """Write it; it says what is complete."""
+        now = {name: one for name, one in checksums(folder).items() if name != ABOUT}
+        about = self.model_copy(update={"checksums": now})
         with atomic_write(folder / ABOUT) as stream:
-            stream.write(self.model_dump_json(indent=2) + "\n")
+            stream.write(about.model_dump_json(indent=2) + "\n")
 
 
 A = TypeVar("A", bound=About)
@@ -47,6 +52,16 @@ def read_about(folder: Path, kind: type[A], collection: str, option: str) -> A |
     if (about.format, about.collection) != (FORMAT, collection):
         raise UserError(f"{folder} belongs to another collection; {_again(option)}")
     return about
+
+
+def verify_parts(index: Path) -> None:
+    """Raise an error if a file of an index's vectors or annotations has changed."""
+    for path in sorted(index.glob(f"*/*/{ABOUT}")):
+        try:
+            about = About.model_validate_json(path.read_bytes())
+        except ValueError:
+            raise UserError(f"{path} cannot be read: remove its folder and make it again") from None
+        verify(path.parent, about.checksums)
 
 
 def open_parts(

@@ -11,6 +11,7 @@ from retrieval._links import Link, alike
 from retrieval.index._build import build, postings_of
 from retrieval.index.analyser import LONGEST_QUERY, check_field, tokens
 from retrieval.index.engine import Engine, pisa_is_here
+from retrieval.index.parts import verify_parts
 from retrieval.index.postings import Postings
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
@@ -50,7 +51,8 @@ class PisaIndexes(IndexBackend):
     def verify(self, location: str) -> None:
         """Compare the checksums of all files, which takes longer than opening them."""
         if location != DEMO:
-            verify(Path(location))
+            verify(Path(location), read_manifest(Path(location)).checksums)
+            verify_parts(Path(location))
 
     def holds(self, location: str, of: Iterable[Argument]) -> bool:
         """Whether the folder is an index of this version with exactly these arguments."""

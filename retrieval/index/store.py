@@ -11,9 +11,9 @@ import importlib.metadata
 import json
 import mmap
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
+from touche_rad.files.outputs import sha256_of
 
 FILE = "manifest.json"
 FORMAT = 5
@@ -63,22 +64,24 @@ def write_manifest(
         engine="pisa" if pisa else "numpy",
         analyser=ANALYSER,
         sizes={path.relative_to(folder).as_posix(): path.stat().st_size for path in paths},
-        checksums={path.relative_to(folder).as_posix(): _checksum(path) for path in paths},
+        checksums=checksums(folder),
         versions={"touche-rad": __version__, package: importlib.metadata.version(package)},
     )
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
 
 
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+def checksums(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 digest of each file below a folder, without hidden ones."""
+    paths = (path for path in sorted(folder.rglob("[!.]*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
 
 
-def verify(folder: Path) -> None:
-    """Raise an error if a file of an index has changed since it was built."""
-    for name, checksum in read_manifest(folder).checksums.items():
-        if _checksum(folder / name) != checksum:
-            raise UserError(f"{folder}: {name} has changed since the index was built")
+def verify(folder: Path, expected: Mapping[str, str]) -> None:
+    """Raise an error if a file of an index, of its vectors or annotations is not as expected."""
+    for name, checksum in expected.items():
+        path = folder / name
+        if not path.is_file() or sha256_of(path) != checksum:
+            raise UserError(f"{folder}: {name} has changed since it was made: make it again")
 
 
 def read_manifest(folder: Path) -> Manifest:

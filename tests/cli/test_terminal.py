@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.retrieval.small import changes_that_doctor_notices
 from tests.terminal import touche_rad
 from touche_rad.cli.commands import COMMANDS
 from touche_rad.demo import demo_file
@@ -142,16 +142,7 @@ def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
 
 def test_doctor_notices_a_changed_byte_of_an_index(tmp_path: Path, demo_index_path: Path) -> None:
     index = shutil.copytree(demo_index_path, tmp_path / "index")
-    for file in sorted(path for path in index.rglob("*") if path.stat().st_size > 100):
-        if file.is_file() and file.name != "manifest.json":
-            whole = file.read_bytes()
-            time = file.stat().st_mtime_ns
-            file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
-            os.utime(file, ns=(time, time))
-            checked = touche_rad("doctor", "-i", index)
-            assert checked.code == 1
-            assert str(file.relative_to(index)) in checked.out
-            file.write_bytes(whole)
+    assert changes_that_doctor_notices(index)
     assert "search works" in touche_rad("doctor", "-i", index).out
 
 

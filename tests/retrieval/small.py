@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from retrieval.index.pisa import PisaArguments
+from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.plugins import build_index, open_index
 
@@ -60,6 +62,21 @@ def annotate_by_hand(index: PisaArguments, name: str, annotations: Sequence[Any]
     about = {"format": 2, "collection": index.manifest.collection, "by": {"model": "by hand"}}
     counts = {"arguments": len(lines), "annotated": len(lines)}
     (folder / "about.json").write_text(json.dumps(about | counts))
+
+
+def changes_that_doctor_notices(index: Path, part: str = ".") -> list[str]:
+    """Change a byte of each file in a part of an index; return the names of these files."""
+    names = []
+    for file in sorted(path for path in (index / part).rglob("*") if path.stat().st_size > 100):
+        if file.is_file() and file.name not in ("manifest.json", "about.json"):
+            whole, time = file.read_bytes(), file.stat().st_mtime_ns
+            file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+            os.utime(file, ns=(time, time))
+            checked = touche_rad("doctor", "-i", index)
+            assert (checked.code, file.name in checked.out) == (1, True)
+            file.write_bytes(whole)
+            names.append(file.name)
+    return names
 
 
 def texts(*words: str) -> list[Argument]:

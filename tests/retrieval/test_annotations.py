@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 
 from tests.models.by_schema import answering, called
 from tests.models.scripted import Scripted
-from tests.retrieval.small import BEES, opened
+from tests.retrieval.small import BEES, changes_that_doctor_notices, opened
 from tests.schemes import ANSWERS, marks
 from tests.terminal import Ended
 from touche_rad import cli, files
@@ -86,6 +86,7 @@ def test_each_argument_has_its_schemes_with_labels_and_reasons(
             assert {dimension: level.word for dimension, level in levels.items()} == labels
             assert found.marks[scheme].reason == f"of {one.text[:20]}".strip()
     assert annotations(memory, ["nobody"]) == [None]
+    assert changes_that_doctor_notices(tmp_path / "ix", "annotations") == ["records.jsonl"]
 
 
 def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(

@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 from retrieval.dense import vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
-from tests.retrieval.small import BEES, encoder_by_chance, opened
+from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_chance, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
@@ -102,6 +102,8 @@ def test_an_endpoint_encodes(
     assert server.asked[0]["model"] == "letters"
     index: Any = open_index(str(tmp_path / "ix"))
     assert list(index.encoders) == ["openai:letters"]
+    changes = changes_that_doctor_notices(tmp_path / "ix", "dense")
+    assert changes == ["rows.npy", "vectors.npy"] * 3
 
 
 @pytest.mark.services
