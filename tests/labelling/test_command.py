@@ -116,7 +116,11 @@ def test_wrong_options(run: Path, tmp_path: Path, words: tuple[str, ...]) -> Non
 def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path) -> None:
     output = tmp_path / "labels.jsonl"
     output.write_text('[{"quality": 1}]\n')
-    assert "exists already" in _summary(run, "-o", output)[2]
+    for begin in (None, "", "{"):  # no log, or one that another program may have begun
+        if begin is not None:
+            (tmp_path / "labels.jsonl.log").write_text(begin)
+        assert "exists already" in _summary(run, "-o", output)[2]
+    assert output.read_text() == '[{"quality": 1}]\n'
     assert _summary(run, "-o", output, "--replace")[0] == 0
     _label(run, output, 2, [])
     assert _summary(run, "-o", output, "--replace")[0] == 0  # begins anew, and keeps the answers

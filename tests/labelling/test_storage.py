@@ -101,9 +101,11 @@ def test_a_log_of_another_run_or_of_a_newer_version_is_refused(run: Path, tmp_pa
     session = open_session(run, tmp_path / "labels.jsonl")
     session.log.close()
     other = write_run(tmp_path / "other.jsonl", 5)
+    text = session.log.path.read_text()
+    session.log.path.write_text(f'{text}{{"at":')
     with pytest.raises(UserError, match="labels of another run"):
         open_session(other, session.output)
-    text = session.log.path.read_text()
+    assert session.log.path.read_text() == f'{text}{{"at":', "nothing is cut"
     session.log.path.write_text(text.replace('"format":1', '"format":2', 1))
     with pytest.raises(UserError, match="made by a newer touche-rad"):
         open_session(run, session.output)
@@ -129,11 +131,12 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     assert [one for row in rows for one in row].count(nothing) == 3 * TURNS - 1
 
 
-def test_a_broken_event_is_named_with_its_line(run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("event", ['{"by":"ana","maxim":"quantity"}', "5", "[]"])
+def test_a_broken_event_is_named_with_its_line(run: Path, tmp_path: Path, event: str) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     session.log.close()
     with session.log.path.open("a") as stream:
-        stream.write('{"at":"2026-01-01T00:00:00+00:00","by":"ana","maxim":"quantity"}\n')
+        stream.write(f"{event}\n")
     with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: expected an event"):
         open_session(run, session.output)
 

@@ -6,14 +6,17 @@ it ends with a line break; it is on the disk before the annotator sees that it i
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.files.outputs import lock
+from touche_rad.files.records import short_repr
 
 FORMAT: Final = 1
 KIND: Final = "labelling"
@@ -30,12 +33,18 @@ class Log:
         """Open a log, or make it with a header."""
         self.path = path
         self.events: list[Event] = []
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise UserError(f"{path} is not a regular file: choose another output")
         path.parent.mkdir(parents=True, exist_ok=True)
         kind = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._file = os.open(path, kind, 0o666)
+        problem = f"{path} is not a regular file: choose another output"
         try:
+            self._file = os.open(path, kind | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EISDIR):
+                raise UserError(problem) from None
+            raise
+        try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise UserError(problem)
             self.header = self._read({"format": FORMAT, "kind": KIND, **header})
         except BaseException:
             self.close()
@@ -73,6 +82,14 @@ class Log:
         if not is_ours or (not whole and not own.startswith(data[:_SAME])):
             raise InputError(self.path, "expected a log of `touche-rad label`", line=1)
         refuse_newer(self.path, first, FORMAT)
+        if first.get("digest") != header.get("digest"):
+            run = first.get("run")
+            raise UserError(f"{self.path} has labels of another run ({run}): choose another output")
+        for number, event in enumerate(self.events, 2):
+            if not isinstance(event, dict):
+                raise InputError(
+                    self.path, f"expected an event, got {short_repr(event)}", line=number
+                )
         os.ftruncate(self._file, whole)  # a write was interrupted
         if not whole:
             self._write(header)
@@ -87,6 +104,14 @@ class Log:
         except OSError:
             os.ftruncate(self._file, before)
             raise
+
+
+def has_header(path: Path) -> bool:
+    """Whether a file has a complete first line; a log that was killed before it has no labels."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.readline().endswith(b"\n")
 
 
 def _line(record: Event) -> bytes:

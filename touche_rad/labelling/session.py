@@ -48,11 +48,6 @@ class Session:
         }
         self.log = Log(log_beside(output), header)
         try:
-            run, digest = self.log.header.get("run"), self.log.header.get("digest")
-            if digest != exchanges.digest:
-                raise UserError(
-                    f"{self.log.path} has labels of another run ({run}): choose another output"
-                )
             self.queue = [
                 Item(Place(debate, turn), Selection(sample), rank)
                 for debate, turn, sample, rank in self.log.header["queue"]
