@@ -129,6 +129,15 @@ def test_an_invalid_request_names_the_field(body: dict[str, Any], told: str) -> 
     assert response.json()["detail"].startswith(told)
 
 
+@pytest.mark.parametrize("path", ["/", "/quality"])
+def test_a_key_occurs_once_in_a_body(path: str) -> None:
+    body = json.dumps({**_messages("U1"), **_question(userTurnIndex=0)})
+    twice = body.replace("{", '{"a": 1, "a": 1, ', 1)
+    sent = {"content-type": "application/json"}
+    response = _client(Scripted()).post(path, content=twice, headers=sent)
+    assert (response.status_code, "each key once" in response.json()["detail"]) == (422, True)
+
+
 @pytest.mark.parametrize(
     "body", [b"\xff{}", b'{"messages": %s}' % (b"9" * 5000), b"[" * 10_000, b"\x1f\x8b"]
 )

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -90,9 +90,13 @@ def say(line: str, *, quiet: bool = False) -> None:
     """Print one line; file names and texts in it cannot control the terminal."""
     if not quiet:
         line = printable(redact(line))
-        if sys.stderr.isatty():
+        is_terminal, has_colour = sys.stderr.isatty(), colour_setting()
+        if is_terminal:
             line = fitted(line)
-        print(_paint(line, sys.stderr), file=sys.stderr, flush=True)
+        if is_terminal if has_colour is None else has_colour:
+            for word in COLOURS.keys() & line.split(maxsplit=2)[:2]:
+                line = line.replace(word, click.style(word, fg=COLOURS[word], bold=True), 1)
+        print(line, file=sys.stderr, flush=True)
 
 
 def fitted(line: str, indent: int = 2) -> str:
@@ -117,16 +121,6 @@ def _fold(text: str, width: int, first: str, rest: str) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _paint(line: str, stream: TextIO) -> str:
-    """Colour the word that begins a message, if the stream has colour."""
-    setting = colour_setting()
-    if setting or (setting is None and stream.isatty()):
-        for word in line.split(maxsplit=2)[:2]:
-            if word in COLOURS:
-                return line.replace(word, click.style(word, fg=COLOURS[word], bold=True), 1)
-    return line
 
 
 def terminal_width(limit: int = 120) -> int:

@@ -103,11 +103,11 @@ def label_command(options: LabelOptions) -> None:
 
 def _check_output(output: Path, log: Path, *, replace: bool) -> None:
     """Refuse a file that is not ours; with --replace, keep an old log under another name."""
-    from touche_rad.labelling._log import has_header
+    from touche_rad.labelling.session import is_begun
 
     if str(output) == "-":
         raise OptionError("-o -: label needs a file, which it can reopen")
-    if not has_header(log):
+    if not is_begun(log):
         files.check_output(output, replace=replace)
     elif replace:
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))

@@ -63,7 +63,7 @@ def parse(text: str) -> Any:
     """
     try:
         value = load_json(
-            text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_each_key_once
+            text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=each_key_once
         )
     except json.JSONDecodeError as error:
         detail = f"{error.msg.removesuffix(' at')} at column {error.colno}"
@@ -77,7 +77,8 @@ def parse(text: str) -> Any:
     return whole_characters(value) if "\\ud" in text or "\\uD" in text else value
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
+def each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """Return a JSON object of its pairs; a key that occurs twice is an error."""
     value = dict(pairs)
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -87,9 +87,8 @@ class Log:
             raise UserError(f"{self.path} has labels of another run ({run}): choose another output")
         for number, event in enumerate(self.events, 2):
             if not isinstance(event, dict):
-                raise InputError(
-                    self.path, f"expected an event, got {short_repr(event)}", line=number
-                )
+                wrong = f"expected an event, got {short_repr(event)}"
+                raise InputError(self.path, wrong, line=number)
         os.ftruncate(self._file, whole)  # a write was interrupted
         if not whole:
             self._write(header)
@@ -104,14 +103,6 @@ class Log:
         except OSError:
             os.ftruncate(self._file, before)
             raise
-
-
-def has_header(path: Path) -> bool:
-    """Whether a file has a complete first line; a log that was killed before it has no labels."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.readline().endswith(b"\n")
 
 
 def _line(record: Event) -> bytes:

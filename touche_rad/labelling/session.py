@@ -21,6 +21,11 @@ def log_beside(output: Path) -> Path:
     return output.with_name(f"{output.name}.log")
 
 
+def is_begun(path: Path) -> bool:
+    """Whether a log has a complete first line; before it is written, there are no labels."""
+    return path.is_file() and b"\n" in path.read_bytes()
+
+
 class Session:
     """One annotator's work on a labels file."""
 

@@ -18,14 +18,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from touche_rad.errors import (
-    OptionError,
-    ToucheRadError,
-    UserError,
-    WorkError,
-    describe,
-    nearest,
-)
+from touche_rad.errors import OptionError, ToucheRadError, UserError, WorkError, describe, nearest
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import ArgumentIndex
 from touche_rad.plugins.profiles import (
@@ -279,12 +272,7 @@ class Plugin:
         return f"{self.name}({inner})" if inner else self.name
 
     def make(self, services: Services, texts: Mapping[str, str] | None = None) -> Any:
-        """Create the plugin.
-
-        Raises:
-            UserError: An option is wrong, or a requirement is missing.
-            WorkError: Its own code failed.
-        """
+        """Create the plugin; a UserError is on options and needs, a WorkError on its own code."""
         options = self.parse(texts or {})
         index = services.index is not None or self.works_without_index(options)
         unmet = self.missing(index=index, model=services.model is not None)

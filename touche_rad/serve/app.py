@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from touche_rad import __version__
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
-from touche_rad.files.records import FieldError
+from touche_rad.files.records import FieldError, each_key_once
 from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
@@ -160,8 +160,12 @@ async def _warm_up(
 
 async def _parse(parse: Callable[[Body], Debate], request: Body, raw: Request) -> Debate:
     """Parse a request; a large one in a thread, so that other requests are answered meanwhile."""
-    if len(await raw.body()) < SMALL:
+    body = await raw.body()
+    check = partial(json.loads, body, object_pairs_hook=each_key_once)  # FastAPI takes the last key
+    if len(body) < SMALL:
+        check()
         return parse(request)
+    await anyio.to_thread.run_sync(check)
     return await anyio.to_thread.run_sync(parse, request)
 
 
