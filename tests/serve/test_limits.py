@@ -105,6 +105,9 @@ def test_web_pages_of_other_servers_are_refused(origin: str) -> None:
         ("127.0.0.1:8080", Access(loopback=True), True, 200),
         ("[::1]:8080", Access(loopback=True), True, 200),
         ("evil.example", Access(), True, 403),
+        ("[localhost]evil.com", Access(loopback=True), False, 403),
+        ("localhost:x@evil.com", Access(loopback=True), False, 403),
+        ("[localhost]", Access(loopback=True), False, 403),
         ("touche-rad:8080", Access(), False, 200),
         ("debate.example", Access(names=frozenset(["debate.example"])), True, 200),
     ],
@@ -173,6 +176,7 @@ async def _answered(scope: Any, receive: Any, send: Any) -> None:
 
 PIECE = {"type": "http.request", "body": b"x" * 2**18, "more_body": True}
 END = {"type": "http.request", "body": b"x"}
+SHORT = [b"17," * 2**18, b'"",' * 2**18, b'"abcdefgh",' * 2**16, b'"some-key-001":"",' * 2**16]
 NUMBERS = {"type": "http.request", "body": b"17," * 2**17, "more_body": True}
 
 
@@ -183,7 +187,7 @@ NUMBERS = {"type": "http.request", "body": b"17," * 2**17, "more_body": True}
         (Limits(), [PIECE, END], [200]),
         (Limits(body=2**18), [PIECE, END], [413]),
         (Limits(), [NUMBERS, END], [413]),
-        (Limits(), [PIECE] * 3 + [NUMBERS, END], [200]),
+        (Limits(), [PIECE] * 5 + [NUMBERS, END], [200]),
         (Limits(), [PIECE, {"type": "http.disconnect"}], []),
     ],
 )
@@ -193,6 +197,11 @@ def test_an_unfinished_body_is_given_up(
     gate = Gate(_answered, limits, Access())
     assert _pass(gate, [*messages]) == status
     assert gate.requests == 0
+
+
+@pytest.mark.parametrize("part", SHORT)
+def test_a_large_body_of_short_values_is_refused(part: bytes) -> None:
+    assert _pass(Gate(_answered, Limits(), Access()), [{**END, "body": part}]) == [413]
 
 
 @pytest.mark.parametrize(
@@ -340,10 +349,16 @@ def _is_established(client: socket.socket) -> bool:
 
 
 def test_large_bodies_at_once_leave_the_server_answering(quick: int) -> None:
-    body = {"messages": [{"role": "user", "content": "x y. " * 700_000}]}
+    contents = [
+        "x y. " * 700_000,
+        [""] * 900_000,
+        [10**9] * 300_000,
+        {f"k{n}": True for n in range(250_000)},
+    ]
+    bodies = [{"messages": [{"role": "user", "content": one}]} for one in contents * 2]
     with ThreadPoolExecutor(8) as pool:
         url = f"http://localhost:{quick}/"
-        asked = [pool.submit(httpx2.post, url, json=body, timeout=60) for _ in range(8)]
+        asked = [pool.submit(httpx2.post, url, json=body, timeout=60) for body in bodies]
         while not all(one.done() for one in asked):
             assert _health(quick) < 20
-    assert {one.result().status_code for one in asked} <= {200, 408, 503}
+    assert {one.result().status_code for one in asked} <= {200, 408, 413, 503}

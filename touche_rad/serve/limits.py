@@ -7,6 +7,7 @@ import base64
 import binascii
 import hmac
 import ipaddress
+import re
 import socket
 import struct
 import sys
@@ -36,10 +37,11 @@ _PIECE: Final = 2**12
 """Bytes that are parsed before the number of requests is checked."""
 SMALL: Final = 256 * 2**10
 """Bytes of a body that may have any content."""
-_NO_TEXT: Final = b"0123456789-+.[]{},:"
-_LEAST_TEXT: Final = 0.6
-"""Least share of other characters. No request is answered while a body is parsed, and numbers and
-empty lists take much longer than texts of the same size."""
+_NO_TEXT: Final = b'0123456789-+.[]{},:"'
+_LEAST_TEXT: Final = 0.75
+"""Least share of other characters. No request is answered while a body is parsed, and numbers,
+lists and short texts take much longer than a long text of the same size."""
+_HOST: Final = re.compile(r"(?:\[([^\[\]]*)\]|([^\s:@/\[\]]*))(?::\d*)?")
 DEFAULT_HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -102,9 +104,11 @@ class Access:
             )
 
     def _is_ours(self, host: str) -> bool:
-        name = (host.rpartition("]")[0].lstrip("[") or host.partition(":")[0]).lower()
+        match = _HOST.fullmatch(host)
+        address, name = (part or "" for part in match.groups()) if match else ("", "")
+        name = name.lower()
         is_local = name == "localhost" or name.endswith(".localhost")
-        return is_local or name in self.names or _address(name) is not None
+        return is_local or name in self.names or _address(address or name) is not None
 
     def is_authorized(self, headers: Headers) -> bool:
         """Whether the token was sent, alone or as the password that a browser asks for."""
@@ -225,7 +229,7 @@ class Gate:
             late = f"the body did not arrive within {seconds:g} seconds"
             raise Refusal(408, late) from None
         if len(body) > SMALL and len(body.translate(None, _NO_TEXT)) < _LEAST_TEXT * len(body):
-            raise Refusal(413, "expected a body of texts, got mostly numbers, lists or objects")
+            raise Refusal(413, "expected a body of texts, got many numbers or short values")
         return bytes(body)
 
 
