@@ -1,10 +1,11 @@
-"""Two properties that hold for any input, over readers, verbs and ways to run."""
+"""Properties that hold for any input, over readers, verbs and ways to run."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,54 @@ def test_a_line_in_is_a_line_out_in_its_place_or_a_counted_loss(
     names = [one["debate"] for one in records(folder / "answers.jsonl")]
     assert names == [f"d{at}" for at, fine in enumerate(good) if fine], answered.err
     assert (f"cannot be read: {lost}; the first: {source}:" in answered.err) == (lost > 0)
+
+
+SIDES = {"Ada": "pro", "Bob": "con"}
+CONTEST = {"motion": "m", "sides": SIDES, "speeches": [{"speaker": "Ada", "text": "t"}]}
+GOOD: dict[str, Any] = {
+    "judge": CONTEST,
+    "contests": CONTEST,
+    "index": {"text": "Zoos save animals."},
+    "simulate": "Zoos should close.\tbase",
+    "score": "q Q0 {} 1 2.0 tag",
+}
+"""What a verb reads in a good line."""
+CALLS = {
+    "judge": "judge in.jsonl -j grice -o out.jsonl",
+    "contests": "contests in.jsonl -o out.jsonl",
+    "index": "index in.jsonl -o index",
+    "simulate": "simulate in.tsv -i demo -d verbatim --turns 1 -o out.jsonl",
+    "score": "score in.run qrels",
+}
+
+
+@pytest.mark.parametrize("verb", CALLS)
+@settings(max_examples=8, **MANY)
+@given(pattern=st.lists(st.booleans(), min_size=1, max_size=6).filter(any))
+def test_the_bad_lines_of_each_reader_are_counted(
+    tmp_path: Path, verb: str, pattern: list[bool]
+) -> None:
+    folder, words, good = fresh(tmp_path), CALLS[verb].split(), GOOD[verb]
+    lines = ["TOPIC_DESCRIPTION\tUSER"] if verb == "simulate" else []
+    for at, fine in enumerate(pattern):
+        line = json.dumps(good | {"id": f"d{at}"}) if isinstance(good, dict) else good
+        lines.append(line.replace("{}", f"d{at}") if fine else "\u200b\t")
+    (folder / words[1]).write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "qrels").write_text("".join(f"q 0 d{at} 1\n" for at in range(len(pattern))))
+    bad, first = pattern.count(False), len(lines) - len(pattern) + 1
+    refused = touche_rad(*words, cwd=folder)
+    assert refused.code == (2 if bad else 0), refused.err
+    ended = touche_rad(*words, "--skip-bad", *["--replace"] * (verb != "score"), cwd=folder)
+    assert ended.code in (0, 1), ended.err
+    if bad:
+        first += pattern.index(False)
+        told = " ".join(f"{ended.out} {ended.err}".split())
+        assert re.search(rf"\b{bad}\b.*{words[1]}:{first}:", told), told
+    kept = {"index": f"indexed {len(pattern) - bad} arguments", "score": "1"}
+    if verb in kept:
+        assert kept[verb] in ended.out + ended.err
+    else:
+        assert len(records(folder / "out.jsonl")) == len(pattern) - bad
 
 
 PLAYED = ("judge zsl", "judge debatrix-grice", "debater composed", "debater inspiredebate")
