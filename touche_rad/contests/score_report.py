@@ -78,6 +78,8 @@ class BiasRow(Item):
 
     run: str
     debates: int
+    decided: int
+    """Debates with a winner, without ties; shares are of these."""
     con: float | None
     """Share of decided debates that con wins."""
     con_gold: float | None
@@ -193,7 +195,7 @@ class ContestReport(Printed):
         yield table(SHARE_COLUMNS, () if self.rows else self.shares)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
-        yield [SAME_SIDE] if any(row.swapped for row in self.biases) else []
+        yield [BIASES] if self.biases else []
         yield table(SAME_COLUMNS, self.same)
         yield self.missing_lines()
 
@@ -234,6 +236,7 @@ SCORE_COLUMNS: Columns = (
 )
 BIAS_COLUMNS: Columns = (
     ("biases", "{run}"),
+    ("decided", "{decided}"),
     ("con wins", "{con:percent}"),
     (TRUTH, "{con_gold:percent}"),
     ("last speaker", "{last:percent}"),
@@ -244,7 +247,10 @@ BIAS_COLUMNS: Columns = (
     ("winner changes", "{flipped:percent}"),
     ("same side wins", "{stays_with_side:percent}"),
 )
-SAME_SIDE: Final = "same side wins: a side won before and after the swap, whoever spoke for it."
+BIASES: Final = (
+    "shares of wins are of the decided debates, without ties; same side wins: a side won before "
+    "and after the swap, whoever spoke for it."
+)
 SAME_COLUMNS: Columns = (
     ("agreement", "{first} and {second}"),
     ("debates", "{debates}"),

@@ -81,13 +81,15 @@ def bias(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
         for contest, one in pairs
         if one.swapped is not None and one.outcome.winner and one.swapped.winner
     ]
-    con, last, longest = _wins([(contest, one.outcome.winner) for contest, one in pairs])
+    winners = [(contest, one.outcome.winner) for contest, one in pairs]
+    con, last, longest = _wins(winners)
     con_gold, last_gold, longest_gold = _wins(
         [(contest, next(iter(gold))) for contest, gold in golds if len(gold) == 1]
     )
     return BiasRow(
         run=run,
         debates=len(pairs),
+        decided=sum(won not in (None, TIE) for _, won in winners),
         swapped=len(both),
         con=con,
         con_gold=con_gold,
@@ -313,7 +315,8 @@ class _Scale:
         by[decides] = in_file
         for basis in sorted(by, key=lambda one: one != decides):
             if basis == decides or any(by[basis]):
-                yield self._row(name, basis, by[basis], leans, decides=basis == decides)
+                own = basis == decides
+                yield self._row(name, basis, by[basis], leans if own else (), decides=own)
 
     def _errors(self, contest: Contest, *guesses: float) -> list[v.Error]:
         truth = v.gold_values(contest, self.dimension, votes=self.against == "votes")

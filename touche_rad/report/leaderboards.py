@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from touche_rad.contests.score_report import (
     BIAS_COLUMNS,
-    SAME_SIDE,
+    BIASES,
     SCORE_COLUMNS,
     SHARE_COLUMNS,
     SIDE_COLUMNS,
@@ -169,7 +169,8 @@ def contest_board(report: ContestReport) -> Board:
         if not runs:
             continue
         best = max(constants, key=lambda row: row.accuracy or 0, default=None)
-        board.sentences += _panels_in_words(dimension, runs, best)
+        own = [row for row in runs if row.decides]
+        board.sentences += _panels_in_words(dimension, own, best)
         scores = table((("run", "{label}"), *SCORE_COLUMNS), [*runs, *constants])
         board.tables.append(
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
@@ -197,8 +198,8 @@ def contest_board(report: ContestReport) -> Board:
         for caption, columns, rows in further
         if rows
     ]
-    if any(row.swapped for row in report.biases):
-        board.note += f" {SAME_SIDE.capitalize()}"
+    if report.biases:
+        board.note += f" {BIASES.capitalize()}"
     board.warnings = [*report.missing_lines(), *_not_scored(report.refused)]
     return board
 
@@ -214,9 +215,10 @@ def _panels_in_words(
         f"{dimension}: the most accurate {verb} {names_of(names)}, with the right winner in "
         f"{cell('{accuracy:percent}', first)} of the debates{within}."
     )
-    if best is not None and (best.accuracy or 0) > (first.accuracy or 0):
-        right = cell("{accuracy:percent}", best)
-        yield f"{dimension}: the baseline “{best.run}” is more accurate ({right})."
+    if best is not None and (best.accuracy or 0) >= (first.accuracy or 0):
+        right, equal = cell("{accuracy:percent}", best), best.accuracy == first.accuracy
+        than = "as accurate" if equal else f"more accurate ({right})"
+        yield f"{dimension}: the baseline “{best.run}” is {than}."
         return
     if best is None or best.accuracy is None or first.debates < FEWEST:
         return
