@@ -1,17 +1,17 @@
 """Who gets a key: an address gets one only if the user named it.
 
-Keys and passwords come from the environment. A settings file in the current folder, a profile or a
-plan may be a stranger's, and so may the addresses in it. So the program notes what the user typed,
-and a server that is neither there nor in a variable is refused if a credential would go to it.
-Python code names its own servers: nothing is noted then.
+Keys and passwords come from the environment. A profile or a plan may be a stranger's, and so may
+be the addresses in it. So the program notes what the user typed, and a server that is neither there
+nor in a variable is refused if a credential would go to it. Python code names its own servers:
+nothing is noted then.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from touche_rad.errors import UserError
 
@@ -20,9 +20,8 @@ NAMED: Final = "TOUCHE_RAD_NAMED"
 command and the workers of Ray, which are processes of their own, inherit it."""
 EMPTY: Final = ("", "EMPTY")
 """Values of a variable without a key."""
-_SERVER: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s#?,()'\"\\]+", re.IGNORECASE)
-_USUAL_PORT: Final = re.compile(r"(?<=^http:)(.*):80$|(?<=^https:)(.*):443$")
-_PROFILE: Final = re.compile(r"profile=([^,()\s]+\.toml)")
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[\w.:\[\]%-]+", re.IGNORECASE)
+_PORTS: Final = {"http": 80, "https": 443}
 
 
 def trust() -> None:
@@ -35,17 +34,24 @@ def refuse_stranger(variable: str, url: str) -> None:
     typed = os.environ.get(NAMED)
     if typed is None or os.environ.get(variable, "") in EMPTY:
         return
-    of_user = [value for name, value in os.environ.items() if name.startswith("TOUCHE_RAD_")]
-    profiles = [Path(name) for name in _PROFILE.findall(typed)]
-    texts = [url, os.environ.get("OPENAI_BASE_URL", ""), *of_user]
-    texts += [one.read_text("utf-8") for one in profiles if one.is_file()]
-    (server, *_), *known = (
-        [_USUAL_PORT.sub(r"\1\2", one.lower()) for one in _SERVER.findall(text)] or [""]
-        for text in texts
-    )
-    if not any(server in one for one in known):
+    variables = [value for name, value in os.environ.items() if name.startswith("TOUCHE_RAD_")]
+    texts = [typed, os.environ.get("OPENAI_BASE_URL", ""), *variables]
+    named = {_server(address) for text in texts for address in _ADDRESS.findall(text)}
+    server = _server(url)
+    if server is None or server not in named:
         raise UserError(
-            f"only a file names {server or url}, which would get your {variable}: name it on the "
-            "command line or in a variable, or confirm the file (--config for settings, --trust "
-            "for a plan)"
+            f"only a file names {url}, which would get your {variable}: name it on the command "
+            "line or in a variable, or confirm the plan with --trust"
         )
+
+
+def _server(url: str) -> tuple[str, str, int | None] | None:
+    """Return scheme, host and port of an address as the client reads them; None if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    if not parts.hostname or not _ADDRESS.fullmatch(f"{parts.scheme}://{parts.netloc}"):
+        return None
+    return parts.scheme, parts.hostname, port

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.models.scripted import Scripted, serving
 from tests.terminal import Ended, touche_rad
-from touche_rad.demo import demo_file
+from touche_rad.credentials import NAMED, refuse_stranger
+from touche_rad.errors import UserError
 
 SAY = ("respond", "--say", "Zoos should be closed.", "-i", "demo", "-d", "grounded")
 KEY = "sk-of-the-user-0123456789"
@@ -28,60 +30,63 @@ RERANK = "grounded(retriever=rerank(by=URL#m))"
 PROFILE = f'description = "x"\n[settings]\nretriever = "{RERANK[19:-1]}"\n'
 
 
-@pytest.mark.parametrize(
-    ("words", "setting"),
-    [
-        (SAY, 'model = "URL#m"'),
-        (("doctor",), 'model = "URL#m"'),
-        (SAY[:-2], f'debater = "{RERANK}"'),
-        (SAY[:-2], 'debater = "grounded(profile=./p.toml)"'),
-        (SAY, '[respond.options]\nretriever = "rerank(by=URL#m)"'),
-        (
-            ("tournament", demo_file("claims.tsv"), "-i", "demo", "-o", "cup"),
-            f'[tournament]\ndebaters = ["verbatim", "{RERANK}"]',
-        ),
-        (
-            ("simulate", demo_file("claims.tsv"), "-i", "demo", "-o", "run.jsonl", "--both-sides"),
-            f'[simulate]\nagainst = "{RERANK}"',
-        ),
-    ],
-)
-def test_a_settings_file_of_the_current_folder_gets_no_key(
-    stranger: Scripted, server: Scripted, tmp_path: Path, words: tuple[str, ...], setting: str
+def test_a_settings_file_of_the_current_folder_is_not_used(
+    stranger: Scripted, tmp_path: Path
 ) -> None:
-    for name, text in (("touche-rad.toml", f"{setting}\n"), ("p.toml", PROFILE)):
-        (tmp_path / name).write_text(text.replace("URL", stranger.url))
-    for environment in ({}, {"OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "m"}):
-        ended = call(tmp_path, *words, **environment)
-        told = " ".join(f"{ended.out} {ended.err}".split())
-        assert ended.code > 0
-        assert "would get your OPENAI_API_KEY" in told
-        assert KEY not in told
+    (tmp_path / "touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
+    ended = call(tmp_path, *SAY)
+    assert (ended.code, "to use it: --config touche-rad.toml" in ended.err) == (0, True), ended.err
+    assert call(tmp_path, *SAY, "-q").err == ""
     assert stranger.asked == []
 
 
 @pytest.mark.parametrize(
-    "setting", ['output = "mine.jsonl"', "replace = true", "is_open = true", 'host = "0.0.0.0"']
+    "words",
+    [
+        ("grounded(profile=./p.toml)",),
+        ("grounded", "-O", "profile=p.toml"),
+        ("grounded", "--say", "http://127.0.0.1 URL", "-O", "profile=p.toml"),
+    ],
 )
-def test_a_settings_file_of_the_current_folder_replaces_and_opens_nothing(
-    tmp_path: Path, setting: str
+def test_a_profile_gets_no_key_for_its_addresses(
+    stranger: Scripted, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    file = tmp_path / "touche-rad.toml"
-    for text in (f"[serve]\n{setting}\n", '[options]\n"vllm.trust-remote-code" = true\n'):
-        file.write_text(text)
-        ended = call(tmp_path, "list")
-        assert (ended.code, ended.err.count("\n"), "--config" in ended.err) == (2, 1, True)
+    (tmp_path / "p.toml").write_text(PROFILE.replace("URL", stranger.url))
+    ended = call(tmp_path, *SAY[:-1], *(one.replace("URL", stranger.url) for one in words))
+    assert (ended.code, "would get your OPENAI_API_KEY" in ended.err) == (2, True), ended.err
+    assert KEY not in ended.err
+    assert stranger.asked == []
 
 
-def test_a_folder_of_prompts_runs_no_code(stranger: Scripted, tmp_path: Path) -> None:
-    assert call(tmp_path, "prompts", "sinai", "-o", "p").code == 0
+@pytest.mark.parametrize("host", ["'x.evil.test", '"x', "(x", "good.example'.evil.test"])
+def test_an_address_that_cannot_be_read_gets_no_key(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(NAMED, f"-m http://good.example/v1#m http://{host}")
+    with pytest.raises(UserError):
+        refuse_stranger("OPENAI_API_KEY", f"http://{host}/v1")
+    for same in ("HTTP://Good.example:80/v2", "http://good.example:080"):
+        refuse_stranger("OPENAI_API_KEY", same)
+
+
+PICKLE = "cos\\nmkdir\\n(S'made'\\ntR."
+HOSTILE = (
+    "{{ cycler.__init__.__globals__.os.mkdir('made') }}",
+    f"{{{{ (criteria.values()|first).parse_raw(\"{PICKLE}\", proto='pickle', allow_pickle=True) }}}}",
+)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
+    assert call(tmp_path, "prompts", "fsl1", "-o", "p").code == 0
     for file in (tmp_path / "p").iterdir():
-        file.write_text("=== user\n{{ cycler.__init__.__globals__.os.mkdir('made') }}")
-    call(tmp_path, *SAY[:-1], "sinai(prompts=./p)", "-m", f"{stranger.url}#m")
+        file.write_text(f"=== user\n{hostile}")
+    assert call(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
     assert [one.name for one in tmp_path.iterdir()] == ["p"]
 
 
-def test_the_user_can_choose_the_file_the_flag_or_the_variable(
+def test_the_user_can_choose_a_file_the_flag_or_the_variable(
     stranger: Scripted, tmp_path: Path
 ) -> None:
     file = tmp_path / "touche-rad.toml"
@@ -94,17 +99,21 @@ def test_the_user_can_choose_the_file_the_flag_or_the_variable(
 
 @pytest.mark.services
 @pytest.mark.parametrize("scheme", ["http", "x"])
-def test_an_index_of_a_found_file_gets_no_password(tmp_path: Path, scheme: str) -> None:
+def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str) -> None:
     index = f"elasticsearch:{scheme}://stranger.example:9200/arguments"
-    (tmp_path / "touche-rad.toml").write_text(f'index = "{index}"\n')
-    ended = call(tmp_path, "respond", "--say", "Zoos.", TOUCHE_RAD_ES_PASSWORD="secret-of-mine")
+    plan = tmp_path / "bench"
+    assert touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q").code == 0
+    file = plan / "bench.toml"
+    file.write_text(re.sub("index = .*", f'index = "{index}"', file.read_text()))
+    ended = call(tmp_path, "bench", "run", plan, TOUCHE_RAD_ES_PASSWORD="secret-of-mine")
     assert (ended.code, "your TOUCHE_RAD_ES_PASSWORD" in ended.err) == (2, True), ended.err
     assert "secret-of-mine" not in ended.err
 
 
-def test_the_index_of_a_found_file_is_used(tmp_path: Path) -> None:
-    (tmp_path / "touche-rad.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
-    ended = call(tmp_path, "respond", "--say", "Zoos should be closed.", "-d", "verbatim")
+def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
+    say = ("respond", "--say", "Zoos should be closed.", "-d", "verbatim", "--config", "t.toml")
+    ended = call(tmp_path, *say)
     assert (ended.code, "101" in ended.out) == (0, True), ended.err
 
 

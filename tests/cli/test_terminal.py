@@ -91,7 +91,7 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     )
     env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_DEBATER": "grounded"}
     call = ("simulate", CLAIMS, "-i", "demo", "--max-words", "30", "-o", "run.jsonl")
-    assert touche_rad(*call, cwd=tmp_path, env=env).code == 0
+    assert touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, env=env).code == 0
     identity = json.loads((tmp_path / "run.jsonl.status.json").read_text())["identity"]
     used = {key: identity[key] for key in ("max_words", "debater", "turns")}
     assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
@@ -104,11 +104,12 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
         ("debater =", "touche-rad.toml: expected TOML"),
         ("judge = 3\n[judge]\n", "expected TOML"),
         ("options = 3", "options: expected a table"),
+        ("[list]\ntruns = 2", "list.truns: there is no such setting"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "touche-rad.toml").write_text(text)
-    ended = touche_rad("list", cwd=tmp_path)
+    ended = touche_rad("list", "--config", "touche-rad.toml", cwd=tmp_path)
     assert (ended.code, message in ended.err) == (2, True)
 
 
@@ -116,7 +117,7 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
     (tmp_path / "touche-rad.toml").write_text(
         'debater = "echo"\n[options]\nshrug = "Meh."\ntimes = 2\n'
     )
-    call = ("respond", "--say", "Hi.", "-i", "demo")
+    call = ("respond", "--say", "Hi.", "-i", "demo", "--config", "touche-rad.toml")
     for flags, answer in (((), "Meh.Meh. Hi."), (("-O", "times=1"), "Meh. Hi.")):
         ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True)
         assert (ended.code, ended.out.strip()) == (0, answer), ended.err
@@ -199,8 +200,7 @@ def test_no_code_that_a_file_of_the_current_folder_names_is_run(
     (tmp_path / "touche-rad.toml").write_text('plugins = ["stranger.py"]\n')
     ended = touche_rad(*call, cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert "not loaded" in ended.err
-    assert "stranger.py" in ended.err
+    assert "not used" in ended.err
     assert not (tmp_path / "ran").exists()
     assert touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path).code == 0
     assert (tmp_path / "ran").exists()

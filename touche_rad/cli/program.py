@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import sys
 import tomllib
@@ -45,23 +46,21 @@ class Settings:
     plugins: tuple[str, ...] = ()
     is_step: bool = False
     """Whether the command is a step of another one, such as `demo`."""
-    is_chosen: bool = False
-    """Whether the user named the file with `--config`."""
+    table: Mapping[str, Any] = field(default_factory=dict)
+    """The file as it is."""
     words: tuple[str, ...] = ()
     """The words of the command line, without `touche-rad`."""
 
 
-def load_settings(path: str | None) -> Settings:
-    """Read the given file, or `touche-rad.toml` in this folder if it exists.
+def load_settings(path: str) -> Settings:
+    """Read a settings file.
 
     A key at the top applies to every command with an option of this name, a table named after a
     command only to this command. The table `options`, at either place, has the values of `-O`.
     Flags and the environment replace the values of the file.
     """
-    place = Path(path) if path else Path(DEFAULT_FILE)
-    if not path and not place.is_file():
-        return Settings()
-    table = _parse(place, is_chosen=bool(path))
+    place = Path(path)
+    table = _parse(place)
     # `index` and `judge` are settings and commands; commands have tables.
     shared = {
         key: value
@@ -80,30 +79,19 @@ def load_settings(path: str | None) -> Settings:
         if not isinstance(own, dict):
             raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
         values[command] = _flat(place, {**shared, **own})
-        if not path:
-            _check_found(place, values[command])
-    return Settings(place, values, tuple(plugins), is_chosen=bool(path))
+    return Settings(place, values, tuple(plugins), table=table)
 
 
-def _check_found(path: Path, values: Mapping[str, Any]) -> None:
-    """Refuse what a file that nobody named must not do: replace files, serve others, run code."""
-    options = [one.partition("=")[0] for one in values.get("options", ())]
-    for name in (*values, *options):
-        if name in ("output", "replace", "host", "is_open") or name.startswith("vllm."):
-            told = f"only for a file that is named: --config {path}"
-            raise InputError(path, told, field=name)
-
-
-def _parse(path: Path, *, is_chosen: bool) -> dict[str, Any]:
+def _parse(path: Path) -> dict[str, Any]:
     from touche_rad.files.records import read_whole
 
-    text = read_whole(path)
-    if is_chosen and NAMED in os.environ:
-        os.environ[NAMED] += f"\n{text}"
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(read_whole(path))
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
+    if NAMED in os.environ:
+        os.environ[NAMED] += f"\n{json.dumps(table, ensure_ascii=False, default=str)}"
+    return table
 
 
 def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
@@ -159,11 +147,12 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         settings = ctx.obj or Settings()
-        is_found = settings.path is not None and not settings.is_chosen
-        if is_found and settings.plugins:
+        if settings.path is not None:
+            _check_keys(ctx, settings.path, settings.table)
+        elif not settings.is_step and Path(DEFAULT_FILE).is_file():
             say(
-                f"note: {settings.path} names plugins that are not loaded, because they are code: "
-                f"{', '.join(settings.plugins)}; load them with --config {settings.path}",
+                f"note: {DEFAULT_FILE} of this folder is not used, because it may be a stranger's; "
+                f"to use it: --config {DEFAULT_FILE}",
                 quiet=ctx.params.get("quiet", False),
             )
         _check_inputs(ctx.params)
@@ -172,6 +161,18 @@ class Command(click.Command):
             return self.function(self.options_class(**values))
         except (click.Abort, KeyboardInterrupt):
             raise Stopped(_stop_message(ctx)) from None
+
+
+def _check_keys(ctx: click.Context, path: Path, table: Any) -> None:
+    """Refuse a key of the command's table that is no option of it."""
+    names = ctx.command_path.split()[1:]
+    for name in names:
+        table = table.get(name, {}) if isinstance(table, Mapping) else {}
+    known = {str(one.name) for one in ctx.command.params} | {"options"}
+    for key in table if isinstance(table, Mapping) else ():
+        if key.replace("-", "_") not in known:
+            field = ".".join([*names, key])
+            raise InputError(path, f"there is no such setting{nearest(key, known)}", field=field)
 
 
 def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -195,7 +196,7 @@ def shared_options(**more: Any) -> list[click.Option]:
         envvar="TOUCHE_RAD_CONFIG",
         type=click.Path(),
         metavar="FILE",
-        help="Settings file. [default: touche-rad.toml in this folder, if it exists]",
+        help="Settings file.",
         **more,
     )
     plugins = click.Option(
@@ -304,12 +305,12 @@ class Commands(click.Group):
 @click.pass_context
 def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Debaters and judges for Touché's Retrieval-Augmented Debating task."""
-    settings = load_settings(config_file)
+    settings = load_settings(config_file) if config_file else Settings()
     if ctx.obj is not None:
         settings = replace(settings, is_step=ctx.obj.is_step, words=ctx.obj.words)
     ctx.obj = settings
     ctx.default_map = dict(settings.values)
-    modules = (*plugins, *(settings.plugins if settings.is_chosen else ()))
+    modules = (*plugins, *settings.plugins)
     if modules:
         import_modules(modules)
 
@@ -340,9 +341,12 @@ def main(args: list[str] | None = None) -> None:
 def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
     """Run a command line and return its exit code; a step of another command names no next one."""
     words = sys.argv[1:] if args is None else args
-    before = os.environ.get(NAMED)
+    inherited = os.environ.get(NAMED)
     if not is_step:
-        os.environ[NAMED] = "\n".join(words)
+        # The text of --say may be pasted from anywhere.
+        said = {at + 1 for at, one in enumerate(words) if one == "--say"}
+        typed = (one for at, one in enumerate(words) if at not in said)
+        os.environ[NAMED] = "\n".join(one for one in typed if not one.startswith("--say="))
     try:
         result: Any = touche_rad.main(
             args=words,
@@ -380,8 +384,8 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         return _fail(f"internal error: {kind}: {error} ({hint})", 1)
     finally:
         os.environ.pop(NAMED, None)
-        if before is not None:
-            os.environ[NAMED] = before
+        if inherited is not None:
+            os.environ[NAMED] = inherited
     return result if isinstance(result, int) else 0
 
 

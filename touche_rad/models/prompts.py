@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
+from types import BuiltinMethodType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from touche_rad.calls import current_context
@@ -143,8 +144,17 @@ def _jinja() -> jinja2.Environment:
     """Make the environment of all prompts; a command without a model does not load Jinja."""
     import jinja2.sandbox
 
-    # A folder of prompts may be a stranger's: its templates must not reach Python.
-    return jinja2.sandbox.ImmutableSandboxedEnvironment(
+    class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
+        """Runs templates of a folder that may be a stranger's: they reach no code of Python."""
+
+        def is_safe_callable(self, obj: Any) -> bool:
+            """Allow macros, and methods of texts, numbers and collections, but not of objects."""
+            owner = getattr(obj, "__self__", None)
+            plain = isinstance(owner, str | int | float | Mapping | Sequence)
+            method = plain and isinstance(obj, BuiltinMethodType)
+            return method or obj is self.globals["range"] or isinstance(obj, jinja2.runtime.Macro)
+
+    return Sandbox(
         undefined=jinja2.StrictUndefined,
         autoescape=False,
         trim_blocks=True,
