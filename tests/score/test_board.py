@@ -231,7 +231,16 @@ def test_skip_bad_keeps_the_places(folder: Path) -> None:
     result = json.loads(ended.out)
     assert result["lost"] == {"byte": 1}
     assert result["rows"][0]["f1"] > 0.9
-    (folder / "claims.tsv").write_text("claim\n" * 11)
+    for name, text, told in (
+        ("x.jsonl", "hello\n", "x.jsonl:1: is of no known kind"),
+        ("x.status.json", "{\n}\n", "x.status.json:1: expected JSON"),
+        ("claims.tsv", "TOPIC_DESCRIPTION\n" * 11, "claims.tsv: expected verdicts, got claims"),
+    ):
+        (folder / name).write_text(text)
+        for more in ((), ("--strict",)):
+            refused = score(folder, name, "labels.jsonl", *more)
+            assert (refused.code, "--fix" in refused.err) == (2, False)
+            assert told in refused.err
     ended = score(folder, "claims.tsv", "byte.jsonl", "labels.jsonl", "--skip-bad")
     assert "lines of runs skipped: 1; the first: byte.jsonl:3: expected UTF-8" in ended.err
 

@@ -113,6 +113,12 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(tmp_path: Pat
     path.write_text("\n".join(rest) + "\n")
     short = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s")
     assert (short.code, "expected 20 lines" in short.err) == (2, True)
+    foreign = [line.replace('"utterance": "', '"utterance": "Other: ') for line in rest[:10]]
+    path.write_text("\n".join(foreign) + "\n")
+    for more in ((), ("--strict",)):
+        ended = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "s", *more)
+        assert ended.code == 2
+        assert ("not on the labelled debates" in ended.err, "--fix" in ended.err) == (True, False)
     other = touche_rad("dataset", "evaluate", run, tmp_path / "ours/inputs", "-o", tmp_path / "n")
     assert (f"give {truths}" in other.err, (tmp_path / "n").exists()) == (True, False)
     path.write_text("")

@@ -109,12 +109,15 @@ def _official_line(path: Path, number: int, line: str) -> _Line:
 
 
 def read_evaluated(tag: str, path: Path, bad: files.BadLines | None) -> Run:
-    """Read a run with at least one verdict."""
-    rows = read_rows(path, bad)
+    """Read a run with at least one verdict; a file without any is refused before its bad lines."""
+    skipped = files.BadLines(skip=True)
+    rows = read_rows(path, skipped)
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
         fix = f": run `touche-rad judge {path} -o EVALUATIONS` first" * (kind in files.DEBATES)
         raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
+    if skipped.count:
+        rows = read_rows(path, bad)
     blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
     return Run(tag, path, [row for row in rows if row.trouble is not ProblemKind.BLANK], blank)
 

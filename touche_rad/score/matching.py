@@ -11,9 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError, nearest
-from touche_rad.score.evaluations import KEYS, NO_SCORE, Read, Row, Run, read_official, read_rows
+from touche_rad.score.evaluations import (
+    KEYS,
+    NO_SCORE,
+    Read,
+    Row,
+    Run,
+    read_evaluated,
+    read_official,
+)
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reference import NO_TEXTS, Labelled, Reference, known_reference
 from touche_rad.score.result import Problem, ProblemKind
@@ -36,6 +45,7 @@ class Alignment:
 def match_strictly(truth: Path, labels: Labelled, tag: str, path: Path) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
     known = known_reference(truth, labels)
+    run = read_evaluated(tag, path, files.BadLines(skip=True))
     scores = read_official(path)
     shapes = [("debates", len(scores), len(labels))] + [
         (f"turns in debate {number}", len(own), len(turns))
@@ -45,11 +55,10 @@ def match_strictly(truth: Path, labels: Labelled, tag: str, path: Path) -> Align
         if own != expected:
             fix = f": {NO_SCORE}" if known and scores else ""
             raise UserError(f"{path}: {own} {what}, and {truth} has {expected}{fix}")
-    rows = read_rows(path)
     if known and known.source == truth:
-        for place, row in enumerate(rows):
+        for place, row in enumerate(run.rows):
             known.check(path, row, place)
-    matcher = Matcher(Run(tag, path, rows), labels, known, True)
+    matcher = Matcher(run, labels, known, True)
     matcher.note_copies()
     return Alignment(scores, tuple(matcher.problems))
 

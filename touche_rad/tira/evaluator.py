@@ -46,13 +46,12 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     evaluations = find_input(run, {Kind.EVALUATIONS})
     labels = find_input(truths, {Kind.LABELS})
     count, expected = (sum(1 for _ in numbered_lines(path)) for path in (evaluations, labels))
+    policy = Policy(strict=strict and count == expected)  # the texts are compared before the counts
+    report = score_judgements([evaluations], labels, policy=policy, compare=False, samples=_SAMPLES)
     if count != expected:
         fix = "repair it with `touche-rad check RUN --input SIMULATIONS --fix -o NEW`"
         message = f"expected {expected} lines, one for each debate, got {count}: {fix}"
         raise InputError(evaluations, message)
-    report = score_judgements(
-        [evaluations], labels, policy=Policy(strict=strict), compare=False, samples=_SAMPLES
-    )
     for line in report.warnings():
         judging.log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
