@@ -97,6 +97,17 @@ def test_what_answers_other_words_is_no_pair(tmp_path: Path) -> None:
         made([one, two], tmp_path / "p.jsonl")
 
 
+def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    one = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
+    one.write_text(one.read_text().replace('"reasoning"', '"thoughts"'))
+    with pytest.raises(UserError, match=r"no reasoning: 1\): give also RUN.trace.jsonl"):
+        made([one], tmp_path / "p.jsonl")
+    response = files.response_line(ASKED, 1, Response(content="Apt."))
+    one.write_text(f"{response}\n")
+    with pytest.raises(UserError, match="no scores: run touche-rad judge first"):
+        made([one], tmp_path / "p.jsonl")
+
+
 def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
     with pytest.raises(UserError, match=r"no judge scored 'wit' .*quality, relation"):

@@ -206,13 +206,15 @@ def make_preferences(
     reader.learn(sources)
     paths = [path for path in sources if not is_trace(first_record(path))]
     answers = list(scored(reader, paths))
+    if not answers and not reader.left_out:
+        raise UserError("no scores: run touche-rad judge first")
     named = _named(answers, Rule(**rule))
     preferences, left_out = pairs(answers, named)
     if not preferences:
         reasons = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
-        raise UserError(
-            f"no pair can be made of {len(answers)} scored answers ({reasons or 'none'})"
-        )
+        trace = ": give also RUN.trace.jsonl of the debater's run (written unless --no-trace)"
+        fix = trace if reader.left_out["no reasoning"] else ""
+        raise UserError(f"no pair can be made of {len(answers)} scored answers ({reasons}){fix}")
     write_records(out, (pair.record() for pair in preferences))
     return {
         "answers": len(answers),
