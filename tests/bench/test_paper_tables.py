@@ -111,6 +111,10 @@ def test_columns_without_labels_are_named(
     run = touche_rad(*words, f"{server.url}#tiny")
     lacking = "The runs or the labels have no values of Arguments, Sources, Language."
     assert (run.code, lacking in " ".join(run.out.split())) == (0, True), run.err
+    server.always = content("?")
+    nothing = touche_rad(*words, f"{server.url}#tiny", "--replace")
+    assert (nothing.code, "have no values" in nothing.out) == (1, False)
+    assert "error: no row has a value: the causes are in out/" in nothing.err
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import atomic_write
 from touche_rad.papers.comparison import Comparison, Records, compare, records_of
 from touche_rad.papers.tables import PREFIX, Reproduction, Row, load
+from touche_rad.runs.fallbacks import ERRORS
 
 RECORD: Final = "commands.json"
 """The commands that are finished; they are not run again."""
@@ -58,7 +59,13 @@ def run_table(options: RunOptions) -> int:
         say(f"written: {path}", quiet=options.quiet)
     click.echo(as_text if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):
-        refused.append(f"no row has a value: touche-rad score on the runs in {work.out} says why")
+        causes = sorted(work.out.glob(f"*{ERRORS}")) if not work.rows else ()
+        fix = (
+            f"the causes are in {causes[0]}"
+            if causes
+            else f"touche-rad score on the runs in {work.out} says why"
+        )
+        refused.append(f"no row has a value: {fix}")
     for error in refused:
         say(f"error: {error}")
     return 1 if refused else 0

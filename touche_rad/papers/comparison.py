@@ -67,7 +67,7 @@ class Comparison(Printed):
         filled = {one.column for one in self.cells if one.ours is not None}
         lacking = dict.fromkeys(one.column for one in self.cells if one.column not in filled)
         yield (f"The paper's values are on its data with its models; ours: {self.ours}.",)
-        if lacking:
+        if lacking and filled:
             yield (f"The runs or the labels have no values of {', '.join(lacking)}.",)
 
 
