@@ -152,6 +152,16 @@ def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
     assert touche_rad("bench", "run", bench).code == 0
 
 
+def test_warnings_of_several_runs_are_printed_once_with_their_count(tmp_path: Path) -> None:
+    with scripted.serving() as server:
+        server.always = scripted.content("yes")
+        judge = f'zsl = {{ plugin = "zsl", model = "{server.url}#tiny" }}'
+        plan = write_bench(tmp_path, WITH_LABELS.replace('length = "length"', judge))
+        warnings = touche_rad("bench", "run", plan, "-o", tmp_path / "out").err
+    assert warnings.count("no log probabilities") == 1
+    assert ".jsonl (and 1 more): " in warnings
+
+
 def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
     played = bench / "results" / DEBATES
     before = played.stat().st_mtime_ns

@@ -196,9 +196,13 @@ class Bench:
         return {cell.path: read_status(self.results / cell.path) for cell in self.cells}
 
     def warnings(self) -> Iterator[str]:
-        """Yield the warnings of all cells, each with its cell."""
+        """Yield each warning once, with its first cell and the number of its other cells."""
+        paths: dict[str, list[str]] = {}
         for path, status in self.statuses.items():
-            yield from (f"{path}: {line}" for line in status.get("warnings") or ())
+            for line in status.get("warnings") or ():
+                paths.setdefault(line, []).append(path)
+        for line, (first, *others) in paths.items():
+            yield f"{first}{f' (and {len(others)} more)' * bool(others)}: {line}"
 
     def all_replaced(self) -> Iterator[str]:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""
