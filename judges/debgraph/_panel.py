@@ -140,10 +140,10 @@ class DebGraph:
             reasons.append(f"the judge's last verdict is missing: {why}")
         for report in building.reports:
             if report.degraded:
-                origin = report.speech.origin
+                origin, others = report.speech.origin, len(report.faults) - 1
                 reasons.append(
                     f"the {origin.side} speech of round {origin.round} is not in the graph: "
-                    f"{'; '.join(report.faults)}"
+                    f"{report.faults[0]}{f' (and {others} more)' * (others > 0)}"
                 )
         if winner in SIDES and _speaker(contest, winner) is None:
             reasons.append(f"the side {winner} won; DebGraph does not rank the speakers of a side")

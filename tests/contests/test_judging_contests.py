@@ -37,3 +37,7 @@ def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> No
     assert status["notes"]["judged in part"] == 2
     assert "facts are not checked (debate-2)" in status["examples"]["judged in part"]
     assert status["notes"]["unjudged"] == status["counts"]["without a winner"] == 1
+    assert status["counts"]["naming only a side"] == 1
+    words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", tmp_path / "b")
+    refused = touche_rad(*words)
+    assert (refused.code, "got contests: whole debates need a panel" in refused.err) == (2, True)

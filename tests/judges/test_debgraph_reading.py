@@ -96,7 +96,7 @@ def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: S
 
 
 def test_a_speech_of_which_no_draft_has_a_valid_part_is_left_out(server: Scripted) -> None:
-    nothing = draft({}, (98, "rebuttal", 99))
+    nothing = draft({}, (98, "rebuttal", 99), (97, "rebuttal", 98), (96, "rebuttal", 97))
     outcome = judged(
         server,
         profile="paper",
@@ -104,7 +104,8 @@ def test_a_speech_of_which_no_draft_has_a_valid_part_is_left_out(server: Scripte
     )
     assert outcome.details["speeches"][1]["degraded"] is True
     assert outcome.details["speeches"][1]["asked"] == 6
-    assert "con speech of round 1 is not in the graph" in outcome.reason
+    cause = "98 rebuttal 99: there is no argument 98 or 99 (and 2 more)"
+    assert f"con speech of round 1 is not in the graph: {cause}" in outcome.reason
     assert {n["speaker"] for n in outcome.details["graph"]["nodes"][1:]} >= {"ada"}
 
 

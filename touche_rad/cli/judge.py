@@ -12,7 +12,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Services
@@ -112,7 +112,14 @@ def _judge(options: JudgeOptions) -> int:
             )
         return judging.work(places.source, plugin, identity=identity, deadline=deadline)
 
-    return run_files.run_on_files("judging", options, places, [judge.plugin], work)
+    try:
+        return run_files.run_on_files("judging", options, places, [judge.plugin], work)
+    except InputError:
+        if panel or files.detect_kind(places.source) is not files.Kind.CONTESTS:
+            raise
+        fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
+        message = f"expected debates with responses, got contests: {fix}"
+        raise InputError(places.source, message) from None
 
 
 @dataclass(frozen=True, kw_only=True)

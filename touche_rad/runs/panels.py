@@ -146,9 +146,11 @@ def _done(
 ) -> Done:
     swapped = outcomes[1] if len(outcomes) > 1 else None
     judgement = Judgement(contest.id, judge, outcomes[0], swapped, words_digest(contest))
+    sides = sum(one.winner is None and one.decision is not None for one in outcomes)
     counts = {
         VERDICTS: len(outcomes),
         "without a winner": sum(one.decision is None for one in outcomes),
+        **({"naming only a side": sides} if sides else {}),
     }
     notes = [
         f"{'unjudged' if one.decision is None else 'judged in part'}: {one.reason} ({contest.id})"
