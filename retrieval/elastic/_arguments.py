@@ -39,6 +39,10 @@ class ElasticArguments:
         self.connection = Connection(place(location))
         self._index = self.connection.where.index
         described = self.connection.ask(lambda es: es.indices.get(index=self._index)).body
+        if not isinstance(described, dict) or not all(
+            isinstance(about, dict) for about in described.values()
+        ):
+            raise UserError(f"{location}: the server is not Elasticsearch: check the address")
         if len(described) != 1:
             raise OptionError(f"{location}: is a name of {len(described)} indexes; expected one")
         (about,) = described.values()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.terminal import touche_rad
 from touche_rad import files
+from touche_rad.debate import Maxim
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Kind
 
@@ -135,6 +136,7 @@ def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path, verb: str
         (bytes(range(256)) * 20, "expected UTF-8 text"),
         (json.dumps(GOOD).encode("utf-16"), "f:1: expected UTF-8 text, got the byte"),
         (b'{"simulation": {"topic": {}, "maxTurns": 3}}\n', "no known kind"),
+        (b"ID\tCLAIM\n", "first line with the columns TOPIC_DESCRIPTION and USER"),
         (b"\n{}\n{}\n", "f:2: an empty record"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00", "f:1: the gzip file is broken"),
         (b'{\n  "simulation": {}\n}\n', "f:1: expected JSON: .* one complete record per line"),
@@ -173,9 +175,12 @@ def test_a_key_occurs_once_in_an_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", ["Quantity", "relaton"])
 def test_a_misspelt_label_is_an_error(tmp_path: Path, wrong: str) -> None:
     path = tmp_path / "labels"
-    path.write_text(json.dumps([{"quality": 1, "manner": 0, wrong: 1}]))
-    with pytest.raises(InputError, match=rf"labels:1: \[0\]\.{wrong}: expected one of quantity"):
-        list(files.read_labels(path))
+    for right in ({"quality": 1, "manner": 0}, dict.fromkeys(Maxim, 1)):
+        path.write_text(json.dumps([{**right, wrong: 1}]))
+        with pytest.raises(
+            InputError, match=rf"labels:1: \[0\]\.{wrong}: expected one of quantity"
+        ):
+            list(files.read_labels(path))
 
 
 def test_kinds_do_not_mix(tmp_path: Path) -> None:

@@ -8,13 +8,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import BEES, opened
+from tests.terminal import touche_rad
+from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import build_index, open_index
@@ -126,6 +130,22 @@ def test_a_damaged_index_is_told_in_one_line(tmp_path: Path, harm: object, told:
     with pytest.raises(UserError, match=told) as error:
         open_index(str(place))
     assert "\n" not in str(error.value)
+
+
+def test_arguments_given_twice_are_a_warning(tmp_path: Path) -> None:
+    lines = [files.argument_line(ARGUMENTS[at]) for at in (0, 1, 0)]
+    (tmp_path / "twice.jsonl").write_text("\n".join(lines))
+    ended = touche_rad("index", "twice.jsonl", "-o", "index", "-q", cwd=tmp_path)
+    assert ended.err == "warning: arguments given twice: 1; the first: twice.jsonl:3\n"
+
+
+@pytest.mark.parametrize("body", ["hello", {"x": "y"}])
+def test_a_server_of_another_kind_is_refused(body: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = SimpleNamespace(index="x")
+    connection = SimpleNamespace(where=where, ask=lambda _: SimpleNamespace(body=body))
+    monkeypatch.setattr("retrieval.elastic._arguments.Connection", lambda _: connection)
+    with pytest.raises(UserError, match="the server is not Elasticsearch"):
+        ElasticArguments("elasticsearch:http://localhost/x")
 
 
 def _rewrite(place: Path, **changed: object) -> None:

@@ -51,13 +51,26 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("call", ["judge in.jsonl -j length", "respond in.jsonl -i demo"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "judge in.jsonl -j length -o out",
+        "respond in.jsonl -i demo -o out",
+        "audit in.jsonl -j length --turns 2",
+        "contests in.jsonl -o out",
+        "dataset judges in.jsonl labels.jsonl -o out",
+        "export autojudge in.jsonl -o out",
+        "train examples in.jsonl labels.jsonl -o out --count 1",
+    ],
+)
 def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str) -> None:
     first, second, *_ = TEXT.splitlines(keepends=True)
     source.write_text(first + second + first + second, "utf-8")
-    ended = touche_rad(*call.split(), "-o", "out.jsonl", cwd=source.parent)
+    labels = demo_file("labels.jsonl").read_text("utf-8").splitlines()[:2]
+    source.with_name("labels.jsonl").write_text("\n".join(labels * 2))
+    ended = touche_rad(*call.split(), cwd=source.parent)
     warning = "debates given twice: 2; the first: debate 3 has the words of debate 1"
-    assert (ended.code, ended.err.count(warning)) == (0, 1)
+    assert (ended.code, ended.err.count(warning)) == (0, 1), ended.err
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from touche_rad import files
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_after, next_step, progress, say
+from touche_rad.cli.prepare import warn_of_copies
 from touche_rad.cli.run_files import end_of_run
 from touche_rad.contests.foreign import contests
 from touche_rad.errors import OptionError, UserError, nearest
@@ -81,6 +82,7 @@ def contests_command(options: ContestsOptions) -> None:
     if bad.count:
         say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
     say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)
+    warn_of_copies(output)
     next_step(*next_after(files.Kind.CONTESTS, output, source), quiet=quiet)
 
 

@@ -95,6 +95,7 @@ def judges(options: JudgesOptions) -> None:
     """
     make = partial(of_debates, options.debates, options.labels)
     _write(options, make, ("judge -j always-yes", "judge -j grounded"))
+    prepare.warn_of_copies(options.debates)
 
 
 def _write(

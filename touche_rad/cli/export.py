@@ -12,7 +12,7 @@ from touche_rad import files
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
-from touche_rad.cli.prepare import select
+from touche_rad.cli.prepare import select, warn_of_copies
 from touche_rad.errors import UserError
 from touche_rad.exchange import reports
 
@@ -79,6 +79,7 @@ def autojudge(options: AutojudgeOptions) -> None:
         with files.atomic_write(out / "truth.eval.txt") as stream:
             stream.writelines(line + "\n" for line in truth)
         say(f"written: {out / 'truth.eval.txt'}", quiet=quiet)
+    warn_of_copies(*options.runs)
     with files.atomic_write(out / "workflow.yml") as stream:
         stream.write(reports.workflow(str(options.judge)))
     line = (

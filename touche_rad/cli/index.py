@@ -142,6 +142,9 @@ class _Builder:
             count = self.backend.build(arguments(), self.place, replace=self.options.replace)
         skipped = f", {bad.count} invalid lines skipped ({bad.first})" if bad.count else ""
         self._say(f"indexed {count} arguments in {self.place}", start, skipped)
+        if bad.copies:
+            first = f"{self.source}:{bad.copies[0]}"
+            say(f"warning: arguments given twice: {len(bad.copies)}; the first: {first}")
 
     def add_vectors(self, vectors: VectorsWanted) -> None:
         """Add vectors to the index."""

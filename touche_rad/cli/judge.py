@@ -179,6 +179,7 @@ def audit_command(options: AuditOptions) -> int:
         result = prepare.run_and_close(work, model)
     if bad.count:
         say(f"warning: invalid lines of runs skipped: {bad.count}; the first: {bad.first}")
+    prepare.warn_of_copies(*options.runs)
     as_json = result.model_dump_json(indent=2)
     if out is not None:
         with files.atomic_write(out) as stream:

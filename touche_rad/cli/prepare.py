@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,7 +18,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli.console import say
 from touche_rad.cli.options import Common, PluginSpec
-from touche_rad.errors import OptionError, UserError, WorkError, nearest
+from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest
 
 if TYPE_CHECKING:
     from touche_rad.models import Model, ModelError
@@ -40,6 +41,21 @@ DEMO_INDEX: Final = (
     "the index is the demo collection, on 18 topics only: not fit to upload; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
 )
+
+
+def warn_of_copies(*sources: Path) -> None:
+    """Warn of debates or contests that a file has more than once."""
+    from touche_rad import files
+    from touche_rad.runs.work import count_units
+
+    for source in sources:
+        with suppress(InputError):  # of a pipe, which can be read once
+            are_contests = files.detect_kind(source) is files.Kind.CONTESTS
+            read = (
+                files.read_contests if are_contests else partial(files.read_views, keep_lost=True)
+            )
+            copies = count_units(read(source, files.BadLines(skip=True)))[1]
+            say(f"warning: {source}: {copies}", quiet=not copies)
 
 
 @dataclass(frozen=True)

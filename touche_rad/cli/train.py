@@ -13,6 +13,7 @@ import click
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.prepare import warn_of_copies
 from touche_rad.cli.train_loop import loop_command
 from touche_rad.errors import UserError
 from touche_rad.files import check_output
@@ -139,6 +140,7 @@ def examples(options: ExamplesOptions) -> None:
         f"note: leave the examples out of scores on the same labels: --exclude {output}",
         quiet=options.quiet,
     )
+    warn_of_copies(options.debates)
     judge = ["judge", "DEBATES", "-j", "fsl1", "-O", f"examples={output}", "-m", "MODEL"]
     score = ["score", "run.jsonl", "LABELS", "--exclude", output]
     next_step([*judge, "-o", "run.jsonl"], score, quiet=options.quiet)

@@ -83,6 +83,8 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
             return kind
         kinds = ", ".join(kind.value for kind in Kind)
         unknown = f"is of no known kind ({kinds}), got {short_repr(line)}"
+        if not is_json:
+            unknown += f"; claims need a first line with the columns {CLAIM} and {USER}"
         problem = problem or InputError(path, expected or unknown, line=number)
     raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 
@@ -293,7 +295,10 @@ def _collection(file: OpenFile) -> Iterator[Argument]:
     seen: dict[int, int] = {}  # hashes: a collection may have millions of long ids
     for number, argument in file.numbered(_argument):
         content = hash((argument.text, argument.topic, argument.attacks, argument.supports))
+        if hash(argument.id) in seen:
+            file.bad.copies.append(number)
         if seen.setdefault(hash(argument.id), content) != content:
+            file.bad.copies.pop()
             message = f"another argument has the id {short_repr(argument.id)} already"
             file.bad.report(InputError(file.path, message, line=number, field="id"))
             continue

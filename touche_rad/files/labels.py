@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
@@ -77,9 +78,10 @@ def _labels(value: Any, place: str) -> Labels:
     record = require_object(value, place)
     labels: dict[Any, Any] = {}
     other = record.keys() - set(Maxim) - _FIELDS
-    if other and len(record.keys() & set(Maxim)) < len(Maxim):
+    misspelt = {key for key in other if get_close_matches(key.lower(), Maxim, cutoff=0.8)}
+    if misspelt or (other and len(record.keys() & set(Maxim)) < len(Maxim)):
         names = ", ".join(Maxim)
-        raise FieldError(f"{place}.{min(other)}", f"expected one of {names}")
+        raise FieldError(f"{place}.{min(misspelt or other)}", f"expected one of {names}")
     for key, label in record.items():
         if key not in tuple(Maxim):
             labels[key] = label

@@ -298,6 +298,8 @@ class BadLines:
         self.skip = skip
         self.count = 0
         self.first: InputError | None = None
+        self.copies: list[int] = []
+        """Lines with an argument of an earlier line."""
 
     def report(self, error: InputError) -> None:
         """Raise the error, or count it."""
