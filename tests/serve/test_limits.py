@@ -255,6 +255,7 @@ def test_more_connections_than_open_files_leave_the_server_answering(
             with suppress(ConnectionError):
                 stack.enter_context(socket.create_connection(address))
         assert client.get("/health").status_code == 200
+        assert httpx2.get(f"{url}/health").status_code == 200  # on a further connection
     assert capfd.readouterr().err.count("\n") < 10
 
 

@@ -241,7 +241,7 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
     """
 
     most: ClassVar[int] = sys.maxsize
-    """Maximum number of open connections; a further one is closed at once."""
+    """Maximum number of open connections; for a further one, the longest waiting one is closed."""
 
     def __init__(self, *, app_state: dict[str, Any], **options: Any) -> None:
         super().__init__(app_state={**app_state, "connection": self}, **options)
@@ -263,7 +263,12 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         self.timer = self.loop.call_later(CHECK_SECONDS, self._check)
         super().connection_made(transport)
         if len(self.connections) > self.most:  # without a free file, no other one is answered
-            self._reset()
+            waiting = [one for one in self.connections if one.is_waiting()]
+            min(waiting, key=lambda one: one.head_since, default=self)._reset()
+
+    def is_waiting(self) -> bool:
+        """Whether the connection is open and its request has not arrived."""
+        return self.head_since is not None and not self.transport.is_closing()
 
     def data_received(self, data: bytes) -> None:
         """Start the time limit of a request, which ends when `Gate` has the complete header.
