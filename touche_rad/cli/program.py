@@ -10,6 +10,7 @@ import importlib
 import inspect
 import json
 import os
+import signal
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -159,7 +160,10 @@ class Command(click.Command):
         values = {key: ctx.params[str(one.name)] for key, one in self.by_field.items()}
         try:
             return self.function(self.options_class(**values))
-        except (click.Abort, KeyboardInterrupt):
+        except (click.Abort, KeyboardInterrupt, BaseExceptionGroup) as error:
+            interrupts = (click.Abort, KeyboardInterrupt)
+            if isinstance(error, BaseExceptionGroup) and error.split(interrupts)[1]:
+                raise
             raise Stopped(_stop_message(ctx)) from None
 
 
@@ -366,10 +370,10 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         if error.__cause__ is not None and os.environ.get("TOUCHE_RAD_DEBUG"):
             raise
         return _fail(str(error), error.exit_code, *getattr(error, "__notes__", ()))
-    except Stopped as stopped:
-        return _fail(str(stopped), STOPPED)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("stopped", STOPPED)
+    except (Stopped, click.Abort, KeyboardInterrupt) as stopped:
+        if args is None:  # a further Ctrl-C must not hide the message
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return _fail(str(stopped) or "stopped", STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
