@@ -54,7 +54,10 @@ def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -
         ["1", "the", "debate", "is", "lost"],
         ["1", "the", "line", "cannot", "be", "read"],
     ]
-    assert f"To repair it: touche-rad check {run} --input {CLAIMS} --fix -o NEW" in ended.out
+    assert (
+        f"It cannot be repaired: get the file again, or make the run again: touche-rad simulate {CLAIMS}"
+        in ended.out
+    )
 
 
 @pytest.mark.parametrize("line", ["{}", '{"simulation": '])

@@ -54,6 +54,10 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     shutil.rmtree(prompt.parent)
     (folder / "my_plugin" / "my.jinja").unlink()
+    for ignored in "input output judged repeated cache out".split():  # of docs/submit.md
+        (folder / ignored).mkdir()
+        (folder / ignored / "file").touch()
+    (folder / "report.html").touch()
     status = ["git", "status", "--porcelain", "-uall"]
     left = subprocess.run(status, cwd=folder, capture_output=True, text=True, check=True).stdout
     assert len(left.split("?? ")[1:]) == len(made.err.split("written: ")[1:]), left

@@ -274,6 +274,8 @@ def test_the_image_is_built_with_the_first_engine_that_works(
         assert ("verbatim built with podman" in ended.out) == (not code)
         assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()
         assert (place / "docker" / "collection" / "ours.jsonl").exists()
+    hint = "it needs the base image: in the clone of touche-rad: docker build --target slim"
+    assert hint in " ".join(ended.out.split())
 
 
 @pytest.mark.parametrize(

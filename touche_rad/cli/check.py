@@ -151,6 +151,8 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
     what = f"judge {given} -j JUDGE" if judged else f"simulate {given} -i INDEX -d DEBATER"
     fix = "It cannot be repaired: get the file again, or make the run again"
     with suppress(UserError):
-        if (repair(Path(result.path), source).done and not fixed) or (judged and not source):
+        is_lost = not judged and result.unread  # a debate that was not played to its end
+        done = not (fixed or is_lost) and repair(Path(result.path), source).done
+        if done or (judged and not source):
             fix, what = "To repair it", f"check {plain(result.path)} --input {given} --fix"
     click.echo(f"{fix}: touche-rad {what} -o NEW")

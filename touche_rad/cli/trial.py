@@ -40,6 +40,7 @@ from touche_rad.tira.submission import (
 LIMIT: Final = 300
 """Seconds after which the organisers' client gives up an answer."""
 ENGINES: Final = ("docker", "podman", "buildah")
+BASE_IMAGE: Final = "in the clone of touche-rad: docker build --target slim -t touche-rad ."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +244,7 @@ class Trial:
         """Copy the file of a plugin to where the image takes it from."""
         if plugin.file is None:
             # The repository of touche-rad has its folder; a project of `touche-rad new` has not.
-            if plugin.source != "touche-rad" and (self.repository / "touche_rad").is_dir():
+            if plugin.source != "touche-rad" and self._is_clone():
                 raise UserError(
                     f"{plugin.name} is from the package {plugin.source}, which this image does not "
                     "have: run submit in the package's folder, whose Dockerfile installs it"
@@ -271,6 +272,10 @@ class Trial:
         there = copy.is_file() and filecmp.cmp(copy, self.collection, shallow=False)
         return None if there or not any(one.collection for one in self.entries.values()) else copy
 
+    def _is_clone(self) -> bool:
+        """Whether the repository is touche-rad's, not a project of `touche-rad new`."""
+        return (self.repository / "touche_rad").is_dir()
+
     def _build_image(self) -> str:
         """Build the image of each entry with the first engine that works; docker needs a daemon."""
         works = (one for one in ENGINES if subprocess.getstatusoutput(f"{one} info")[0] == 0)
@@ -287,13 +292,14 @@ class Trial:
                 done = subprocess.run(words, stdout=stream, stderr=stream, check=False)
             if done.returncode:
                 last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-                raise WorkError(f"{shlex.join(words)} failed: {' '.join(last)}; see {log}")
+                first = "" if self._is_clone() else f"; it needs the base image: {BASE_IMAGE}"
+                raise WorkError(f"{shlex.join(words)} failed: {' '.join(last)}; see {log}{first}")
         return f"{', '.join(self.entries)} built with {engine}"
 
     def preparations(self) -> Iterator[str]:
         """Yield the commands to run before TIRA's client."""
-        if not (self.repository / "touche_rad").is_dir():  # a project of `touche-rad new`
-            yield "# in the clone of touche-rad: docker build --target slim -t touche-rad ."
+        if not self._is_clone():
+            yield f"# {BASE_IMAGE}"
         if copy := self._copy():
             yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
         yield from commit_commands(self.repository)
