@@ -20,7 +20,7 @@ NAMED: Final = "TOUCHE_RAD_NAMED"
 command and the workers of Ray, which are processes of their own, inherit it."""
 EMPTY: Final = ("", "EMPTY")
 """Values of a variable without a key."""
-_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[\w.:\[\]%-]+", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"https?://[\w.:\[\]%-]+", re.IGNORECASE)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -41,7 +41,7 @@ def refuse_stranger(variable: str, url: str) -> None:
     if server is None or server not in named:
         raise UserError(
             f"only a file names {url}, which would get your {variable}: name it on the command "
-            "line or in a variable, or confirm the plan with --trust"
+            "line or in a variable (a plan: --trust)"
         )
 
 

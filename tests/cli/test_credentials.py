@@ -63,7 +63,7 @@ def test_an_address_that_cannot_be_read_gets_no_key(
     monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv(NAMED, f"-m http://good.example/v1#m http://{host}")
+    monkeypatch.setenv(NAMED, f"-mhttp://good.example/v1#m http://{host}")
     with pytest.raises(UserError):
         refuse_stranger("OPENAI_API_KEY", f"http://{host}/v1")
     for same in ("HTTP://Good.example:80/v2", "http://good.example:080"):

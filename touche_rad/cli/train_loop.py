@@ -38,7 +38,9 @@ class LoopOptions:
     output: Path = opt.output("Folder of the loop.", "DIR", required=True)
     replace: bool = opt.REPLACE
     dry_run: bool = opt.flag("Print the commands and check the packages; run nothing.")
-    trust: bool = opt.TRUST
+    trust: bool = opt.flag(
+        "Send keys to the servers that the plan names, and allow each option of vLLM."
+    )
     quiet: bool = opt.QUIET
 
 
@@ -62,6 +64,8 @@ def loop_command(options: LoopOptions) -> None:
     loop = Loop(load_loop(options.plan), options.output)
     if options.trust:
         trust()
+    elif name := loop.plan.need_trust():
+        raise UserError(f"{options.plan}: serve.{name} may run code: confirm the plan with --trust")
     commands = list(loop.commands())
     parts = split_topics(loop.plan)
     for words in commands:

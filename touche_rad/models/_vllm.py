@@ -147,7 +147,8 @@ class Vllm(Backend):
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
         self._report(f"vLLM: {shlex.join(command)}")
         # Keys of other servers are none of its business.
-        keep = {name: text for name, text in os.environ.items() if not name.startswith("OPENAI_")}
+        secret = ("OPENAI_", "TOUCHE_RAD_ES_", "TOUCHE_RAD_TOKEN")
+        keep = {name: text for name, text in os.environ.items() if not name.startswith(secret)}
         with self._log.open("ab") as output:
             self._server = subprocess.Popen(
                 ["sh", "-c", _LAUNCH, "sh", *command],

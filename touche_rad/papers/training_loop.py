@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from touche_rad import files
 from touche_rad.contests.scoring import score_contests
 from touche_rad.debate import Debate
-from touche_rad.errors import InputError, OptionError
+from touche_rad.errors import InputError, OptionError, nearest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_whole
 from touche_rad.files.traces import TRACE
@@ -60,6 +60,36 @@ class LoopPlan(BaseModel):
     """Settings of the trained model, such as `temperature`."""
     serve: Values = {}
     """Options of vLLM."""
+
+    @field_validator("sft", "preferences", "dpo")
+    @classmethod
+    def _known(cls, options: Values) -> Values:
+        """Refuse other words of a command than these: the plan may be a stranger's."""
+        for key in options:
+            if key.replace("_", "-") not in _OPTIONS:
+                raise ValueError(f"there is no option {key!r}{nearest(key, _OPTIONS)}")
+        return options
+
+    @field_validator("recorded")
+    @classmethod
+    def _no_options(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if any(name.startswith("-") for name in names):
+            raise ValueError("expected names of files that do not begin with '-'")
+        return names
+
+    def need_trust(self) -> str:
+        """Return an option of vLLM that may run code; empty if there is none."""
+        return next((key for key in self.serve if key.replace("_", "-") not in _OF_VLLM), "")
+
+
+_OPTIONS: Final = (
+    "epochs rate batch accumulate rank alpha dropout longest beta precision checkpointing "
+    "save-every held-out wording pairing margin reward"
+).split()
+_OF_VLLM: Final = (
+    "max-model-len max-num-seqs gpu-memory-utilization tensor-parallel-size dtype quantization "
+    "kv-cache-dtype enforce-eager"
+).split()
 
 
 def load_loop(path: Path) -> LoopPlan:
