@@ -87,7 +87,7 @@ _OPTIONS: Final = (
     "save-every held-out wording pairing margin reward"
 ).split()
 _OF_VLLM: Final = (
-    "max-model-len max-num-seqs gpu-memory-utilization tensor-parallel-size dtype quantization "
+    "max-model-len max-num-seqs max-num-batched-tokens gpu-memory-utilization tensor-parallel-size dtype quantization "
     "kv-cache-dtype enforce-eager"
 ).split()
 
