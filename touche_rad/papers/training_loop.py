@@ -87,8 +87,8 @@ _OPTIONS: Final = (
     "save-every held-out wording pairing margin reward"
 ).split()
 _OF_VLLM: Final = (
-    "max-model-len max-num-seqs max-num-batched-tokens gpu-memory-utilization tensor-parallel-size dtype quantization "
-    "kv-cache-dtype enforce-eager"
+    "max-model-len max-num-seqs max-num-batched-tokens gpu-memory-utilization kv-cache-dtype dtype "
+    "tensor-parallel-size quantization enforce-eager"
 ).split()
 
 
