@@ -66,7 +66,7 @@ class LoopPlan(BaseModel):
     def _known(cls, options: Values) -> Values:
         """Refuse other words of a command than these: the plan may be a stranger's."""
         for key in options:
-            if key.replace("_", "-") not in _OPTIONS:
+            if key not in _OPTIONS:
                 raise ValueError(f"there is no option {key!r}{nearest(key, _OPTIONS)}")
         return options
 
@@ -86,10 +86,12 @@ _OPTIONS: Final = (
     "epochs rate batch accumulate rank alpha dropout longest beta precision checkpointing "
     "save-every held-out wording pairing margin reward"
 ).split()
+"""Options that a plan may set for the commands of `train`."""
 _OF_VLLM: Final = (
     "max-model-len max-num-seqs max-num-batched-tokens gpu-memory-utilization kv-cache-dtype dtype "
     "tensor-parallel-size quantization enforce-eager"
 ).split()
+"""Options of vLLM that run no code of a plan or a model."""
 
 
 def load_loop(path: Path) -> LoopPlan:
