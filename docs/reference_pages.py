@@ -13,7 +13,7 @@ from error_messages import collect_messages, exit_codes
 
 from touche_rad.cli import touche_rad as program
 from touche_rad.cli.commands import GROUPS
-from touche_rad.cli.listing import HEADINGS, describe
+from touche_rad.cli.list import HEADINGS, describe
 from touche_rad.files.schemas import names, schema_of
 from touche_rad.plugins import KINDS, registered
 

@@ -1,17 +1,15 @@
-"""The commands `judge`, `audit` and `report`."""
+"""The command `judge`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
 from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
@@ -120,143 +118,3 @@ def _judge(options: JudgeOptions) -> int:
         fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
         message = f"expected debates with responses, got contests: {fix}"
         raise InputError(places.source, message) from None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditOptions(opt.ModelOptions):
-    """The options of `audit`."""
-
-    runs: tuple[Path, ...] = opt.argument("RUN...")
-    output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
-    replace: bool = opt.REPLACE
-    judges: tuple[opt.PluginSpec, ...] = opt.plugin(
-        "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
-    )
-    plugin_options: opt.PluginOptions = opt.plugin_options("judge")
-    turns: int | None = opt.option("Audit a random sample of N turns. [default: all]")
-    as_json: bool = opt.JSON
-    index: str | None = opt.INDEX
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
-
-
-@opt.command(
-    "audit",
-    "audit simulations.jsonl",
-    "audit run.jsonl -j grounded -j length --turns 50",
-    "audit run.jsonl -o audit",
-)
-def audit_command(options: AuditOptions) -> int:
-    """Judge the responses of each RUN, and judge them again after changes.
-
-    The changes: none (the same again), another order, padding, no words, another topic, no sources,
-    and an instruction to say yes. The command prints flip rates and the agreement of the judges.
-    """
-    from touche_rad import files
-    from touche_rad.score.audit import audit
-
-    quiet, out = options.quiet, options.output and options.output / "audit.json"
-    bad = files.BadLines(skip=options.skip_bad)
-    own = options.plugin_options.of("judge")
-    judges = {spec.name: prepare.select("judge", spec, own) for spec in options.judges}
-    plugins = [one.plugin for one in judges.values()]
-    services = prepare.open_services(options, *plugins, out=out)
-    model = services.model
-    if model is not None:
-        model.begin_trace()
-
-    with progress("auditing", quiet=quiet, describe=partial(prepare.calls_so_far, model)) as report:
-        work = audit(
-            options.runs,
-            {name: one.make(services) for name, one in judges.items()},
-            most=options.turns,
-            seed=options.seed,
-            bad=bad,
-            progress=report,
-            repeat=options.cache is None,
-        )
-        result = prepare.run_and_close(work, model)
-    if bad.count:
-        say(f"warning: invalid lines of runs skipped: {bad.count}; the first: {bad.first}")
-    prepare.warn_of_copies(*options.runs)
-    as_json = result.model_dump_json(indent=2)
-    if out is not None:
-        with files.atomic_write(out) as stream:
-            stream.write(as_json + "\n")
-        say(f"written: {out}", quiet=quiet)
-    click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
-    name = next(iter(judges))
-    next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"], quiet=quiet)
-    for error in result.refused.values():
-        say(f"error: not audited: {error}")
-    return 1 if result.refused else 0
-
-
-LARGE_REPORT: Final = 8_000_000
-"""Bytes of input from which a report is a folder, if no output is given."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportOptions:
-    """The options of `report`."""
-
-    runs: tuple[Path, ...] = opt.argument("RUN...")
-    output: Path | None = opt.output(
-        "HTML file, or a folder for large runs. [default: report.html or report/]"
-    )
-    replace: bool = opt.REPLACE
-    labels: Path | None = opt.option(
-        "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
-    )
-    title: str | None = opt.option("Title of the page.")
-    queries: Path | None = opt.option("Queries of TREC runs, for their texts.", metavar="FILE")
-    index: str | None = opt.option("Index with the arguments of TREC runs.", "-i --index")
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
-
-
-@opt.command(
-    "report",
-    "report evaluations.jsonl -o report.html",
-    "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",
-    "report tournament -o tournament.html",
-    "report attack.run --labels qrels.txt --queries claims.tsv -i demo -o attack.html",
-    "report runs/*.jsonl --labels labels.jsonl -o report/",
-)
-def report_command(options: ReportOptions) -> int:
-    """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
-
-    A RUN is an official file (evaluations, simulations, responses, outcomes or a TREC run), or a
-    tournament's folder or ratings.json; of a folder of RUNs, the page begins with a table of them,
-    to sort by date or score. The page needs no server and no network. One HTML file
-    holds small runs; a folder, with index.html and its data beside it, opens fast at any size.
-    """
-    from touche_rad import files
-
-    runs, quiet = options.runs, options.quiet
-    size = sum(path.stat().st_size for path in runs if path.is_file())
-    out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
-    files.check_output(out, replace=options.replace)  # before the slow imports
-    from touche_rad.cli.retrieve import read_queries
-    from touche_rad.report import write_report
-
-    bad = files.BadLines(skip=options.skip_bad)
-    summary = write_report(
-        runs,
-        out,
-        bad=bad,
-        labels=options.labels,
-        title=options.title,
-        seed=options.seed,
-        queries=dict(read_queries(options.queries)) if options.queries else None,
-        index=options.index,
-    )
-    for warning in summary.warnings:
-        say(f"warning: {warning}")
-    for error in summary.refused.values():
-        say(f"error: {error}")
-    say(f"written: {summary.page}", quiet=quiet)
-    next_step(open_page(summary.page), quiet=quiet)
-    return 1 if summary.refused else 0

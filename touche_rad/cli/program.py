@@ -272,7 +272,7 @@ class Commands(click.Group):
             use = OLD.get(cmd_name)
             hint = f": use touche-rad {use}" if use else nearest(cmd_name, COMMANDS)
             raise OptionError(f"there is no command {cmd_name!r}{hint}")
-        module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"touche_rad.cli.{cmd_name}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
@@ -282,7 +282,7 @@ class Commands(click.Group):
             return super().shell_complete(ctx, incomplete)
         return [
             CompletionItem(name, help=text)
-            for name, (_, text) in COMMANDS.items()
+            for name, text in COMMANDS.items()
             if name.startswith(incomplete)
         ]
 
@@ -290,7 +290,7 @@ class Commands(click.Group):
         """Write the commands by group, without importing them; then the options."""
         width = max(map(len, COMMANDS))
         for group, names in GROUPS.items():
-            rows = [(name.ljust(width), text) for name, (_, text) in names.items()]
+            rows = [(name.ljust(width), text) for name, text in names.items()]
             formatter.write_section(group, rows)
         formatter.write_options(self, ctx)
 

@@ -1,0 +1,84 @@
+"""The command `audit`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import next_step, progress, say, terminal_width
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(opt.ModelOptions):
+    """The options of `audit`."""
+
+    runs: tuple[Path, ...] = opt.argument("RUN...")
+    output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
+    replace: bool = opt.REPLACE
+    judges: tuple[opt.PluginSpec, ...] = opt.plugin(
+        "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
+    )
+    plugin_options: opt.PluginOptions = opt.plugin_options("judge")
+    turns: int | None = opt.option("Audit a random sample of N turns. [default: all]")
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
+
+
+@opt.command(
+    "audit",
+    "audit simulations.jsonl",
+    "audit run.jsonl -j grounded -j length --turns 50",
+    "audit run.jsonl -o audit",
+)
+def audit_command(options: AuditOptions) -> int:
+    """Judge the responses of each RUN, and judge them again after changes.
+
+    The changes: none (the same again), another order, padding, no words, another topic, no sources,
+    and an instruction to say yes. The command prints flip rates and the agreement of the judges.
+    """
+    from touche_rad import files
+    from touche_rad.score.audit import audit
+
+    quiet, out = options.quiet, options.output and options.output / "audit.json"
+    bad = files.BadLines(skip=options.skip_bad)
+    own = options.plugin_options.of("judge")
+    judges = {spec.name: prepare.select("judge", spec, own) for spec in options.judges}
+    plugins = [one.plugin for one in judges.values()]
+    services = prepare.open_services(options, *plugins, out=out)
+    model = services.model
+    if model is not None:
+        model.begin_trace()
+
+    with progress("auditing", quiet=quiet, describe=partial(prepare.calls_so_far, model)) as report:
+        work = audit(
+            options.runs,
+            {name: one.make(services) for name, one in judges.items()},
+            most=options.turns,
+            seed=options.seed,
+            bad=bad,
+            progress=report,
+            repeat=options.cache is None,
+        )
+        result = prepare.run_and_close(work, model)
+    if bad.count:
+        say(f"warning: invalid lines of runs skipped: {bad.count}; the first: {bad.first}")
+    prepare.warn_of_copies(*options.runs)
+    as_json = result.model_dump_json(indent=2)
+    if out is not None:
+        with files.atomic_write(out) as stream:
+            stream.write(as_json + "\n")
+        say(f"written: {out}", quiet=quiet)
+    click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
+    name = next(iter(judges))
+    next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"], quiet=quiet)
+    for error in result.refused.values():
+        say(f"error: not audited: {error}")
+    return 1 if result.refused else 0

@@ -1,0 +1,36 @@
+"""The command `cache`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from touche_rad.cli import help_text
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import say
+from touche_rad.models.cache import Cache
+
+
+@click.group("cache", cls=help_text.Group)
+def cache_command() -> None:
+    """Merge the folders of --cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachesOptions:
+    """The options of `cache merge`."""
+
+    folder: Path = opt.argument("DIR")
+    others: tuple[Path, ...] = opt.argument("FROM...")
+    quiet: bool = opt.QUIET
+
+
+@opt.command("merge", "cache merge cache other-cache one-more", group=cache_command)
+def merge_caches(options: CachesOptions) -> None:
+    """Add the model answers of other caches; existing answers are kept."""
+    sources = [Cache(other, make=False) for other in options.others]
+    cache = Cache(options.folder)
+    for other in sources:
+        say(f"{other.folder}: {cache.add(other.rows())} new answers", quiet=options.quiet)

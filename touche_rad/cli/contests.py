@@ -1,0 +1,54 @@
+"""The command `contests`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from touche_rad import files
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import next_after, next_step, say
+from touche_rad.cli.prepare import warn_of_copies
+from touche_rad.contests.foreign import contests
+from touche_rad.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContestsOptions:
+    """The options of `contests`."""
+
+    source: Path = opt.argument("SOURCE")
+    output: Path = opt.output("Contests to write.", checked=True, required=True)
+    replace: bool = opt.REPLACE
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
+
+
+@opt.command("contests", "contests debateart.json -o contests.jsonl")
+def contests_command(options: ContestsOptions) -> None:
+    """Convert whole debates to contests, which panels judge and touche-rad score reads.
+
+    SOURCE is a JSON or JSONL file in the format of DebateArt, a folder in the format of PanelBench,
+    or a file of debates of the shared task. The side with the higher mean of the votes wins.
+
+    A line of DebateArt: {"title": "Ban cars.", "arguments": [{"side": "pro", "text": "Yes."},
+    {"side": "con", "text": "No."}], "votes": [{"winner": "con"}]}
+
+    PanelBench: motion/1.json is {"motion": "Ban cars.", "pro_side": ["Ann"], "con_side": ["Ben"],
+    "speech_order": ["Ann", "Ben"]}, speech/1.json ["Yes.", "No."], gold.json {"1": "Ben"}.
+    """
+    source, output, quiet = options.source, options.output, options.quiet
+    if not source.exists():
+        raise UserError(f"{source} does not exist")
+    bad = files.BadLines(skip=options.skip_bad)
+    count = decided = 0
+    with files.atomic_write(output) as stream:
+        for contest in contests(source, bad):
+            stream.write(files.contest_line(contest) + "\n")
+            count += 1
+            decided += bool(set(contest.gold) - {"votes", "scores"})
+    if bad.count:
+        say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
+    say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)
+    warn_of_copies(output)
+    next_step(*next_after(files.Kind.CONTESTS, output, source), quiet=quiet)

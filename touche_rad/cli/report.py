@@ -1,0 +1,78 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import next_step, open_page, say
+
+LARGE_REPORT: Final = 8_000_000
+"""Bytes of input from which a report is a folder, if no output is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """The options of `report`."""
+
+    runs: tuple[Path, ...] = opt.argument("RUN...")
+    output: Path | None = opt.output(
+        "HTML file, or a folder for large runs. [default: report.html or report/]"
+    )
+    replace: bool = opt.REPLACE
+    labels: Path | None = opt.option(
+        "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
+    )
+    title: str | None = opt.option("Title of the page.")
+    queries: Path | None = opt.option("Queries of TREC runs, for their texts.", metavar="FILE")
+    index: str | None = opt.option("Index with the arguments of TREC runs.", "-i --index")
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
+
+
+@opt.command(
+    "report",
+    "report evaluations.jsonl -o report.html",
+    "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",
+    "report tournament -o tournament.html",
+    "report attack.run --labels qrels.txt --queries claims.tsv -i demo -o attack.html",
+    "report runs/*.jsonl --labels labels.jsonl -o report/",
+)
+def report_command(options: ReportOptions) -> int:
+    """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
+
+    A RUN is an official file (evaluations, simulations, responses, outcomes or a TREC run), or a
+    tournament's folder or ratings.json; of a folder of RUNs, the page begins with a table of them,
+    to sort by date or score. The page needs no server and no network. One HTML file
+    holds small runs; a folder, with index.html and its data beside it, opens fast at any size.
+    """
+    from touche_rad import files
+
+    runs, quiet = options.runs, options.quiet
+    size = sum(path.stat().st_size for path in runs if path.is_file())
+    out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
+    files.check_output(out, replace=options.replace)  # before the slow imports
+    from touche_rad.cli.retrieve import read_queries
+    from touche_rad.report import write_report
+
+    bad = files.BadLines(skip=options.skip_bad)
+    summary = write_report(
+        runs,
+        out,
+        bad=bad,
+        labels=options.labels,
+        title=options.title,
+        seed=options.seed,
+        queries=dict(read_queries(options.queries)) if options.queries else None,
+        index=options.index,
+    )
+    for warning in summary.warnings:
+        say(f"warning: {warning}")
+    for error in summary.refused.values():
+        say(f"error: {error}")
+    say(f"written: {summary.page}", quiet=quiet)
+    next_step(open_page(summary.page), quiet=quiet)
+    return 1 if summary.refused else 0

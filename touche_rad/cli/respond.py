@@ -1,0 +1,160 @@
+"""The command `respond`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare, run_files
+from touche_rad.cli.console import fitted, say
+from touche_rad.errors import OptionError, UserError
+from touche_rad.text import is_blank, printable
+
+if TYPE_CHECKING:
+    from touche_rad.debate import Debate
+    from touche_rad.plugins import Services
+    from touche_rad.runs.answering import Answer
+    from touche_rad.runs.work import Work
+
+Shape = Literal["responses", "simulations"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RespondOptions(opt.ModelOptions, opt.FileOptions):
+    """The options of `respond`."""
+
+    source: Path | None = opt.argument("[INPUT]", required=False)
+    output: Path | None = opt.output("Run to write.")
+    debater: opt.PluginSpec = opt.DEBATER
+    plugin_options: opt.PluginOptions = opt.plugin_options("debater")
+    utterance: str | None = opt.say("Answer this message instead.")
+    explain: bool = opt.flag("Print the best candidates with their features, and the reason.")
+    last_only: bool = opt.flag("Answer only the last turn of each debate.")
+    shape: Shape = opt.option(
+        "Output format: one response per line, or whole debates.", "--as", default="responses"
+    )
+    as_json: bool = opt.JSON
+    max_words: int = opt.MAX_WORDS
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    trace: bool = opt.TRACE
+
+
+@opt.command(
+    "respond",
+    'respond --say "Zoos should be closed."',
+    'respond --say "Zoos should be closed." --explain',
+    "respond touche_rad/demo/debates.jsonl -i demo -o run.jsonl",
+    'respond --say "Zoos are cruel." -i demo -d sinai -m vllm:MODEL',
+)
+def respond_command(options: RespondOptions) -> int:
+    """Answer each user turn of the debates in INPUT.
+
+    INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
+    the turns before it. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
+    """
+    if options.utterance is not None and is_blank(options.utterance):
+        raise UserError("respond --say: expected a text, got only blanks")
+    if options.utterance is not None or options.explain:
+        if options.dry_run:
+            raise OptionError("--dry-run is for runs over a file, without --say and --explain")
+        return _respond_on_screen(options)
+    from touche_rad import files
+    from touche_rad.runs.play import respond
+    from touche_rad.runs.runner import identity_of
+
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    written = files.Kind(options.shape)
+    places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
+
+    def work(services: Services) -> Work[Any]:
+        return respond(
+            places.source,
+            prepare.make_answerer(debater, services, options),
+            identity=identity_of(
+                services,
+                debater.plugin,
+                deadline=options.deadline,
+                debater=debater.tag,
+                max_words=options.max_words,
+            ),
+            last_only=options.last_only,
+            shape=options.shape,
+        )
+
+    plugins = [debater.plugin]
+    return run_files.run_on_files(
+        "responding",
+        options,
+        places,
+        plugins,
+        work,
+        index=debater.opens_index(options),
+    )
+
+
+def _respond_on_screen(options: RespondOptions) -> int:
+    """Print one answer, or the candidates of every turn."""
+    from touche_rad.cli.explain import print_explanations
+    from touche_rad.debate import Debate
+    from touche_rad.files.outputs import WARNING
+    from touche_rad.runs.fallbacks import FailureLog
+
+    utterance = options.utterance
+    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    services = prepare.open_services(
+        options,
+        debater.plugin,
+        index=debater.opens_index(options),
+        or_demo=utterance is not None,
+    )
+    answerer, model = prepare.make_answerer(debater, services, options), services.model
+    debate = Debate().with_utterance(utterance or "")
+    if options.explain:
+        work = print_explanations(
+            answerer,
+            _each_turn(options.source) if utterance is None else [debate],
+            of_file=utterance is None,
+            as_json=options.as_json,
+            strict=options.strict,
+        )
+        return 0 if prepare.run_and_close(work, model) else 1
+    answerer.failures = FailureLog(shows=False)  # the notices say it
+    result = prepare.run_and_close(answerer.answer(debate), model)
+    for notice in result.notices:
+        say(f"{WARNING}{notice}")
+    if result.fallback is None or not options.strict:
+        _print_answer(result, as_json=options.as_json)
+        if model is None and debater.plugin.uses_model and sys.stdout.isatty():
+            say(f"note: {prepare.SIDE_UNKNOWN}", quiet=options.quiet)
+    return 1 if result.fallback is not None else 0
+
+
+def _print_answer(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        record = answer.response.model_dump(mode="json")
+        click.echo(json.dumps(record | record.pop("extra"), ensure_ascii=False))
+        return
+    sources = (f"  [{argument.id}] {argument.text}" for argument in answer.response.arguments)
+    for indent, line in ((0, answer.response.content), *((4, one) for one in sources)):
+        text = printable(line)
+        click.echo(fitted(text, indent) if sys.stdout.isatty() else text)
+    for note in answer.notes if answer.fallback is None else ():
+        say(f"note: {note}")
+
+
+def _each_turn(source: Path | None) -> Iterator[Debate]:
+    from touche_rad import files
+
+    if source is None:
+        raise UserError("respond --explain: give an input file, or --say TEXT")
+    for debate in files.read_debates(source):
+        for turn in range(len(debate.turns)):
+            yield debate.before_response(turn)

@@ -1,0 +1,34 @@
+"""The command `schema`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.errors import OptionError, nearest
+from touche_rad.files.schemas import names, schema_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaOptions:
+    """The options of `schema`."""
+
+    kind: str | None = opt.argument("[KIND]", required=False)
+
+
+@opt.command("schema", "schema simulations", "schema evaluations")
+def schema_command(options: SchemaOptions) -> None:
+    """Print the JSON schema of a KIND of file, or of all kinds.
+
+    A schema describes one line of a file. KIND is simulations, evaluations, chat-messages,
+    responses, annotated-debates, claims (the columns of the TSV), labels, arguments, contests,
+    outcomes or annotations.
+    """
+    kinds, kind = names(), options.kind
+    if kind is not None and kind not in kinds:
+        raise OptionError(f"there is no schema {kind!r}{nearest(kind, kinds)}")
+    schema = schema_of(kinds[kind]) if kind else {name: schema_of(kinds[name]) for name in kinds}
+    click.echo(json.dumps(schema, ensure_ascii=False, indent=2))
