@@ -140,9 +140,6 @@ PLAYS = (
         "Subjective Facts Verdicts Formalised Inference",
         {"facts_from": "index"},
     ),
-    Play("judge", "debatrix-grice", "SpeechView"),
-    Play("judge", "debgraph-grice", "SceneGraph"),
-    Play("judge", "inspirescore-grice", "Subjective Facts Verdicts"),
 )
 
 

@@ -166,7 +166,7 @@ def test_the_bad_lines_of_each_reader_are_counted(
         assert len(records(folder / "out.jsonl")) == len(pattern) - bad
 
 
-PLAYED = ("judge zsl", "judge debatrix-grice", "debater composed", "debater inspiredebate")
+PLAYED = ("judge zsl", "debater composed", "debater inspiredebate")
 
 
 @pytest.mark.long

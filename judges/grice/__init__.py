@@ -1,3 +1,3 @@
 """Judges of single turns by the four maxims."""
 
-__all__ = ["adapters", "grounded", "jury", "panel", "reference", "sinai"]
+__all__ = ["grounded", "jury", "panel", "reference", "sinai"]

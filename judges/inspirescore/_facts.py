@@ -188,9 +188,7 @@ class FactChecker:
         )
         stated, faults = [one for one in every if one.facts], tuple[str, ...]()
         if self.evidence.sources:
-            if options.given_evidence:
-                stated = [replace(one, queries=self._limited(one.facts)) for one in stated]
-            elif options.detailed:
+            if options.detailed:
                 stated = await ask_in_parts(
                     stated,
                     size,
@@ -217,7 +215,7 @@ class FactChecker:
         """Extract facts; if they are searched for, also their queries, unless that is a step."""
         most, queries = self.options.max_facts, 0
         kind: Any = bounded(Line, most)
-        if self.evidence.sources and not (self.options.detailed or self.options.given_evidence):
+        if self.evidence.sources and not self.options.detailed:
             queries = self.options.max_queries
             kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})
         answers = await ask_about(
@@ -273,7 +271,6 @@ class FactChecker:
                 for one, facts in zip(batch, numbered, strict=True)
             ],
             searched=any(one.evidence for one in batch),
-            given=self.options.given_evidence,
             reasons=reasons,
             form=form(schema),
         )

@@ -44,9 +44,6 @@ class InspireScoreOptions(Options):
     keep_quotations: bool = setting(
         False, description="evidence that only repeats the debate's own words counts too"
     )
-    given_evidence: bool = setting(
-        False, description="the index has the arguments to check against: they count as true"
-    )
     max_facts: int = setting(8, ge=1, le=100, description="maximum facts per response")
     max_queries: int = setting(3, ge=1, le=20, description="maximum queries per response")
     max_evidence: int = setting(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -33,16 +33,10 @@ class Findings:
 
     speakers: tuple[Speaker, ...]
     responses: tuple[Response, ...]
-    facts_of: Collection[str] = ()
-    """The speakers whose facts are checked; none means all."""
     subjective: Sequence[UnitScores] = ()
     facts: Sequence[CheckedFacts] = ()
     search_faults: tuple[str, ...] = ()
     logic: Sequence[Formalised] = ()
-
-    def checks_facts_of(self, speaker: Speaker) -> bool:
-        """Whether the facts of a speaker are checked."""
-        return not self.facts_of or speaker.name in self.facts_of
 
 
 def outcome(findings: Findings, options: InspireScoreOptions, sources: Sequence[str]) -> Outcome:
@@ -112,8 +106,6 @@ class _Scoring:
         return self._or_empty(mean(rounds), silent, speaker, "says nothing")
 
     def _facts(self, speaker: Speaker) -> float | None:
-        if not self.findings.checks_facts_of(speaker):
-            return None
         own = [one for one in self.findings.facts if one.response.speaker == speaker]
         for one in own:
             self._add_reason(one.fault, f"the facts of {one.response.label} are not checked")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
 from typing import ClassVar, Final
 
 import anyio
@@ -34,16 +33,12 @@ class InspireScore:
     uses: ClassVar = ("index",)
     Options = InspireScoreOptions
 
-    def __init__(
-        self, options: InspireScoreOptions, services: Services, facts_of: Collection[str] = ()
-    ) -> None:
-        """Also take the speakers whose facts are checked; none means all."""
-        self.options, self._facts_of = options, facts_of
+    def __init__(self, options: InspireScoreOptions, services: Services) -> None:
+        self.options = options
         self.model = services.need_model("panel inspirescore")
         index = services.index if "index" in options.sources else None
         web = web_search(options.web) if "web" in options.sources else None
-        judges_facts = "fact_authenticity" in options.selected and not options.given_evidence
-        if judges_facts and index is None and web is None:
+        if "fact_authenticity" in options.selected and index is None and web is None:
             log.warning(
                 "inspirescore has no source of evidence: facts are judged from the model's own "
                 "knowledge (-O web=URL names a SearXNG server or a folder of texts)"
@@ -59,15 +54,14 @@ class InspireScore:
         spoken = [response for response in responses if not response.empty]
         motion = clean(contest.motion)[:LONGEST_INFO]
         info = clean(contest.info)[:LONGEST_INFO]
-        findings = Findings(tuple(speakers_of(contest).values()), responses, self._facts_of)
+        findings = Findings(tuple(speakers_of(contest).values()), responses)
 
         async def score() -> None:
             units = units_of(responses, options.subjective_scope)
             findings.subjective = await score_units(self.model, motion, info, units, options)
 
         async def check_facts() -> None:
-            checked = [one for one in spoken if findings.checks_facts_of(one.speaker)]
-            findings.facts, findings.search_faults = await self._facts.check(motion, checked)
+            findings.facts, findings.search_faults = await self._facts.check(motion, spoken)
 
         async def check_logic() -> None:
             findings.logic = await self._logic.check(motion, spoken)

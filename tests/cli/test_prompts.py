@@ -43,11 +43,11 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
 
 
 def test_a_plugin_that_sends_the_prompts_of_others_shows_them(tmp_path: Path) -> None:
-    shown = touche_rad("prompts", "debatrix-grice")
-    assert (shown.code, "Score 6 or more" in shown.out) == (0, True)
-    refused = touche_rad("prompts", "debatrix-grice", "-o", tmp_path / "copied")
+    shown = touche_rad("prompts", "grice", "-O", "judge=zsl")
+    assert (shown.code, "Judge the system's last response" in shown.out) == (0, True)
+    refused = touche_rad("prompts", "grice", "-o", tmp_path / "copied")
     assert (refused.code, "no prompt files of its own" in refused.err) == (2, True)
-    assert "did you mean" in touche_rad("prompts", "debatrix-gric").err
+    assert "did you mean" in touche_rad("prompts", "debatri").err
     assert touche_rad("prompts", "length").code == 2
 
 
