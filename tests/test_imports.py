@@ -21,7 +21,7 @@ LAYERS = (
         "touche_rad.evidence",
         "touche_rad.plots",
     ),
-    ("touche_rad.plugins",),
+    ("touche_rad.plugins", "touche_rad.session"),
     ("touche_rad.training", "touche_rad.users", "touche_rad.demo", "touche_rad.pages"),
     ("touche_rad.runs",),
     ("retrieval", "touche_rad.debaters", "judges"),
@@ -108,9 +108,9 @@ def test_each_package_names_what_is_public() -> None:
     assert silent == [ROOT / "touche_rad" / "__init__.py"]
 
 
-def test_only_the_vocabulary_is_at_the_root() -> None:
+def test_only_the_vocabulary_and_the_session_are_at_the_root() -> None:
     modules = {path.stem for path in (ROOT / "touche_rad").glob("*.py")}
-    assert modules - {"__init__", "__main__"} == set(VOCABULARY)
+    assert modules - {"__init__", "__main__", "session"} == set(VOCABULARY)
 
 
 def test_the_core_imports_no_plugin() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from retrieval.index.parts import verify_parts
 from retrieval.index.postings import Postings
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
-from touche_rad.calls import run_sync
+from touche_rad import session
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
@@ -90,7 +90,7 @@ class PisaIndexes(IndexBackend):
         from retrieval.index.annotations import annotate
 
         collection = _collection(location, of)
-        return run_sync(annotate(Path(location), collection, annotator, report=report))
+        return session.run(partial(annotate, Path(location), collection, annotator, report=report))
 
 
 class PisaArguments:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from retrieval.stance import Stance
-from touche_rad.calls import run_sync
+from touche_rad import session
 from touche_rad.debate import Argument
 from touche_rad.models import Model, Prompt
 from touche_rad.models.endpoint import parse_address
@@ -43,7 +43,7 @@ class ModelStance:
 
     def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         """Return the stance of each argument to the text."""
-        return run_sync(self._ask(text, arguments)) if arguments else []
+        return session.run(self._ask, text, arguments) if arguments else []
 
     async def _ask(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         texts = [" ".join(one.text.split())[:_MAX_CHARACTERS] for one in arguments]

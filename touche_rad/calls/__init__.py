@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -34,7 +33,6 @@ __all__ = [
     "hanging",
     "name_of",
     "report_without_model",
-    "run_sync",
     "time_left",
 ]
 
@@ -249,7 +247,7 @@ async def _limited(awaitable: Awaitable[Any], seconds: float | None, left: float
             if task is None or task.cancelling():
                 raise
             raise RuntimeError("the call cancelled itself") from error
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, BaseExceptionGroup) as error:
             usable = _as_exception(error)
             if usable is error:
                 raise
@@ -283,30 +281,3 @@ def _as_exception(raised: BaseException) -> Exception:
     wrapped = RuntimeError(f"{type(raised).__name__}: {raised}")
     wrapped.__cause__ = raised
     return wrapped
-
-
-_lock = threading.Lock()
-_loop: asyncio.AbstractEventLoop | None = None
-
-
-def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine from plain code and return its result; keeps the call context."""
-    now = vars(current_context())
-
-    async def work_in_context() -> T:
-        with call_context(**now):
-            return await work
-
-    return asyncio.run_coroutine_threadsafe(work_in_context(), _loop_of_plain_code()).result()
-
-
-def _loop_of_plain_code() -> asyncio.AbstractEventLoop:
-    """Return the one event loop for plain code, whose connections are used again."""
-    global _loop
-    with _lock:
-        if _loop is None:
-            _loop = asyncio.new_event_loop()
-            threading.Thread(
-                target=_loop.run_forever, name="touche-rad models", daemon=True
-            ).start()
-        return _loop

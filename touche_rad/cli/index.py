@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from touche_rad import files
-from touche_rad.calls import run_sync
+from touche_rad import files, session
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say
@@ -165,7 +164,7 @@ class _Builder:
                 of = self._expected()
                 count = self.backend.annotate(self.place, annotator, of=of, report=report)
         finally:
-            run_sync(annotator.model.close())
+            session.run(annotator.model.close)
         if not count:
             say(f"{self.place} is annotated already", quiet=self.quiet)
             return

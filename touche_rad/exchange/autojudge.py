@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from touche_rad.calls import run_sync
+from touche_rad import session
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
 from touche_rad.evidence.support import findings_in
@@ -55,7 +55,7 @@ class GriceJudge:
         spec = LeaderboardSpec(measures=tuple(MeasureSpec(one) for one in (*names, MEAN)))
         builder = LeaderboardBuilder(spec)
         for report, view in _views(rag_responses, rag_topics):
-            verdicts = run_sync(judge_view(made, view)).verdicts
+            verdicts = session.run(judge_view, made, view).verdicts
             values = {maxim.value.upper(): verdicts[maxim].score or 0.0 for maxim in Maxim}
             values[MEAN] = sum(values.values()) / len(values)
             about = report.metadata

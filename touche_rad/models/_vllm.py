@@ -18,10 +18,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -86,10 +84,7 @@ class Vllm(Backend):
         self._seed = seed
         self._report = report or log.info
         self._log = log_file
-        self._thread = ThreadPoolExecutor(1, "vllm")
-        """Starts servers, one after the other."""
-        self._lock = threading.Lock()
-        self._started: Future[Endpoint] | None = None
+        self._start: asyncio.Task[Endpoint] | None = None
         """The start of the server; it goes on if a caller stops waiting for it."""
         self._server: subprocess.Popen[bytes] | None = None
         _check_installed(model)
@@ -113,31 +108,37 @@ class Vllm(Backend):
 
     async def close(self) -> None:
         """Stop the server and its processes."""
-        with self._lock:
-            started, self._started = self._started, None
-        if started is None:
+        start, self._start = self._start, None
+        if start is None:
             return
-        if started.done() and started.exception() is None:
-            await started.result().close()
-        await anyio.to_thread.run_sync(self._end, started)
-
-    def _end(self, started: Future[Endpoint]) -> None:
-        while not started.done():  # it fails as soon as its server has ended
-            self._stop()
-            time.sleep(0.05)
-        self._stop()
+        while not start.done():  # it fails as soon as its server has ended
+            await anyio.to_thread.run_sync(self._stop)
+            await anyio.sleep(0.05)
+        if start.exception() is None:
+            await start.result().close()
+        await anyio.to_thread.run_sync(self._stop)
 
     async def _endpoint(self) -> Endpoint:
         """Return the running server, once it is ready; start it if it does not run."""
-        with self._lock:
-            died = self._server is not None and self._server.poll() is not None
-            if self._started is None or (died and self._started.done()):
-                self._started = self._thread.submit(self._run)
-            started = self._started
-        return await asyncio.shield(asyncio.wrap_future(started))
+        died = self._server is not None and self._server.poll() is not None
+        if self._start is None or (died and self._start.done()):
+            self._start = asyncio.create_task(self._run())
+        return await asyncio.shield(self._start)
 
-    def _run(self) -> Endpoint:
+    async def _run(self) -> Endpoint:
         """Start a server, and wait until it has completed a token."""
+        try:
+            # In a thread: the configuration of the model may be downloaded first.
+            endpoint, server = await anyio.to_thread.run_sync(self._launch)
+            await self._wait_for_token(endpoint, server)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._stop)
+            raise
+        return endpoint
+
+    def _launch(self) -> tuple[Endpoint, subprocess.Popen[bytes]]:
+        """Start a server."""
         self._stop()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -159,12 +160,7 @@ class Vllm(Backend):
                 start_new_session=True,  # Ctrl-C is for touche-rad, which then stops the server
             )
         endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model), is_ours=True)
-        try:
-            asyncio.run(self._wait_for_token(endpoint, self._server))
-        except BaseException:
-            self._stop()
-            raise
-        return endpoint
+        return endpoint, self._server
 
     async def _wait_for_token(self, endpoint: Endpoint, server: subprocess.Popen[bytes]) -> None:
         message = {"role": "user", "content": "Hello"}
@@ -181,7 +177,6 @@ class Vllm(Backend):
                     self._report(f"vLLM: starting for {now - begun:.0f} s")
                 await asyncio.sleep(0.5)
             else:
-                await endpoint.close()
                 self._report(f"vLLM: ready after {now - begun:.0f} s")
                 return
         raise Unreachable(f"{self.place}: not ready within {START:.0f} s; {_last_error(self._log)}")

@@ -9,8 +9,7 @@ from typing import Any, Final
 import pandas as pd
 import pyterrier as pt
 
-from touche_rad import plugins
-from touche_rad.calls import run_sync
+from touche_rad import plugins, session
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.models import Model
@@ -76,7 +75,7 @@ class Answer(_Plugin):
             if services.index is not None and "docno" in inp.columns:
                 services = replace(services, index=Candidates(services.index, group))
             answerer = Answerer(make_chain(self.name, self.options, services), services.index)
-            answer = run_sync(answerer.answer(debate))
+            answer = session.run(answerer.answer, debate)
             answered = debate.with_response(answer.response)
             rows.append(
                 {
@@ -139,7 +138,7 @@ class Judge(_Plugin):
         columns = [column for column in inp.columns if column not in (*_RESULT, "rationale")]
         rows = []
         for row in inp.to_dict("records"):
-            judgement = run_sync(judge_view(self.judge, _debate_of(row)))
+            judgement = session.run(judge_view, self.judge, _debate_of(row))
             verdicts = [
                 (maxim, verdict)
                 for maxim, verdict in judgement.verdicts.items()

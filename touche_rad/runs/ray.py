@@ -10,7 +10,6 @@ cache over that of the run, a trace and tracebacks. What is new goes to the driv
 
 from __future__ import annotations
 
-import asyncio
 import os
 import pickle
 import socket
@@ -18,14 +17,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
 
-from touche_rad import __version__
+from touche_rad import __version__, session
 from touche_rad.calls import call_context
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.traces import TRACE
@@ -123,13 +121,7 @@ def process_block(task: Task, block: Block) -> BlockResult:
                 stopped=f"{here} has another {keys} than the run: use the same version, index and "
                 "files on all machines"
             )
-        return _loop().run(_process(task, block, services.model, work, folder))
-
-
-@cache
-def _loop() -> asyncio.Runner:
-    """Return the event loop of this process; plugins and the index keep what belongs to it."""
-    return asyncio.Runner()
+        return session.run(_process, task, block, services.model, work, folder)
 
 
 async def _process(

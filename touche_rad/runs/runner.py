@@ -23,7 +23,7 @@ from typing import IO, Any, Final
 
 import anyio
 
-from touche_rad import __version__, files
+from touche_rad import __version__, files, session
 from touche_rad.calls import call_context
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import (
@@ -74,7 +74,7 @@ def run(
 ) -> Status:
     """Run from synchronous code; Ctrl-C raises Interrupted, which says how to continue."""
     try:
-        return anyio.run(run_work, work, out, options, part)
+        return session.run(run_work, work, out, options, part)
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped; finished work is kept in {out}{SUFFIX}: run the same command to continue"

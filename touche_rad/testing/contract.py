@@ -9,7 +9,7 @@ from typing import Any, Final, TypedDict, Unpack
 import anyio
 from pydantic import ValidationError
 
-from touche_rad import files
+from touche_rad import files, session
 from touche_rad.calls import Calls
 from touche_rad.contest import Outcome, to_contest
 from touche_rad.debate import Debate, Hit, Maxim, Response, Turn, Verdict
@@ -184,7 +184,7 @@ class _Work:
                 for what in cases:
                     group.start_soon(one, what)
 
-        anyio.run(every)
+        session.run(every)
         return {what: results[what] for what in cases if what in results}
 
     def repeated(self, method: str, cases: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

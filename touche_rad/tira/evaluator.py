@@ -11,8 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from touche_rad import files
-from touche_rad.calls import run_sync
+from touche_rad import files, session
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
@@ -74,7 +73,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
     expected = turns * len(claims)
     evaluations = out / EVALUATIONS
     out.mkdir(parents=True, exist_ok=True)
-    run_sync(run_work(judging.work(simulations, by, identity={"judge": name}), evaluations))
+    session.run(run_work, judging.work(simulations, by, identity={"judge": name}), evaluations)
     judged = islice(files.read_evaluations(evaluations), len(claims))
     yes = count_yes(verdicts for one in judged for verdicts in one.turns[:turns])[:, 0].tolist()
     shares = {str(maxim): count / expected for maxim, count in zip(Maxim, yes, strict=True)}

@@ -1,0 +1,100 @@
+"""The one event loop of this process, in which plain code runs coroutines.
+
+It is in a thread of its own. So Ctrl-C is noticed at once by the main thread, which plain code
+never leaves; plain code of any thread may wait for the loop, also in a notebook, which has a
+running loop of its own; and connections and locks, which belong to one loop, are used again. The
+thread is a daemon: it keeps no program from its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+__all__ = ["run"]
+
+T = TypeVar("T")
+
+_WAKE: Final = 0.2 if sys.platform == "win32" else None
+"""Seconds between two looks for Ctrl-C, which ends a wait at once except on Windows."""
+_lock = threading.Lock()
+_thread: _LoopThread | None = None
+
+
+class _LoopThread(threading.Thread):
+    """The thread of the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__(name="touche-rad event loop", daemon=True)
+        self.loop = asyncio.new_event_loop()
+
+    def run(self) -> None:
+        """Run the loop until the program ends."""
+        while True:
+            try:
+                self.loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                # A task raised it, and whoever waits for the task gets it.
+                continue
+
+
+def run(function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    """Run a coroutine function in the event loop, from plain code, and return its result.
+
+    Ctrl-C cancels it and waits for its end, so that nothing is closed while it is in use.
+
+    Raises:
+        RuntimeError: It is called in the loop's own thread, or the function ends the program.
+    """
+    thread = _running_thread()
+    if thread is threading.current_thread():
+        name = getattr(function, "__qualname__", repr(function))
+        raise RuntimeError(
+            f"plain code on the event loop cannot wait for {name}: call that code with "
+            "anyio.to_thread.run_sync"
+        )
+    tasks: list[asyncio.Task[T]] = []
+    ended = threading.Event()
+
+    def start() -> None:
+        task = thread.loop.create_task(_as_coroutine(function, args))
+        task.add_done_callback(lambda _: ended.set())
+        tasks.append(task)
+
+    # The task gets a copy of this thread's context.
+    thread.loop.call_soon_threadsafe(start)
+    try:
+        _wait(ended)
+    except KeyboardInterrupt:
+        thread.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+        _wait(ended)
+        raise
+    return tasks[0].result()
+
+
+async def _as_coroutine(function: Callable[..., Awaitable[T]], args: tuple[Any, ...]) -> T:
+    try:
+        return await function(*args)
+    except Exception:
+        raise
+    except (SystemExit, BaseExceptionGroup) as error:
+        # Of a plugin, which may end its own call, not the program.
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _wait(ended: threading.Event) -> None:
+    while not ended.wait(_WAKE):
+        pass
+
+
+def _running_thread() -> _LoopThread:
+    """Return the thread of the loop; it is made once in a process, also in a forked one."""
+    global _thread
+    with _lock:
+        if _thread is None or not _thread.is_alive():
+            _thread = _LoopThread()
+            _thread.start()
+        return _thread
