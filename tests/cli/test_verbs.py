@@ -107,10 +107,47 @@ def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     assert (status["skipped"], len(_lines(out / "evaluations.jsonl"))) == (1, 21)
 
 
-def test_judge_prints_json() -> None:
-    ended = touche_rad("judge", DEBATES, "-j", "always-yes", "--json")
-    assert ended.code == 0, ended.err
-    assert json.loads(ended.out.splitlines()[0])["userTurnsEvaluations"][0]["Quality"]["score"] == 1
+@pytest.mark.parametrize("judge", ["always-yes", "grice"])
+def test_judge_prints_the_lines_that_it_would_write(tmp_path: Path, judge: str) -> None:
+    printed = touche_rad("judge", DEBATES, "-j", judge, "--json")
+    assert (printed.code, printed.err) == (0, "")
+    output = tmp_path / "out.jsonl"
+    assert touche_rad("judge", DEBATES, "-j", judge, "-o", output).code == 0
+    assert printed.out == output.read_text("utf-8")
+
+
+def test_printed_verdicts_skip_or_refuse_invalid_lines(tmp_path: Path) -> None:
+    source = tmp_path / "debates.jsonl"
+    source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
+    refused = touche_rad("judge", source, "--json")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"{source}:1" in refused.err
+    skipped = touche_rad("judge", source, "--json", "--skip-bad")
+    assert (skipped.code, len(skipped.out.splitlines())) == (0, 21)
+    assert skipped.err.startswith("warning: lines that cannot be read: 1")
+
+
+BROKEN = """
+from touche_rad.plugins import judge
+
+@judge("broken")
+class Broken:
+    def __init__(self, options, services): pass
+    def judge(self, debate): raise ZeroDivisionError("a bug of the judge")
+"""
+
+
+def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
+    plugin = tmp_path / "broken.py"
+    plugin.write_text(BROKEN)
+    call = ("--plugin", plugin, "judge", DEBATES, "-j", "broken", "--json")
+    failed = touche_rad(*call, cwd=tmp_path)
+    assert (failed.code, len(failed.out.splitlines())) == (1, 20)
+    assert "error: all verdicts are fallbacks or missing" in failed.err
+    strict = touche_rad(*call, "--strict", cwd=tmp_path)
+    assert (strict.code, strict.out) == (1, "")
+    assert "a bug of the judge" in strict.err
+    assert {path.name for path in tmp_path.iterdir()} <= {"broken.py", "__pycache__"}
 
 
 NO_INDEX = "touche-rad index ARGUMENTS -o index, then add -i index"

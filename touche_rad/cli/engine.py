@@ -24,7 +24,7 @@ _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 
 
 def ray_engine(
-    options: FileOptions, make: Make, work: Work[Any], services: Services, out: Path
+    options: FileOptions, make: Make, work: Work[Any], services: Services, out: Path | None
 ) -> RayEngine:
     """Return the engine of `--engine ray`."""
     from touche_rad import __version__
@@ -49,7 +49,7 @@ def ray_engine(
         options=RunOptions(
             workers=prepare.parallel(options, model=services.model is not None),
             strict=options.strict,
-            hand_in=prepare.is_tira(out),
+            hand_in=out is not None and prepare.is_tira(out),
         ),
         plugins=tuple(IMPORTED),
         environment={
@@ -59,7 +59,7 @@ def ray_engine(
     traced = services.model is not None and options.trace
     return RayEngine(
         task,
-        prepare.beside(out, TRACE) if traced else None,
+        prepare.beside(out, TRACE) if traced and out is not None else None,
         options.actors,
         lambda line: say(line, quiet=options.quiet),
     )

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.errors import InputError, OptionError, UserError
@@ -57,15 +55,7 @@ def judge_command(options: JudgeOptions) -> int:
     for flag in ("debate", "turn"):
         if getattr(options, flag) is not None:
             raise OptionError(f"--{flag} is for --explain")
-    if not options.as_json or options.output or options.shard or options.dry_run:
-        return _judge(options)
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "evaluations.jsonl"
-        code = _judge(replace(options, output=out, quiet=True))
-        click.echo(out.read_text("utf-8"), nl=False)
-        return code
+    return _judge(options)
 
 
 def _explain(options: JudgeOptions) -> int:
@@ -99,22 +89,29 @@ def _judge(options: JudgeOptions) -> int:
     written = files.Kind.OUTCOMES if panel else files.Kind.EVALUATIONS
     own = options.plugin_options.of("judge")
     judge = prepare.select("panel" if panel else "judge", options.judge, own)
-    places = run_files.find_places("judge", options, options.source, kinds, written)
+    if options.as_json and not (options.output or options.shard or options.dry_run):
+        places, source = None, run_files.find_source("judge", options.source, kinds)
+    else:
+        places = run_files.find_places("judge", options, options.source, kinds, written)
+        source = places.source
 
     def work(services: Services) -> Work[Any]:
         plugin, deadline = judge.make(services), options.deadline
         identity = identity_of(services, judge.plugin, deadline=deadline, judge=judge.tag)
         if panel:
             return panels.work(
-                places.source, plugin, swap=options.swap, identity=identity, deadline=deadline
+                source, plugin, swap=options.swap, identity=identity, deadline=deadline
             )
-        return judging.work(places.source, plugin, identity=identity, deadline=deadline)
+        return judging.work(source, plugin, identity=identity, deadline=deadline)
 
     try:
+        if places is None:
+            silent = replace(options, quiet=True)
+            return run_files.print_results(silent, source, [judge.plugin], work)
         return run_files.run_on_files("judging", options, places, [judge.plugin], work)
     except InputError:
-        if panel or files.detect_kind(places.source) is not files.Kind.CONTESTS:
+        if panel or files.detect_kind(source) is not files.Kind.CONTESTS:
             raise
         fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
         message = f"expected debates with responses, got contests: {fix}"
-        raise InputError(places.source, message) from None
+        raise InputError(source, message) from None

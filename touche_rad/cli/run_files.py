@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -25,14 +25,16 @@ from touche_rad.cli.prepare import (
     open_index_of,
     open_services,
     parallel,
+    run_and_close,
 )
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.plugins import Plugin
+    from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.parts import Part
+    from touche_rad.runs.work import Process, Work
 
 _SHOWN: Final = 4
 """The most missing shards that are named."""
@@ -59,7 +61,7 @@ def find_places(
 
     The output of `--shard` is in the folder of the part; a dry run needs no output.
     """
-    folder, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
+    target = os.environ.get("outputDir")
     out = options.output
     if out is None and options.dry_run:
         out = Path(os.devnull)
@@ -69,12 +71,7 @@ def find_places(
         if out is None:
             raise OptionError("--shard is for a run with an output: add -o RUN")
         out = options.shard.folder(out) / out.name
-    if source is None:
-        if not folder:
-            raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
-        from touche_rad.tira.input import find_input
-
-        source = find_input(Path(folder), kinds)
+    source = find_source(verb, source, kinds)
     if out is None:
         if not target:
             raise UserError(
@@ -88,6 +85,18 @@ def find_places(
     if str(out) in STANDARD_OUTPUT or not out.name:
         raise UserError(f"-o {out}: a run needs a file of its own to be able to continue")
     return Places(source, out, kind)
+
+
+def find_source(verb: str, source: Path | None, kinds: Collection[Kind]) -> Path:
+    """Return the input of a run; TIRA's environment names its folder if none is given."""
+    if source is not None:
+        return source
+    folder = os.environ.get("inputDataset")
+    if not folder:
+        raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
+    from touche_rad.tira.input import find_input
+
+    return find_input(Path(folder), kinds)
 
 
 def run_on_files(
@@ -123,13 +132,7 @@ def run_on_files(
     services = open_services(options, *plugins, out=out, index=index)
     model, work = services.model, make(services)
     begun = datetime.now().astimezone()
-    process = None
-    if options.engine == "ray":
-        from touche_rad.cli.engine import ray_engine
-
-        process = ray_engine(options, make, work, services, out).process
-    elif options.actors is not None:
-        raise OptionError("--actors is for --engine ray")
+    process = _process_of_engine(options, make, work, services, out)
     cites = index or any("index" in one.needs for one in plugins)
     demo, warnings = check_demo(options, services.index) if cites else (False, ())
     part = _part(options, places) if options.shard is not None else None
@@ -168,6 +171,47 @@ def run_on_files(
             )
         next_step(*steps, quiet=quiet)
     return code
+
+
+def print_results(options: FileOptions, source: Path, plugins: Sequence[Plugin], make: Make) -> int:
+    """Run a command on a file and print the lines of its output; no file is written."""
+    from touche_rad import files
+    from touche_rad.files.outputs import WARNING
+    from touche_rad.runs.runner import collect
+    from touche_rad.runs.work import RunOptions
+
+    if not source.exists():
+        raise UserError(f"{source} does not exist: expected a file to read")
+    services = open_services(options, *plugins)
+    model, work = services.model, make(services)
+    cites = any("index" in plugin.needs for plugin in plugins)
+    _, warnings = check_demo(options, services.index) if cites else (False, ())
+    run_options = RunOptions(
+        parallel(options, model=model is not None),
+        bad=files.BadLines(skip=options.skip_bad),
+        model=model,
+        warnings=warnings,
+        strict=options.strict,
+        process=_process_of_engine(options, make, work, services, None),
+    )
+    lines, status = run_and_close(collect(work, run_options), model)
+    for line in status.lines():
+        say(line, quiet=not line.startswith(WARNING))
+    click.echo("\n".join(lines))
+    return end_of_run(status, None)
+
+
+def _process_of_engine(
+    options: FileOptions, make: Make, work: Work[Any], services: Services, out: Path | None
+) -> Process | None:
+    """Return what processes the units elsewhere; None if this process does."""
+    if options.engine == "ray":
+        from touche_rad.cli.engine import ray_engine
+
+        return ray_engine(options, make, work, services, out).process
+    if options.actors is not None:
+        raise OptionError("--actors is for --engine ray")
+    return None
 
 
 def _estimate(
@@ -226,15 +270,16 @@ def _say_what_merge_needs(part: Part, *, quiet: bool) -> None:
     next_step(["merge", part.folder.parent, "-o", part.run], quiet=quiet)
 
 
-def end_of_run(status: Status, out: Path) -> int:
+def end_of_run(status: Status, out: Path | None) -> int:
     """Return the exit code: 1 if everything is a fallback, unless the run must be handed in."""
     from touche_rad.files.outputs import all_replaced
 
     kinds = all_replaced(status.fallbacks, status.counts) if status.fallbacks else []
-    if not kinds or is_tira(out):
+    if not kinds or (out is not None and is_tira(out)):
         return 0
+    where = f" in {out}" if out is not None else ""
     say(
-        f"error: all {kinds[0]} in {out} are fallbacks or missing: correct the cause that a "
+        f"error: all {kinds[0]}{where} are fallbacks or missing: correct the cause that a "
         "warning above names (touche-rad doctor finds most), then run the same command again"
     )
     return 1

@@ -50,11 +50,12 @@ from touche_rad.runs.work import (
     record_line,
     write_readable,
 )
-from touche_rad.text import printable, redact_data
+from touche_rad.text import printable, redact_data, redact_line
 
 log = logging.getLogger("touche_rad")
 
 DEFAULT_OPTIONS: Final = RunOptions()
+NO_DEBATE: Final = "expected at least one debate, found none"
 VERSION: Final = 1
 _NAME: Final = "touche-rad"
 _BEGIN: Final = f'{{"journal": "{_NAME} '.encode()
@@ -98,9 +99,7 @@ async def run_work(
     """
     output = Output(out, work, options)
     try:
-        if not work.source.is_file():
-            problem = "is not a regular file" if work.source.exists() else "does not exist"
-            raise UserError(f"{work.source} {problem}: expected a file to read")
+        _check_source(work.source)
         if out.exists() and out.samefile(work.source):
             raise UserError(f"{out} is the input too: choose another output")
         output.identity = whole_identity(work.verb, work.identity, work.source)
@@ -114,7 +113,7 @@ async def run_work(
             files.check_output(out, replace=options.replace)
         total, output.copies = count_units(work.units(options.bad))
         if not total:
-            raise InputError(work.source, "expected at least one debate, found none")
+            raise InputError(work.source, NO_DEBATE)
         failures = FailureLog(options.errors, options.strict)
         units = range(total) if part is None else part.shard.units(total)
         with call_context(report_failure=failures.add), output.begin(total, units):
@@ -139,6 +138,68 @@ async def run_work(
         for model in filter(None, (options.model, *options.more_models)):
             with anyio.CancelScope(shield=True):
                 await model.close()
+
+
+async def collect(work: Work[Any], options: RunOptions) -> tuple[list[str], Status]:
+    """Process all units, and return the lines of the output and the status; nothing is written.
+
+    Raises:
+        UserError: The input is wrong.
+        WorkError: A unit failed.
+    """
+    _check_source(work.source)
+    started, clock = datetime.now().astimezone(), time.monotonic()
+    total, copies = count_units(work.units(options.bad))
+    if not total:
+        raise InputError(work.source, NO_DEBATE)
+    finished: dict[int, Done] = {}
+    units = enumerate(work.units(files.BadLines(skip=True)))
+    failures = FailureLog(strict=options.strict)
+    with call_context(report_failure=failures.add):
+        try:
+            if options.process is not None:
+                failed = await options.process(units, total, options, finished.__setitem__)
+            else:
+                failed = await process_units(work.do, units, options, finished.__setitem__)
+        except ModelError as error:
+            raise WorkError(str(error)) from error
+    if failed:
+        raise WorkError(f"{len(failed)} of {total} failed, first {failed[0]}")
+    tally, lines = Tally(), list[str]()
+    for _, done in sorted(finished.items()):
+        tally.add(done)
+        lines.extend(map(redact_line, done.lines))
+    status = tally.status(
+        Path("-"),
+        warnings=_warnings(options, copies),
+        usage=options.model.usage if options.model is not None else None,
+        verb=work.verb,
+        state="done",
+        units=total,
+        done=len(finished),
+        skipped=options.bad.count,
+        started=started,
+        finished=datetime.now().astimezone(),
+        seconds=round(time.monotonic() - clock, 3),
+    )
+    return lines, status
+
+
+def _warnings(options: RunOptions, copies: str) -> tuple[str, ...]:
+    """Return the warnings that are not about results: on settings, input and model."""
+    model, bad = options.model, options.bad
+    lines = list(options.warnings)
+    if bad.count:
+        lines.append(f"lines that cannot be read: {bad.count}; the first: {bad.first}")
+    if copies:
+        lines.append(copies)
+    return (*lines, *(printable(line) for line in (model.warnings if model else ())))
+
+
+def _check_source(source: Path) -> None:
+    if not source.is_file():
+        problem = "is not a regular file" if source.exists() else "does not exist"
+        raise UserError(f"{source} {problem}: expected a file to read")
 
 
 def identity_of(
@@ -319,14 +380,8 @@ class Output:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings that are not about results: on the settings, the input and the model."""
-        model, bad = self.options.model, self.options.bad
-        lines = list(self.options.warnings)
-        if bad.count:
-            lines.append(f"lines that cannot be read: {bad.count}; the first: {bad.first}")
-        if self.copies:
-            lines.append(self.copies)
-        return (*lines, *(printable(line) for line in (model.warnings if model else ())))
+        """The warnings that are not about results."""
+        return _warnings(self.options, self.copies)
 
     def how_to_continue(self, fix: str = "") -> str:
         """Say what is kept, what to fix first, and how to continue."""
