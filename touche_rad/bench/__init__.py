@@ -4,4 +4,4 @@ A bench is a plan (`plan.py`) and a folder of results: one file per cell (`_cell
 a page, and `record.json` with the hashes of all files.
 """
 
-__all__ = ["figures", "new", "plan", "record", "run", "verify"]
+__all__ = ["figures", "new", "plan", "record", "run"]

@@ -8,7 +8,6 @@ __all__ = [
     "parts",
     "play",
     "ray",
-    "recorded",
     "rewards",
     "runner",
     "sample",
