@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-VOCABULARY = ("contest", "credentials", "debate", "errors", "text")
+VOCABULARY = ("contest", "credentials", "debate", "errors", "events", "text")
 LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),
     (

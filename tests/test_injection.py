@@ -208,7 +208,7 @@ def test_an_answer_of_a_model_that_only_repeats_the_user_is_refused(
     given = asyncio.run(Answerer([("echoing", Echoing(prompted))]).answer(asked))
     assert given.by == by
     if prompted:
-        assert "only repeats words of the user" in given.notes[0]
+        assert "only repeats words of the user" in given.events[0].detail
 
 
 class Leaking:
@@ -234,4 +234,4 @@ def test_an_answer_that_repeats_its_prompt_is_refused(start: int, by: str) -> No
     given = asyncio.run(Answerer([("leaking", debater)]).answer(debate("Why?")))
     assert given.by == by
     if by == LAST_RESORT:
-        assert "repeats the instructions" in given.notes[0]
+        assert "repeats the instructions" in given.events[0].detail

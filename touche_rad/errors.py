@@ -91,12 +91,32 @@ def refuse_newer(place: str | PathLike[str], record: object, newest: int) -> Non
     Raises:
         UserError: The format is newer.
     """
+    number = _format_of(record)
+    if number is not None and number > newest:
+        raise UserError(
+            f"{place}: made by a newer touche-rad (format {number}; this one reads {newest}): "
+            "upgrade touche-rad"
+        )
+
+
+def refuse_older(place: str | PathLike[str], record: object, oldest: int, fix: str) -> None:
+    """Refuse a file of ours that an earlier version wrote; the error ends with the fix.
+
+    Raises:
+        UserError: The format is older, or there is none.
+    """
+    number = _format_of(record) or 0
+    if number < oldest:
+        raise UserError(
+            f"{place}: made by an earlier touche-rad (format {number}; this one reads {oldest}): "
+            f"{fix}"
+        )
+
+
+def _format_of(record: object) -> int | None:
+    """Return the number of a file's format; None if it has none."""
     value = record.get("format") if isinstance(record, Mapping) else None
     if isinstance(value, str):
         number = _LAST_NUMBER.search(value)
-        value = int(number[0]) if number else None
-    if isinstance(value, int) and value > newest:
-        raise UserError(
-            f"{place}: made by a newer touche-rad (format {value}; this one reads {newest}): "
-            "upgrade touche-rad"
-        )
+        return int(number[0]) if number else None
+    return value if isinstance(value, int) else None

@@ -162,6 +162,15 @@ def test_warnings_of_several_runs_are_printed_once_with_their_count(tmp_path: Pa
     assert ".jsonl (and 1 more): " in warnings
 
 
+def test_a_status_of_an_earlier_version_is_refused(bench: Path) -> None:
+    path = bench / "results" / f"{VERDICTS}.status.json"
+    status = json.loads(path.read_text())
+    path.write_text(json.dumps({**status, "format": 1, "warnings": ["a text"]}))
+    ended = touche_rad("bench", "run", bench)
+    assert ended.code == 2
+    assert f"{path}: made by an earlier touche-rad (format 1" in ended.err
+
+
 def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
     played = bench / "results" / DEBATES
     before = played.stat().st_mtime_ns

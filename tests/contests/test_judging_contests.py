@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.demo import demo_file
+from touche_rad.events import EventCount, EventKind
 from touche_rad.plugins import Options, Services, panel
 
 
@@ -34,9 +35,12 @@ def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> No
     ended = touche_rad("judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out)
     assert "judged in part: 2; the first: facts are not checked (debate-2)\n" in ended.err
     status = json.loads((tmp_path / "judged.jsonl.status.json").read_text("utf-8"))
-    assert status["notes"]["judged in part"] == 2
-    assert "facts are not checked (debate-2)" in status["examples"]["judged in part"]
-    assert status["notes"]["unjudged"] == status["counts"]["without a winner"] == 1
+    events = {events.kind: events for events in map(EventCount.model_validate, status["events"])}
+    in_part = events[EventKind.JUDGED_IN_PART]
+    assert in_part.count == 2
+    assert in_part.examples[0].place.debate == "debate-2"
+    assert in_part.examples[0].detail == "facts are not checked"
+    assert events[EventKind.UNJUDGED].count == status["counts"]["without a winner"] == 1
     assert status["counts"]["naming only a side"] == 1
     words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", tmp_path / "b")
     refused = touche_rad(*words)

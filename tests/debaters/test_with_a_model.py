@@ -37,7 +37,7 @@ def answer(
             await model.close()
 
     answered = anyio.run(run)
-    assert answered.by == name, answered.notes
+    assert answered.by == name, answered.events
     return answered.response  # type: ignore[no-any-return]
 
 

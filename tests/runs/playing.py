@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import cli
+from touche_rad.events import EventCount, EventKind
 
 OFTEN = "City centres should be closed to private cars."
 
@@ -37,7 +38,13 @@ class Played:
     @property
     def stood_in(self) -> list[str]:
         """Why and where the rules spoke for another user."""
-        return list(self.status["examples"].get("user fallback", ()))
+        counts = map(EventCount.model_validate, self.status["events"])
+        return [
+            event.explanation
+            for events in counts
+            if events.kind is EventKind.USER_FALLBACK
+            for event in events.examples
+        ]
 
     @property
     def status(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
 from touche_rad import calls, plugins
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import WorkError
+from touche_rad.events import EventKind
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
 from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_chain
@@ -29,8 +30,10 @@ def answer(*chain: tuple[str, object], debate: Debate = DEBATE, **settings: obje
 
 @pytest.mark.parametrize("kind", [Saying, fakes.SayingAsync])
 def test_the_selected_debater_answers(kind: type[Saying]) -> None:
-    given = answer(("me", kind("Zoo breeding saves endangered species.", "1.1")), GOOD)
-    assert given == Answer(Response(content=GOOD[1].content, arguments=(ARGUMENTS[0],)), "me")
+    debater = kind("Zoo breeding saves endangered species.", "1.1")
+    given = answer(("me", debater), GOOD)
+    response = Response(content=GOOD[1].content, arguments=(ARGUMENTS[0],))
+    assert given == Answer(response, "me", debater)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,7 @@ def test_a_failing_debater_has_a_fallback_and_is_named(
         given = answer(("bad", bad), GOOD)
     assert given.by == "good"
     assert given.response.arguments == (ARGUMENTS[0],)
-    assert [note.partition(":")[0] for note in given.notes] == ["fallback from bad"]
+    assert [(event.kind, event.plugin) for event in given.events] == [(EventKind.FALLBACK, "bad")]
     assert "debater bad " in caplog.text
 
 
@@ -70,10 +73,10 @@ def test_a_fixed_sentence_answers_if_all_debaters_fail() -> None:
     given = answer(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
     assert given.response == Response(content=NOTHING_FOUND)
     assert given.by == LAST_RESORT
-    assert given.notes[1:] == (
+    assert [event.text for event in given.events[1:]] == [
         "fallback from two: OSError: gone",
         "last-resort: no debater answered",
-    )
+    ]
     assert count_words(NOTHING_FOUND) <= 60
     assert count_words(answer(max_words=5).response.content) <= 5
     assert answer(("r", fakes.Slow(0)), debate=Debate(claim="x")).by == LAST_RESORT
@@ -93,7 +96,8 @@ def test_a_debater_that_hangs_is_abandoned_at_its_deadline(hanging: type) -> Non
     bad = hanging()
     given = answer(("bad", bad), GOOD, deadline=0.3)
     assert given.by == "good"
-    assert given.notes == ("fallback from bad: TimeoutError: no answer within 0.3 seconds",)
+    (event,) = given.events
+    assert event.text == "fallback from bad: TimeoutError: no answer within 0.3 seconds"
     if isinstance(bad, fakes.Hanging):
         bad.let_go.set()
 
@@ -127,7 +131,7 @@ def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch)
     answerer = Answerer([("bad", bad)], deadline=0.05)  # type: ignore[list-item]
 
     async def ask(times: int) -> list[str]:
-        return [(await answerer.answer(DEBATE)).notes[0] for _ in range(times)]
+        return [(await answerer.answer(DEBATE)).events[0].text for _ in range(times)]
 
     async def both() -> tuple[list[str], list[str]]:
         before = await ask(4)
@@ -193,8 +197,9 @@ def test_a_debater_that_cannot_be_made_is_an_error_only_if_it_is_selected() -> N
     _, fallback = make_chain("mine", {}, Services())
     answer = anyio.run(Answerer([fallback]).answer, Debate().with_utterance("Zoos are bad."))
     assert answer.by == LAST_RESORT
-    assert answer.notes[0].startswith("fallback from grounded: ")
-    assert answer.notes[0].endswith("ValueError: no weights")
+    event = answer.events[0]
+    assert (event.kind, event.plugin) == (EventKind.FALLBACK, "grounded")
+    assert event.detail.endswith("ValueError: no weights")
     with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
         make_chain("grounded", {}, Services())
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Argument, Response
+from touche_rad.events import Event, EventKind
 from touche_rad.runs.answering import Refused, guard
 from touche_rad.text import clean, count_words, is_blank
 
@@ -18,6 +19,10 @@ TAXES = (
 
 def cite(id_: str, **fields: object) -> Argument:
     return Argument(id=id_, text="made up", **fields)
+
+
+def texts(events: tuple[Event, ...]) -> tuple[str, ...]:
+    return tuple(event.text for event in events)
 
 
 def test_a_good_answer_passes_untouched() -> None:
@@ -60,8 +65,8 @@ def test_a_dict_of_the_right_shape_is_a_response() -> None:
 def test_long_answers_are_cut_with_a_note(
     content: str, limit: int, words: int, notes: tuple[str, ...]
 ) -> None:
-    valid, noted = guard(Response(content=content), None, limit)
-    assert (count_words(valid.content), noted) == (words, notes)
+    valid, events = guard(Response(content=content), None, limit)
+    assert (count_words(valid.content), texts(events)) == (words, notes)
     assert content.startswith(valid.content)
 
 
@@ -79,9 +84,12 @@ def test_an_argument_is_that_of_the_index_with_the_fields_that_it_lacks() -> Non
 
 def test_unknown_and_repeated_citations_are_dropped_with_a_note() -> None:
     given_ = Response(content="Yes.", arguments=(cite("1.2"), cite("x"), cite("1.2"), cite("1.1")))
-    valid, notes = guard(given_, INDEX, 60)
+    valid, events = guard(given_, INDEX, 60)
     assert [argument.id for argument in valid.arguments] == ["1.2", "1.1"]
-    assert [note.partition(":")[0] for note in notes] == ["unknown argument", "repeated argument"]
+    assert [event.kind for event in events] == [
+        EventKind.UNKNOWN_ARGUMENT,
+        EventKind.REPEATED_ARGUMENT,
+    ]
 
 
 def test_citations_are_not_checked_without_an_index() -> None:
@@ -92,10 +100,10 @@ def test_citations_are_not_checked_without_an_index() -> None:
 def test_a_cut_drops_the_argument_whose_words_are_gone() -> None:
     content = f"{ARGUMENTS[2].text} {ARGUMENTS[0].text}"
     given_ = Response(content=content, arguments=(ARGUMENTS[2], ARGUMENTS[0]))
-    valid, notes = guard(given_, INDEX, 9)
+    valid, events = guard(given_, INDEX, 9)
     assert valid.content == "Children learn respect for nature by meeting living animals."
     assert valid.arguments == (ARGUMENTS[2],)
-    assert notes == ("cut: 19 words to 9", "argument lost by the cut: '1.1'")
+    assert texts(events) == ("cut: 19 words to 9", "argument lost by the cut: '1.1'")
 
 
 @pytest.mark.parametrize(
@@ -129,11 +137,10 @@ def test_fields_that_no_file_can_hold_are_dropped_with_a_note() -> None:
             ),
         ),
     )
-    valid, notes = guard(given_, None, 60)
+    valid, events = guard(given_, None, 60)
     assert valid.extra == {"good": {"a": [1, None]}}
     assert valid.arguments[0].text == "t?"
-    assert {note.partition(":")[0] for note in notes} == {"unwritable field"}
-    assert len(notes) == 4
+    assert [event.kind for event in events] == [EventKind.UNWRITABLE_FIELD] * 4
 
 
 @given(st.text(), st.integers(1, 30), st.lists(st.sampled_from(["1.1", "1.2", "2.1", "no"])))

@@ -182,8 +182,10 @@ def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: P
     judge_file(
         source, Giving(four(manner=Verdict(score=None, rationale="cut off"))), status_path=path
     )
-    (example,) = json.loads(path.read_text())["examples"]["unscored manner"]
-    assert example.endswith("turn 2: cut off")
+    (unscored,) = json.loads(path.read_text())["events"]
+    (example,) = unscored["examples"]
+    assert (example["kind"], example["detail"]) == ("unscored", "cut off")
+    assert (example["place"]["turn"], example["place"]["maxim"]) == (2, "manner")
 
 
 def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
@@ -193,11 +195,14 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
         source, Giving(four(manner=Verdict(score=None, rationale="cut off"))), status_path=path
     )
     status = json.loads(path.read_text())
-    assert status["notes"] == {"unscored manner": 4}
+    (unscored,) = status["events"]
+    assert unscored["count"] == 4
     assert status["replaced"] == 4
-    assert status["examples"]["unscored manner"][0].endswith("turn 1: cut off")
+    assert unscored["examples"][0]["place"]["turn"] == 1
     (warning,) = status["warnings"]
-    assert ("4 of 16 verdicts" in warning, "cut off" in warning) == (True, True)
+    assert warning["kind"] == "fallbacks"
+    assert warning["detail"].startswith("4 of 16 verdicts")
+    assert "cut off" in warning["detail"]
     line = rows(tmp_path / "evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
     assert manner == {"score": 1.0, "explanation": "no verdict (cut off); fallback score 1.0"}

@@ -12,6 +12,7 @@ import pytest
 from tests.terminal import touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
+from touche_rad.events import Event, EventKind, Place
 from touche_rad.files.outputs import Status
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.runner import Output
@@ -29,7 +30,11 @@ def part(out: Path) -> Path:
 
 
 def done(unit: int) -> Done:
-    return Done((f"line {unit} é\u2028",) * (unit % 3), {"answers": unit}, (f"cut: {unit}",))
+    return Done(
+        (f"line {unit} é\u2028",) * (unit % 3),
+        {"answers": unit},
+        (Event(kind=EventKind.CUT, detail=str(unit)),),
+    )
 
 
 @pytest.fixture
@@ -143,6 +148,14 @@ def test_a_damaged_header_is_refused(out: Path) -> None:
         run(out, 0)
 
 
+def test_the_journal_of_an_earlier_version_is_refused(out: Path) -> None:
+    run(out, 0)
+    journal = part(out).read_bytes()
+    part(out).write_bytes(journal.replace(b"touche-rad 2", b"touche-rad 1", 1))
+    with pytest.raises(UserError, match=r"earlier touche-rad \(format 1.*--restart"):
+        run(out, 1)
+
+
 def test_two_processes_do_not_share_a_run(out: Path) -> None:
     with opened(out), pytest.raises(UserError, match="another process"):
         run(out)
@@ -159,11 +172,13 @@ def test_places_that_cannot_be_an_output_are_refused(tmp_path: Path) -> None:
 def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     tally = Tally()
     for number in range(8):
-        notes = (f"cut: debate {number}: 70 words to 55", "last-resort: x") if number % 2 else ()
+        cut = Event(kind=EventKind.CUT, detail="70 words to 55")
+        last = Event(kind=EventKind.LAST_RESORT, detail="x")
+        events = (cut.at(f"d{number}", 0), last) if number % 2 else ()
         other = Fallback("debater x", "verbatim", "answers", "KeyError", f"failure {number}")
         other = replace(other, turn=number % 5 + 1)
         fallbacks = (other,) * (number % 2)
-        tally.add(Done((), {"answers": 5}, (*notes, f"cut: again {number}"), fallbacks))
+        tally.add(Done((), {"answers": 5}, (*events, cut), fallbacks))
     now = datetime(2026, 1, 2, tzinfo=UTC)
     status = tally.status(
         Path("out"), verb="respond", state="done", started=now, finished=now, seconds=1
@@ -173,11 +188,14 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     assert [(one["count"], one["reason"]) for one in status.fallbacks] == [(4, "failure 1")]
     assert status.fallbacks[0]["turns"] == list(status.replaced_turns)
     assert status.replaced_turns == ("2.2", "4.4", "6.1", "8.3")
-    assert list(status.notes.items()) == [("cut", 12), ("last-resort", 4)]
-    assert status.examples["cut"][1] == "debate 1: 70 words to 55"
-    assert len(status.examples["cut"]) == MOST_EXAMPLES
-    assert status.examples["last-resort"] == ("x",) * 4
-    assert status.warnings == ("4 of 40 answers are from verbatim: failure 1",)
+    cuts, last_resorts = status.events
+    assert (cuts.kind, cuts.count) == (EventKind.CUT, 12)
+    assert cuts.examples[1].place == Place(debate="d1", turn=1)
+    assert len(cuts.examples) == MOST_EXAMPLES
+    assert (last_resorts.count, last_resorts.examples) == (4, (last,) * 4)
+    (warning,) = status.warnings
+    assert warning.kind is EventKind.FALLBACKS
+    assert warning.text == "4 of 40 answers are from verbatim: failure 1"
 
 
 @pytest.mark.parametrize("where", ["import", "init", "answer"])

@@ -18,8 +18,10 @@ import pytest
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
 from touche_rad import files
+from touche_rad.cli.console import show_status
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.events import EventKind, Place
 from touche_rad.files.outputs import Status
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.play import respond, simulate
@@ -219,29 +221,39 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
     assert "Zoos should be closed" in turns[0]["utterance"]
     assert turns[1]["utterance"]
     assert status.replaced == 4
-    assert status.notes == {"user fallback": 2, "fallback from good": 2, "last-resort": 2}
-    assert "debate claim-1, turn 2: OSError: the user is gone" in status.examples["user fallback"]
+    counts = {events.title: events.count for events in status.events}
+    assert counts == {"user fallback": 2, "fallback from good": 2, "last-resort": 2}
+    of_user = status.events[0].examples
+    assert [event.place for event in of_user] == [
+        Place(debate="claim-1", turn=1),
+        Place(debate="claim-1", turn=2),
+    ]
+    assert of_user[1].detail == "OSError: the user is gone"
 
 
 # --- what all runs share
 
 
-def test_the_status_says_what_was_done(tmp_path: Path) -> None:
+def test_the_status_says_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = recorded(tmp_path, 2)
     path = tmp_path / "status.json"
     long = Saying("One two three. " * 30, "1.1", "no-such")
     status = do(respond, source, answerer(long), status_path=path)
     written = Status.model_validate_json(path.read_text())
     assert written == status
-    assert written.notes == {"unknown argument": 4, "cut": 4}
+    assert {events.kind: events.count for events in written.events} == {
+        EventKind.UNKNOWN_ARGUMENT: 4,
+        EventKind.CUT: 4,
+    }
     assert written.replaced == 0
     assert written.identity["debater"] == "good"
     assert len(written.identity["input"]) == 64
     assert written.seconds >= 0
     assert written.started <= written.finished
-    text = "\n".join(status.lines())
-    assert text.startswith("respond: 2 done in ")
-    assert "cut: 4" in text
+    show_status(status)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("respond: 2 done in ")
+    assert "cut: 4" in lines
 
 
 def test_a_bad_line_is_an_error_before_any_work_or_is_skipped(tmp_path: Path) -> None:
@@ -262,7 +274,7 @@ def test_a_bad_line_is_an_error_before_any_work_or_is_skipped(tmp_path: Path) ->
         progress=lambda done, total: seen.append((done, total)),
     )
     assert (status.skipped, status.done) == (1, 3)
-    assert any("recorded.jsonl:4" in warning for warning in status.warnings)
+    assert any("recorded.jsonl:4" in warning.text for warning in status.warnings)
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 

@@ -334,7 +334,7 @@ def test_a_run_does_not_go_on_with_another_user_or_a_changed_persona(
     part = stage.folder / "run.jsonl.part"
     identity = {**whole.status["identity"]}
     part.write_text(
-        '{"journal": "touche-rad 1", ' + json.dumps({"identity": identity})[1:] + "\n\n"
+        '{"journal": "touche-rad 2", ' + json.dumps({"identity": identity})[1:] + "\n\n"
     )
     left = part.read_text()
     assert stage.play("rules", turns=1).code == 2

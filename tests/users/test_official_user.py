@@ -196,7 +196,14 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
     played = stage.play(url(server), turns=1)
     assert count_words(played.said[0][0]) == 100
     assert played.said[0][0].endswith("words.")
-    assert played.status["examples"]["user cut"] == ["debate claim-1, turn 1: 300 words to 100"]
+    (cut,) = played.status["events"]
+    assert cut["examples"] == [
+        {
+            "kind": "user cut",
+            "place": {"debate": "claim-1", "turn": 1},
+            "detail": "300 words to 100",
+        }
+    ]
     assert played.stood_in == []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Event
+import threading
 from typing import Any
 
 import anyio
@@ -12,6 +12,7 @@ from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.calls import CallContext, current_context
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
+from touche_rad.events import Event, EventKind
 from touche_rad.users import RuleUser, Speaker, parse_user
 from touche_rad.users._simulator import Utterance
 
@@ -44,7 +45,7 @@ class Failing:
 
 class Hanging:
     def open(self, claim: Debate) -> str:
-        Event().wait(3)
+        threading.Event().wait(3)
         raise AssertionError("nobody waits for this")
 
     async def reply(self, debate: Debate) -> str:
@@ -71,13 +72,14 @@ def test_what_is_no_words_is_replaced(words: Any) -> None:
     found = spoken(Saying(words))
     assert found.utterance == RuleUser(None).open(CLAIM)
     assert found.error is not None
-    assert found.notes[0].startswith("user fallback: ")
+    assert found.events[0].kind is EventKind.USER_FALLBACK
 
 
 @pytest.mark.parametrize("debate", [CLAIM, SECOND])
 def test_a_user_that_hangs_is_given_up_at_the_deadline(debate: Debate) -> None:
     found = spoken(Hanging(), debate, deadline=0.05)
-    assert found.notes == ("user fallback: CallTimeout: no answer within 0.05 seconds",)
+    (event,) = found.events
+    assert event.text == "user fallback: CallTimeout: no answer within 0.05 seconds"
     assert found.utterance
 
 
@@ -105,9 +107,10 @@ def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:
 
 def test_words_are_bounded_only_where_a_bound_is_given() -> None:
     long = "Six words are in this sentence. " * 30
-    assert spoken(Saying(long)).notes == ()
+    assert spoken(Saying(long)).events == ()
     cut = spoken(Saying(long), max_words=20)
-    assert cut == Utterance(" ".join([long.strip()[:31]] * 3), ("user cut: 180 words to 18",))
+    event = Event(kind=EventKind.USER_CUT, detail="180 words to 18")
+    assert cut == Utterance(" ".join([long.strip()[:31]] * 3), (event,))
 
 
 def test_the_rules_are_named_with_their_options() -> None:

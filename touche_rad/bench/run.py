@@ -26,6 +26,7 @@ from touche_rad.files.outputs import (
     is_output_of,
     read_status,
     status_beside,
+    warnings_in,
 )
 from touche_rad.files.records import write_json
 from touche_rad.models import Model
@@ -199,8 +200,8 @@ class Bench:
         """Yield each warning once, with its first cell and the number of its other cells."""
         paths: dict[str, list[str]] = {}
         for path, status in self.statuses.items():
-            for line in status.get("warnings") or ():
-                paths.setdefault(line, []).append(path)
+            for warning in warnings_in(self.results / path, status):
+                paths.setdefault(warning.text, []).append(path)
         for line, (first, *others) in paths.items():
             yield f"{first}{f' (and {len(others)} more)' * bool(others)}: {line}"
 

@@ -232,7 +232,7 @@ class View:
 
     def answer(self, answer: Answer, max_words: int) -> None:
         """Print an answer with its citations; above it, that it is from a fallback."""
-        for notice in answer.notices or answer.notes:
+        for notice in answer.notices or [event.text for event in answer.events]:
             self.say(f"note: {notice}", style="yellow")
         self.say(f"{answer.by}> {answer.response.content}", style="bold")
         for number, argument in enumerate(answer.response.arguments, 1):

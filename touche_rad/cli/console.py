@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from touche_rad.debate import Maxim
     from touche_rad.files import Kind
+    from touche_rad.files.outputs import Status
     from touche_rad.runs.judging import ViewVerdicts
 
 Progress = Callable[[int, int | None], None]
@@ -175,6 +176,44 @@ def next_step(*steps: str | Sequence[Any], quiet: bool = False) -> None:
     for number, step in enumerate(steps):
         line = step if isinstance(step, str) else shlex.join(["touche-rad", *map(str, step)])
         say(f"{'     ' if number else 'next:'} {line}", quiet=quiet)
+
+
+# --- the status of a run
+
+
+def show_status(status: Status, *, quiet: bool = False) -> None:
+    """Print what a run did and its warnings; with `quiet`, the warnings only."""
+    from touche_rad.events import OF_FALLBACKS, EventKind
+
+    results = ", ".join(f"{count} {what}" for what, count in status.counts.items())
+    of = "" if status.units in (None, status.done) else f" of {status.units}"
+    first = f"{status.verb}: {status.done}{of} {status.state} in {status.seconds:.1f} s"
+    say(f"{first} ({results})" if results else first, quiet=quiet)
+    if status.resumed:
+        say(f"{status.resumed} of them were taken over from an earlier run", quiet=quiet)
+    for events in status.events:
+        if status.fallbacks and events.kind in OF_FALLBACKS:
+            continue
+        line = f"{events.title}: {events.count}"
+        if events.kind is EventKind.JUDGED_IN_PART:
+            line += f"; the first: {events.examples[0].explanation}"
+        say(line, quiet=quiet)
+    if status.usage:
+        say(_usage(status.usage["total"]), quiet=quiet)
+    for warning in status.warnings:
+        say(f"warning: {warning.text}")
+    if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
+        say(f"tracebacks: {status.errors}", quiet=quiet)
+
+
+def _usage(total: Mapping[str, int]) -> str:
+    """Return the cost of a run's model calls in one line."""
+    calls, from_cache = total["calls"], total["from_cache"]
+    noun = "call" if calls == 1 else "calls"
+    if calls and total["failures"] and not from_cache + total["prompt_tokens"]:
+        return f"model: {calls} {noun} failed"
+    tokens = f"{total['prompt_tokens']} + {total['completion_tokens']} tokens"
+    return f"model: {calls} {noun}, {from_cache} more from the cache, {tokens}"
 
 
 # --- texts on standard output

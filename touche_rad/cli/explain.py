@@ -17,7 +17,6 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, say, shorten, verdict_text, wrapped
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError, nearest
-from touche_rad.files.outputs import WARNING
 from touche_rad.plugins import ExplainedCandidate, Explains, ExplainsVerdicts
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import ViewVerdicts, judge_view
@@ -80,7 +79,7 @@ class Explanation:
 
 async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explanation:
     """Ask the debater that gave an answer for its candidates; a fixed sentence has none."""
-    name, debater = answer.by, answerer.debater_of(answer)
+    name, debater = answer.by, answer.debater
     candidates: Any = ()
     if debater is not None:
         if not isinstance(debater, Explains):
@@ -147,7 +146,7 @@ async def print_explanations(
         explanation = await explain(answerer, answer, debate)
         good = good and answer.fallback is None
         for notice in answer.notices:
-            say(f"{WARNING}{notice}")
+            say(f"warning: {notice}")
         if strict and not good:
             break
         turn = len(debate.turns) - 1

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_after, next_step, progress, say
+from touche_rad.cli.console import next_after, next_step, progress, say, show_status
 from touche_rad.cli.run_files import end_of_run
-from touche_rad.files.outputs import WARNING
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
 
@@ -40,8 +39,7 @@ def merge_command(options: MergeOptions) -> int:
     parts = find_parts(options.parts)
     with progress("merging", quiet=quiet) as report:
         status = merge_parts(parts, output, replace=options.replace, progress=report)
-    for line in status.lines():
-        say(line, quiet=quiet and not line.startswith(WARNING))
+    show_status(status, quiet=quiet)
     if caches := caches_of(parts):
         line = shlex.join(["touche-rad", "cache", "merge", "CACHE", *map(str, caches)])
         say(f"note: to add the model answers of the parts to a cache: {line}", quiet=quiet)

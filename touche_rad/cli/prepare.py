@@ -21,6 +21,7 @@ from touche_rad.cli.options import Common, PluginSpec
 from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest
 
 if TYPE_CHECKING:
+    from touche_rad.events import Event
     from touche_rad.models import Model, ModelError
     from touche_rad.models.endpoint import Backend
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
@@ -55,7 +56,8 @@ def warn_of_copies(*sources: Path) -> None:
                 files.read_contests if are_contests else partial(files.read_views, keep_lost=True)
             )
             copies = count_units(read(source, files.BadLines(skip=True)))[1]
-            say(f"warning: {source}: {copies}", quiet=not copies)
+            if copies is not None:
+                say(f"warning: {source}: {copies.text}")
 
 
 @dataclass(frozen=True)
@@ -167,13 +169,14 @@ def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
     return FallbackIndex(lambda: open_index(place), open_index(fallback))
 
 
-def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tuple[str, ...]]:
+def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tuple[Event, ...]]:
     """Return whether the index is the demo collection, and a warning if the user did not choose it.
 
     The warning is also printed. The index of an image that was built without a collection comes
     from the environment.
     """
     from touche_rad.demo import DEMO, is_demo
+    from touche_rad.events import Event, EventKind
 
     if index is None or not is_demo(index):
         return False, ()
@@ -183,7 +186,7 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
     if by_user and not under_tira():
         return True, ()
     say(f"warning: {DEMO_INDEX}", quiet=options.quiet)
-    return True, (DEMO_INDEX,)
+    return True, (Event(kind=EventKind.DEMO_INDEX, detail=DEMO_INDEX),)
 
 
 def names_model(options: Common) -> bool:

@@ -104,7 +104,6 @@ def _respond_on_screen(options: RespondOptions) -> int:
     """Print one answer, or the candidates of every turn."""
     from touche_rad.cli.explain import print_explanations
     from touche_rad.debate import Debate
-    from touche_rad.files.outputs import WARNING
     from touche_rad.runs.fallbacks import FailureLog
 
     utterance = options.utterance
@@ -129,7 +128,7 @@ def _respond_on_screen(options: RespondOptions) -> int:
     answerer.failures = FailureLog(shows=False)  # the notices say it
     result = prepare.run_and_close(answerer.answer(debate), model)
     for notice in result.notices:
-        say(f"{WARNING}{notice}")
+        say(f"warning: {notice}")
     if result.fallback is None or not options.strict:
         _print_answer(result, as_json=options.as_json)
         if model is None and debater.plugin.uses_model and sys.stdout.isatty():
@@ -146,8 +145,9 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
     for indent, line in ((0, answer.response.content), *((4, one) for one in sources)):
         text = printable(line)
         click.echo(fitted(text, indent) if sys.stdout.isatty() else text)
-    for note in answer.notes if answer.fallback is None else ():
-        say(f"note: {note}")
+    if answer.fallback is None:
+        for event in answer.events:
+            say(f"note: {event.text}")
 
 
 def _each_turn(source: Path | None) -> Iterator[Debate]:

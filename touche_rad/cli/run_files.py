@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
+from touche_rad.cli.console import (
+    MAKE_INDEX_STEP,
+    next_after,
+    next_step,
+    progress,
+    say,
+    show_status,
+)
 from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
     Make,
@@ -121,7 +128,7 @@ def run_on_files(
         estimate: Makes the work for `--dry-run`, if it is another one.
     """
     from touche_rad import files
-    from touche_rad.files.outputs import WARNING, status_beside
+    from touche_rad.files.outputs import status_beside
     from touche_rad.runs.fallbacks import ERRORS
     from touche_rad.runs.runner import run
     from touche_rad.runs.work import RunOptions
@@ -155,8 +162,7 @@ def run_on_files(
         status = run(work, out, run_options, part)
     if part is not None and status.finished < begun:
         say(f"shard {part.shard} is finished already; --restart makes it again", quiet=quiet)
-    for line in status.lines():
-        say(line, quiet=quiet and not line.startswith(WARNING))
+    show_status(status, quiet=quiet)
     say(f"written: {out}", quiet=quiet)
     if part is not None:
         _say_what_merge_needs(part, quiet=quiet)

@@ -139,8 +139,8 @@ def _run(
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         status = run(work, out, settings)
-    for line in status.warnings:
-        say(f"warning: {line}")
+    for warning in status.warnings:
+        say(f"warning: {warning.text}")
     return run_files.end_of_run(status, out)
 
 

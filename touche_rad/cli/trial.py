@@ -21,6 +21,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import UserError, WorkError
+from touche_rad.events import EventCount
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.models.checks import checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
@@ -221,8 +222,8 @@ class Trial:
         faults = [group for group in groups if group[0].level == "fault"]
         for group in faults:
             if group[0].kind != "not fit to upload: demo index":
-                examples = (read_status(run).get("examples") or {}).items()
-                first = [f"; {kind}: {few[0]}" for kind, few in examples if few][:1]
+                counts = map(EventCount.model_validate, read_status(run).get("events") or ())
+                first = [f"; {events.examples[0].text}" for events in counts][:1]
                 see = f"; more: touche-rad check {run} -i {self.index}"
                 raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first, see]))
         warnings = "; ".join(

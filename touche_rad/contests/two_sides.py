@@ -12,11 +12,12 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate
+from touche_rad.events import Event
 from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import Fallback
-from touche_rad.runs.work import Done, Work, at_turn
+from touche_rad.runs.work import Done, Work
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
 SPEECHES: Final = "speeches"
@@ -82,7 +83,7 @@ class Stage:
             debaters={FIRST: game.pro, SECOND: game.con},
             opening=objection(self.index, game.claim.claim),
         )
-        notes: list[str] = []
+        events: list[Event] = []
         fallbacks: list[Fallback] = []
         for turn in range(self.rounds):
             for speaker, answerer in ((FIRST, pro), (SECOND, con)):
@@ -94,9 +95,9 @@ class Stage:
                 content, arguments = answer.response.content, body_of(answer.response)["arguments"]
                 speech = Speech(speaker=speaker, text=content, arguments=arguments, **extra)
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
-                notes.extend(at_turn(note, view, turn) for note in answer.notes)
+                events += (event.at(view.id, turn) for event in answer.events)
         counts = {SPEECHES: len(contest.speeches), **self.costs(game)}
-        return Done((files.contest_line(contest),), counts, tuple(notes), tuple(fallbacks))
+        return Done((files.contest_line(contest),), counts, tuple(events), tuple(fallbacks))
 
 
 def work(

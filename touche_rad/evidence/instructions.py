@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import Final
 
 from touche_rad.debate import Turn
+from touche_rad.events import EventKind
 from touche_rad.text import split_sentences
 
-KIND: Final = "possible instruction"
-"""The kind of the notes and warnings about flagged sentences."""
 _LONGEST: Final = 160
 """Letters of a sentence that are shown."""
 _SHOWN: Final = 3
@@ -111,4 +110,8 @@ def warning(debates: Iterable[tuple[str, Sequence[Turn]]]) -> str:
         for name, turns in debates
         for number, what in flags(turns)
     ]
-    return f"{KIND}s: {len(hits)}, such as: {'; '.join(hits[:_SHOWN])}" if hits else ""
+    return (
+        f"{EventKind.INSTRUCTION}s: {len(hits)}, such as: {'; '.join(hits[:_SHOWN])}"
+        if hits
+        else ""
+    )

@@ -24,7 +24,8 @@ from filelock import lock_descriptor
 from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__
-from touche_rad.errors import UserError, refuse_newer, why
+from touche_rad.errors import UserError, refuse_newer, refuse_older, why
+from touche_rad.events import Event, EventCount
 from touche_rad.files.records import (
     STANDARD_OUTPUT,
     Place,
@@ -33,7 +34,7 @@ from touche_rad.files.records import (
 )
 
 STATUS: Final = ".status.json"
-STATUS_FORMAT: Final = 1
+STATUS_FORMAT: Final = 2
 
 
 def check_output(path: Place | None, *, replace: bool) -> None:
@@ -94,16 +95,24 @@ def read_status(run: Path) -> dict[str, Any]:
     return {}
 
 
-State = Literal["done", "stopped", "failed"]
+def warnings_in(run: Path, status: Mapping[str, Any]) -> list[Event]:
+    """Return the warnings of the status of a run, as `read_status` returns it.
 
-WARNING: Final = "warning: "
-"""The beginning of a line of the terminal that says what is wrong with a result."""
-_IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
-"""Kinds of notes that the warnings about fallbacks contain."""
+    Raises:
+        UserError: An earlier version wrote it, whose warnings were texts.
+    """
+    if not status:
+        return []
+    fix = "move the output and its status away, and run the same command again"
+    refuse_older(status_beside(run), status, STATUS_FORMAT, fix)
+    return [Event.model_validate(warning) for warning in status["warnings"]]
+
+
+State = Literal["done", "stopped", "failed"]
 
 
 class Status(BaseModel):
-    """The result of a run. `counts` counts results, `notes` counts failures and changes by kind."""
+    """The result of a run: what it made of its input, and what happened meanwhile."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -128,9 +137,11 @@ class Status(BaseModel):
     errors: str = ""
     """The file with the first traceback of each kind of failure."""
     counts: Mapping[str, int] = Field(default_factory=dict)
-    notes: Mapping[str, int] = Field(default_factory=dict)
-    examples: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    """The number of results by kind."""
+    events: tuple[EventCount, ...] = ()
+    """Failures and changes, the most frequent first."""
+    warnings: tuple[Event, ...] = ()
+    """What is wrong with the run as a whole."""
     sha256: str = ""
     """The digest of the finished output."""
     demo: bool = False
@@ -142,31 +153,6 @@ class Status(BaseModel):
     finished: datetime
     seconds: float
     version: str = __version__
-
-    def lines(self) -> list[str]:
-        """Return the status as lines for the terminal."""
-        results = ", ".join(f"{count} {what}" for what, count in self.counts.items())
-        of = "" if self.units in (None, self.done) else f" of {self.units}"
-        first = f"{self.verb}: {self.done}{of} {self.state} in {self.seconds:.1f} s"
-        lines = [f"{first} ({results})" if results else first]
-        if self.resumed:
-            lines.append(f"{self.resumed} of them were taken over from an earlier run")
-        example = {kind: f"; the first: {few[0]}" for kind, few in self.examples.items()}
-        lines.extend(
-            f"{kind}: {count}{example[kind] if kind == 'judged in part' else ''}"
-            for kind, count in self.notes.items()
-            if not self.fallbacks or not kind.startswith(_IN_WARNINGS)
-        )
-        if self.usage:
-            cost = self.usage["total"]
-            calls, cached, read = cost["calls"], cost["from_cache"], cost["prompt_tokens"]
-            used = f", {cached} more from the cache, {read} + {cost['completion_tokens']} tokens"
-            fails = calls and cost["failures"] and not cached + read
-            lines.append(f"model: {calls} call{'s' * (calls != 1)}{' failed' if fails else used}")
-        lines.extend(f"{WARNING}{warning}" for warning in self.warnings)
-        if self.errors and (self.fallbacks or self.state != "done"):  # not of an earlier attempt
-            lines.append(f"tracebacks: {self.errors}")
-        return lines
 
 
 def all_replaced(fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:

@@ -26,12 +26,14 @@ from touche_rad.debate import (
     writable,
 )
 from touche_rad.errors import describe
+from touche_rad.events import Event, EventKind
 from touche_rad.files.records import drop_keys
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, is_blank, words
 
 LAST_RESORT: Final = "last-resort"
+"""The name of the fixed last answer."""
 
 _FALLBACK_SECONDS = 2.0
 """Least time limit of a fallback."""
@@ -39,11 +41,14 @@ _FALLBACK_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Answer:
-    """A valid response, the debater that gave it, and notes on failures and changes."""
+    """A valid response, the debater that gave it, and events on failures and changes."""
 
     response: Response
     by: str
-    notes: tuple[str, ...] = ()
+    """The name of the debater that gave it, or `LAST_RESORT`."""
+    debater: Debater | None = None
+    """This debater; None for the fixed last answer."""
+    events: tuple[Event, ...] = ()
     fallback: Fallback | None = None
     """Why the answer is not from the selected debater, or was made without its model."""
 
@@ -92,20 +97,13 @@ class Answerer:
         """The name of the selected debater."""
         return self.chain[0][0] if self.chain else LAST_RESORT
 
-    def debater_of(self, answer: Answer) -> Debater | None:
-        """Return the debater that gave an answer; None for the fixed last answer."""
-        for name, debater in self.chain:
-            if answer.by == name or answer.by.startswith(f"{name} without its"):
-                return debater.debater if isinstance(debater, FallbackDebater) else debater
-        return None
-
     async def answer(self, debate: Debate, sided: Debate | None = None) -> Answer:
         """Answer the last turn of a debate.
 
         Raises:
             FallbackStop: Another debater answered, and the run is strict.
         """
-        notes: list[str] = []
+        events: list[Event] = []
         cause: Exception | None = None
         debate = debate.within(MOST_CHARACTERS)
         sided = sided and sided.within(MOST_CHARACTERS)
@@ -121,19 +119,25 @@ class Answerer:
                     response, changes = await self._ask(debater, view, seconds, first=place > 0)
                 _check_words(response, debate, use.prompts)
             except Exception as error:
-                notes.append(f"fallback from {name}: {describe(error)}")
+                detail = describe(error)
+                events.append(Event(kind=EventKind.FALLBACK, plugin=name, detail=detail))
                 cause = cause or error
                 continue
             by = name
             if not place and use.failure is not None:
-                cause, by = use.failure, f"{name} without its model"
-                notes.append(f"without model: {name}: {describe(cause)}")
-            return Answer(response, name, (*notes, *changes), self._fallback(by, cause, debate))
+                cause = use.failure
+                by = f"{name} without its model"
+                detail = describe(cause)
+                events.append(Event(kind=EventKind.WITHOUT_MODEL, plugin=name, detail=detail))
+            fallback = self._fallback(by, cause, debate)
+            if isinstance(debater, FallbackDebater):
+                debater = debater.debater
+            return Answer(response, name, debater, (*events, *changes), fallback)
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
-        notes.append(f"{LAST_RESORT}: no debater answered")
+        events.append(Event(kind=EventKind.LAST_RESORT, detail="no debater answered"))
         cause = cause or Refused("there is no debater")
         fallback = self._fallback(LAST_RESORT, cause, debate)
-        return Answer(response, LAST_RESORT, tuple(notes), fallback)
+        return Answer(response, LAST_RESORT, None, tuple(events), fallback)
 
     def _fallback(self, by: str, cause: Exception | None, debate: Debate) -> Fallback | None:
         if cause is None:
@@ -151,7 +155,7 @@ class Answerer:
 
     async def _ask(
         self, debater: Debater, debate: Debate, seconds: float | None, *, first: bool
-    ) -> tuple[Response, tuple[str, ...]]:
+    ) -> tuple[Response, tuple[Event, ...]]:
         call = self._call_first if first else self._call
         within = None if first else self.within
         try:
@@ -214,8 +218,8 @@ class Refused(InvalidResult):
 
 def guard(
     response: Response, index: ArgumentIndex | None, max_words: int
-) -> tuple[Response, tuple[str, ...]]:
-    """Return a valid answer, with a note `KIND: DETAILS` on each change of its content.
+) -> tuple[Response, tuple[Event, ...]]:
+    """Return a valid answer, with an event for each change of its content.
 
     Raises:
         Refused: The answer is empty, or not a response.
@@ -224,17 +228,19 @@ def guard(
     whole = clean(response.content[:MOST_CHARACTERS])
     if is_blank(whole):
         raise Refused("the answer is empty")
-    notes: list[str] = []
+    events: list[Event] = []
     if len(response.content) > MOST_CHARACTERS:
-        notes.append(f"cut: {len(response.content)} characters to {MOST_CHARACTERS}")
+        detail = f"{len(response.content)} characters to {MOST_CHARACTERS}"
+        events.append(Event(kind=EventKind.CUT, detail=detail))
     content = cut_to_words(whole, max_words) if max_words else whole
-    arguments = list(_check_citations(response.arguments, index, notes))
+    arguments = list(_check_citations(response.arguments, index, events))
     if content != whole:
-        notes.append(f"cut: {count_words(whole)} words to {count_words(content)}")
-        arguments = list(_drop_unused(arguments, whole, content, notes))
-    extra = _writable(response.extra, "response", notes)
+        detail = f"{count_words(whole)} words to {count_words(content)}"
+        events.append(Event(kind=EventKind.CUT, detail=detail))
+        arguments = list(_drop_unused(arguments, whole, content, events))
+    extra = _writable(response.extra, "response", events)
     valid = Response(content=content, arguments=tuple(arguments), extra=extra)
-    return valid, tuple(notes)
+    return valid, tuple(events)
 
 
 def _check_words(response: Response, debate: Debate, prompts: Set[str]) -> None:
@@ -281,19 +287,20 @@ def _as_response(answer: object) -> Response:
 
 
 def _check_citations(
-    arguments: Iterable[Argument], index: ArgumentIndex | None, notes: list[str]
+    arguments: Iterable[Argument], index: ArgumentIndex | None, events: list[Event]
 ) -> Iterable[Argument]:
     """Yield each argument once, as the index has it and with writable fields only."""
     seen: set[str] = set()
     for citation in arguments:
         argument = citation if index is None else _from_index(citation, index)
         if citation.id in seen:
-            notes.append(f"repeated argument: {citation.id!r}")
+            events.append(Event(kind=EventKind.REPEATED_ARGUMENT, detail=repr(citation.id)))
         elif argument is None:
-            notes.append(f"unknown argument: {citation.id!r} is not in the index")
+            detail = f"{citation.id!r} is not in the index"
+            events.append(Event(kind=EventKind.UNKNOWN_ARGUMENT, detail=detail))
         else:
             fields = dict(argument)
-            valid = _writable(fields, f"argument {argument.id!r}", notes)
+            valid = _writable(fields, f"argument {argument.id!r}", events)
             if len(valid) < len(fields):
                 texts = {name: clean(fields[name]) for name in ("id", "text")}
                 argument = Argument(**{**texts, **valid})
@@ -313,14 +320,17 @@ def _from_index(citation: Argument, index: ArgumentIndex) -> Argument | None:
     return record.model_copy(update=more) if more else record
 
 
-def _writable(fields: Mapping[str, Any], whose: str, notes: list[str]) -> dict[str, Any]:
+def _writable(fields: Mapping[str, Any], whose: str, events: list[Event]) -> dict[str, Any]:
     valid = writable(fields)
-    notes.extend(f"unwritable field: {key!r} of the {whose}" for key in fields if key not in valid)
+    for key in fields:
+        if key not in valid:
+            detail = f"{key!r} of the {whose}"
+            events.append(Event(kind=EventKind.UNWRITABLE_FIELD, detail=detail))
     return valid
 
 
 def _drop_unused(
-    arguments: list[Argument], whole: str, content: str, notes: list[str]
+    arguments: list[Argument], whole: str, content: str, events: list[Event]
 ) -> Iterable[Argument]:
     """Drop each argument that the complete answer used and the cut answer does not use.
 
@@ -334,6 +344,6 @@ def _drop_unused(
         others.update(*(own for id_, own in words.items() if id_ != argument.id))
         its_own = words[argument.id] - others
         if its_own & before and not its_own & after:
-            notes.append(f"argument lost by the cut: {argument.id!r}")
+            events.append(Event(kind=EventKind.ARGUMENT_CUT, detail=repr(argument.id)))
         else:
             yield argument

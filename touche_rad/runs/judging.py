@@ -30,11 +30,12 @@ from touche_rad.calls import (
     name_of,
 )
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
-from touche_rad.evidence.instructions import KIND, flags
+from touche_rad.events import Event, EventKind, Place
+from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
 from touche_rad.plugins import Judge, JudgesAll
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
-from touche_rad.runs.work import Done, Work, at_turn
+from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean, excerpt
 
 log = logging.getLogger("touche_rad")
@@ -211,16 +212,18 @@ def work(
 
 
 def _done(debate: Debate, views: Sequence[Debate], turns: Sequence[ViewVerdicts]) -> Done:
-    notes = tuple(
-        at_turn(f"unscored {maxim}: {reason}", debate, len(view.turns) - 1)
-        for view, of_turn in zip(views, turns, strict=True)
-        for maxim, reason in of_turn.unscored.items()
-    )
-    notes += tuple(at_turn(f"{KIND}: {where}", debate, turn) for turn, where in flags(debate.turns))
+    events: list[Event] = []
+    for view, of_turn in zip(views, turns, strict=True):
+        for maxim, reason in of_turn.unscored.items():
+            place = Place(debate=debate.id, turn=len(view.turns), maxim=maxim)
+            events.append(Event(kind=EventKind.UNSCORED, place=place, detail=reason))
+    for turn, where in flags(debate.turns):
+        event = Event(kind=EventKind.INSTRUCTION, detail=where)
+        events.append(event.at(debate.id, turn))
     verdicts = tuple(of_turn.verdicts for of_turn in turns)
     line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
     fallbacks = tuple(one for of_turn in turns for one in of_turn.fallbacks)
-    return Done((line,), {VERDICTS: len(Maxim) * len(turns)}, notes, fallbacks)
+    return Done((line,), {VERDICTS: len(Maxim) * len(turns)}, tuple(events), fallbacks)
 
 
 def _turns_if_equal(source: Path) -> int:
@@ -233,8 +236,9 @@ def _lost(turns: int) -> Done:
     """Return the line of a lost debate: its verdicts are no."""
     verdicts = dict.fromkeys(Maxim, Verdict(score=0.0, rationale=LOST))
     line = files.evaluation_line(files.Evaluation(Debate(), (verdicts,) * turns, {}))
-    note = f"lost debate: {turns} turns, all verdicts no" if turns else "lost debate: no verdicts"
-    return Done((line,), {VERDICTS: len(Maxim) * turns}, (note,))
+    detail = f"{turns} turns, all verdicts no" if turns else "no verdicts"
+    event = Event(kind=EventKind.LOST_DEBATE, detail=detail)
+    return Done((line,), {VERDICTS: len(Maxim) * turns}, (event,))
 
 
 @dataclass

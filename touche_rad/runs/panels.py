@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from touche_rad import __version__, files
 from touche_rad.calls import CallTimeout, ModelUse
 from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.evidence.instructions import KIND, flagged_sentences
+from touche_rad.events import Event, EventKind, Place
+from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
@@ -152,15 +153,15 @@ def _done(
         "without a winner": sum(one.decision is None for one in outcomes),
         **({"naming only a side": sides} if sides else {}),
     }
-    notes = [
-        f"{'unjudged' if one.decision is None else 'judged in part'}: {one.reason} ({contest.id})"
-        for one in outcomes
-        if one.reason
-    ]
-    notes += [
-        f"{KIND}: debate {contest.id}, speech {number}: {sentence}"
-        for number, speech in enumerate(contest.speeches, 1)
-        for sentence in flagged_sentences(speech.text)
-    ]
+    events: list[Event] = []
+    for outcome in outcomes:
+        if outcome.reason:
+            kind = EventKind.UNJUDGED if outcome.decision is None else EventKind.JUDGED_IN_PART
+            place = Place(debate=contest.id)
+            events.append(Event(kind=kind, place=place, detail=outcome.reason))
+    for turn, speech in enumerate(contest.speeches):
+        for sentence in flagged_sentences(speech.text):
+            event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
+            events.append(event.at(contest.id, turn))
     line = files.judgement_line(judgement)
-    return Done((line,), counts, tuple(notes), tuple(chain.from_iterable(fallbacks)))
+    return Done((line,), counts, tuple(events), tuple(chain.from_iterable(fallbacks)))

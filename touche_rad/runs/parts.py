@@ -18,7 +18,8 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from touche_rad import files
-from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
+from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer, refuse_older
+from touche_rad.events import Event
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside
 from touche_rad.files.records import read_json
 from touche_rad.files.traces import TRACE
@@ -33,7 +34,7 @@ SUFFIX: Final = ".part"
 RECORD: Final = "part.json"
 UNITS: Final = "units.jsonl"
 CACHE: Final = "cache"
-FORMAT: Final = 1
+FORMAT: Final = 2
 SHARD: Final = "shard"
 """The key of the shard in the identity of a part."""
 
@@ -47,7 +48,7 @@ class PartRecord(BaseModel):
     run: str
     source: str
     command: tuple[str, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Event, ...]
     """The warnings that are not about results."""
     usage: Mapping[str, Any] | None
     status: Status
@@ -89,7 +90,7 @@ class Part:
         status: Status,
         total: int,
         units: Iterable[tuple[int, Done]],
-        warnings: tuple[str, ...],
+        warnings: tuple[Event, ...],
         usage: Usage | None,
     ) -> None:
         """Write the records of all units, then `part.json`, with which the part is complete."""
@@ -189,6 +190,7 @@ def _read(folder: Path) -> FinishedPart:
     try:
         content = read_json(path)
         refuse_newer(path, content, FORMAT)
+        refuse_older(path, content, FORMAT, f"remove {folder}, and make the part again")
         record = PartRecord.model_validate(content)
         return FinishedPart(folder, Shard.parse(record.shard), record)
     except (OSError, ValueError, OptionError):
@@ -265,7 +267,7 @@ def merge_parts(
     status = tally.status(
         out,
         # Parts have many warnings in common.
-        warnings=dict.fromkeys(line for one in records for line in one.warnings),
+        warnings=dict.fromkeys(warning for one in records for warning in one.warnings),
         usage=usage,
         errors=errors,
         verb=first.verb,

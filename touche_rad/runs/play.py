@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
+from touche_rad.events import Event
 from touche_rad.files.records import dump
 from touche_rad.files.simulations import simulation_record, user_turn
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, Fallback, fallback_for
-from touche_rad.runs.work import Done, Work, at_turn
+from touche_rad.runs.work import Done, Work
 from touche_rad.users import Speaker, UserSimulator, describe_user
 
 
@@ -36,7 +37,7 @@ def simulate(
     async def do(claim: Debate) -> Done:
         """Simulate the debate on one claim."""
         debate = claim.model_copy(update={"turns": (), "wire": {}})
-        notes: list[str] = []
+        events: list[Event] = []
         fallbacks: list[Fallback] = []
         for turn in range(turns):
             utterance = await speaker.speak(debate)
@@ -45,7 +46,7 @@ def simulate(
             debate = debate.with_utterance(utterance.utterance)
             answer = await answerer.answer(debate)
             debate = debate.with_response(answer.response)
-            notes.extend(at_turn(note, claim, turn) for note in (*utterance.notes, *answer.notes))
+            events += (event.at(claim.id, turn) for event in (*utterance.events, *answer.events))
             fallbacks += [answer.fallback] if answer.fallback else []
         configuration = {
             "topic": {"description": debate.claim},
@@ -53,7 +54,7 @@ def simulate(
             "maxTurns": turns,
         }
         line = simulation_line(debate, configuration, system)
-        return Done((line,), {ANSWERS: turns}, tuple(notes), tuple(fallbacks))
+        return Done((line,), {ANSWERS: turns}, tuple(events), tuple(fallbacks))
 
     whole = {"user": speaker.name, **identity, "turns": turns}
     return Work("simulate", source, partial(files.read_claims, source), do, whole)
@@ -95,14 +96,14 @@ def respond(
 
     async def do(debate: Debate) -> Done:
         """Answer the turns of one debate."""
-        notes: list[str] = []
+        events: list[Event] = []
         responses: dict[int, Response] = {}
         fallbacks: list[Fallback] = []
         count = len(debate.turns)
         for turn in range(max(count - 1, 0) if last_only else 0, count):
             answer = await answerer.answer(debate.before_response(turn))
             responses[turn] = answer.response
-            notes.extend(at_turn(note, debate, turn) for note in answer.notes)
+            events += (event.at(debate.id, turn) for event in answer.events)
             fallbacks += [answer.fallback] if answer.fallback else []
         if shape == "simulations":
             lines: tuple[str, ...] = (_simulation(debate, responses, system),)
@@ -111,7 +112,7 @@ def respond(
                 files.response_line(debate.before_response(turn), turn, response)
                 for turn, response in responses.items()
             )
-        return Done(lines, {ANSWERS: len(responses)}, tuple(notes), tuple(fallbacks))
+        return Done(lines, {ANSWERS: len(responses)}, tuple(events), tuple(fallbacks))
 
     whole = {**identity, "last_only": last_only, "shape": shape}
     return Work("respond", source, partial(files.read_debates, source), do, whole)

@@ -25,7 +25,15 @@ import anyio
 
 from touche_rad import __version__, files, session
 from touche_rad.calls import call_context
-from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError, refuse_newer
+from touche_rad.errors import (
+    InputError,
+    ToucheRadError,
+    UserError,
+    WorkError,
+    refuse_newer,
+    refuse_older,
+)
+from touche_rad.events import Event, EventKind
 from touche_rad.files.outputs import (
     State,
     Status,
@@ -56,7 +64,7 @@ log = logging.getLogger("touche_rad")
 
 DEFAULT_OPTIONS: Final = RunOptions()
 NO_DEBATE: Final = "expected at least one debate, found none"
-VERSION: Final = 1
+VERSION: Final = 2
 _NAME: Final = "touche-rad"
 _BEGIN: Final = f'{{"journal": "{_NAME} '.encode()
 
@@ -185,15 +193,17 @@ async def collect(work: Work[Any], options: RunOptions) -> tuple[list[str], Stat
     return lines, status
 
 
-def _warnings(options: RunOptions, copies: str) -> tuple[str, ...]:
+def _warnings(options: RunOptions, copies: Event | None) -> tuple[Event, ...]:
     """Return the warnings that are not about results: on settings, input and model."""
-    model, bad = options.model, options.bad
-    lines = list(options.warnings)
-    if bad.count:
-        lines.append(f"lines that cannot be read: {bad.count}; the first: {bad.first}")
-    if copies:
-        lines.append(copies)
-    return (*lines, *(printable(line) for line in (model.warnings if model else ())))
+    warnings = list(options.warnings)
+    if options.bad.count:
+        detail = f"{options.bad.count}; the first: {options.bad.first}"
+        warnings.append(Event(kind=EventKind.UNREAD_LINES, detail=detail))
+    if copies is not None:
+        warnings.append(copies)
+    for line in options.model.warnings if options.model is not None else ():
+        warnings.append(Event(kind=EventKind.MODEL, detail=printable(line)))
+    return tuple(warnings)
 
 
 def _check_source(source: Path) -> None:
@@ -305,7 +315,7 @@ class Output:
         """The number of units of the whole run."""
         self.units = range(0)
         """The units of this output: a part has some of them."""
-        self.copies = ""
+        self.copies: Event | None = None
         """The warning on debates that the input has more than once."""
         self.resumed = 0
         self.finished: dict[int, int] = {}
@@ -379,7 +389,7 @@ class Output:
             write_readable(path, status.model_dump(mode="json"))
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Event, ...]:
         """The warnings that are not about results."""
         return _warnings(self.options, self.copies)
 
@@ -444,7 +454,9 @@ class Output:
             earlier = dict(record["identity"])
         except (ValueError, TypeError, KeyError):
             raise UserError(f"{self.journal} is damaged: start again with --restart") from None
-        refuse_newer(self.journal, {"format": record["journal"]}, VERSION)
+        version = {"format": record["journal"]}
+        refuse_newer(self.journal, version, VERSION)
+        refuse_older(self.journal, version, VERSION, "start again with --restart")
         for key in [*self.identity, *earlier]:
             was, now = earlier.get(key), self.identity.get(key)
             if was != now:

@@ -15,6 +15,7 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
+from touche_rad.events import Event, EventCount, EventKind
 from touche_rad.files.outputs import Status, total_of
 from touche_rad.files.records import dump
 from touche_rad.models import Model
@@ -30,20 +31,14 @@ MOST_EXAMPLES: Final = 5
 
 @dataclass(frozen=True)
 class Done:
-    """The result of one unit: output lines, counts, notes, and fallbacks."""
+    """The result of one unit: output lines, counts, events, and fallbacks."""
 
     lines: tuple[str, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     resumed: bool = False
     """Whether it is read from the record of an earlier run."""
-
-
-def at_turn(note: str, debate: Debate, turn: int) -> str:
-    """Return a note with its debate and turn after its kind."""
-    kind, _, what = note.partition(": ")
-    return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
 
 
 def record_line(unit: int | str, done: Done) -> bytes:
@@ -52,7 +47,7 @@ def record_line(unit: int | str, done: Done) -> bytes:
         "unit": unit,
         "lines": [redact_line(line) for line in done.lines],
         "counts": dict(done.counts),
-        "notes": redact_data(done.notes),
+        "events": redact_data([event.model_dump(mode="json") for event in done.events]),
         "fallbacks": redact_data([vars(one) for one in done.fallbacks]),
     }
     return f"{dump(record)}\n".encode()
@@ -63,8 +58,9 @@ def read_record(line: bytes) -> tuple[Any, Done]:
     try:
         record = json.loads(line)
         fallbacks = tuple(Fallback(**one) for one in record["fallbacks"])
+        events = tuple(map(Event.model_validate, record["events"]))
         return record["unit"], Done(
-            tuple(record["lines"]), record["counts"], tuple(record["notes"]), fallbacks, True
+            tuple(record["lines"]), record["counts"], events, fallbacks, resumed=True
         )
     except (TypeError, KeyError) as error:
         raise ValueError("no record") from error
@@ -110,8 +106,8 @@ class Work(Generic[T]):
                 yield unit
 
 
-def count_units(units: Iterable[Any]) -> tuple[int, str]:
-    """Return the number of units, and a warning on debates that are there more than once."""
+def count_units(units: Iterable[Any]) -> tuple[int, Event | None]:
+    """Return the number of units, and a warning if debates are there more than once."""
     total, copies, first = 0, list[tuple[int, int]](), dict[int, int]()
     for total, unit in enumerate(units, 1):
         debate = unit[0] if isinstance(unit, tuple) else unit
@@ -120,9 +116,9 @@ def count_units(units: Iterable[Any]) -> tuple[int, str]:
             earlier = first.setdefault(hash(words), total)
             copies += [(total, earlier)] if earlier != total else []
     if not copies:
-        return total, ""
+        return total, None
     here = "debate {} has the words of debate {}".format(*copies[0])
-    return total, f"debates given twice: {len(copies)}; the first: {here}"
+    return total, Event(kind=EventKind.COPIES, detail=f"{len(copies)}; the first: {here}")
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,7 @@ class RunOptions:
     """Path of the status file, if it is to be written."""
     model: Model | None = None
     """The language model of the plugins; the runner reports its usage and closes it."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Event, ...] = ()
     """Warnings about the settings, for the status."""
     demo: bool = False
     """Whether the index is the demo collection's."""
@@ -171,11 +167,13 @@ line for each that failed."""
 
 @dataclass
 class Tally:
-    """Sums the counts and notes of finished units."""
+    """Sums the counts and events of finished units."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
+    events: Counter[str] = field(default_factory=Counter)
+    """The number of events by title."""
+    examples: dict[str, list[Event]] = field(default_factory=dict)
+    """The first few events of each title."""
     groups: dict[tuple[str, ...], Fallback] = field(default_factory=dict)
     """The fallbacks with equal causes: the first one, with the count of all."""
     turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
@@ -183,7 +181,7 @@ class Tally:
     units: int = 0
 
     def add(self, done: Done) -> None:
-        """Add one unit; the first few notes of each kind are kept as examples."""
+        """Add one unit; the first few events of each title are kept as examples."""
         self.units += 1
         self.counts.update(done.counts)
         for one in done.fallbacks:
@@ -192,18 +190,17 @@ class Tally:
             self.groups[one.group] = replace(earlier or one, count=count)
             turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
             self.turns.setdefault(one.group, {})[turn] = None
-        for note in done.notes:
-            kind, _, what = note.partition(": ")
-            self.notes[kind] += 1
-            examples = self.examples.setdefault(kind, [])
+        for event in done.events:
+            self.events[event.title] += 1
+            examples = self.examples.setdefault(event.title, [])
             if len(examples) < MOST_EXAMPLES:
-                examples.append(what)
+                examples.append(event)
 
     def status(
         self,
         out: Path,
         *,
-        warnings: Iterable[str] = (),
+        warnings: Iterable[Event] = (),
         usage: Usage | None = None,
         errors: Path | None = None,
         **fields: Any,
@@ -211,16 +208,17 @@ class Tally:
         """Return the status of a run with these results; `warnings` are about other things."""
         groups = sorted(self.groups.values(), key=lambda one: -one.count)
         turns = {turn for one in groups if one.what == ANSWERS for turn in self.turns[one.group]}
-        lines = list(warnings)
+        all_warnings = list(warnings)
         if groups:
-            lines += _warnings_of(groups, self.counts)
+            all_warnings += _warnings_of(groups, self.counts)
         if usage is not None and usage.faults:
             kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
             calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
-            lines.append(f"{calls}; the first: {printable(usage.first_fault)}")
+            detail = f"{calls}; the first: {printable(usage.first_fault)}"
+            all_warnings.append(Event(kind=EventKind.FAILED_CALLS, detail=detail))
         return Status(
             output=str(out),
-            warnings=tuple(lines),
+            warnings=tuple(all_warnings),
             errors=str(errors) if errors is not None and errors.is_file() else "",
             usage=usage.record() if usage is not None and usage.steps else {},
             replaced=sum(one.count for one in groups),
@@ -233,23 +231,29 @@ class Tally:
                 sorted(turns, key=lambda turn: [int(number) for number in turn.split(".")])
             ),
             counts=dict(self.counts),
-            notes=dict(self.notes.most_common()),
-            examples={kind: tuple(few) for kind, few in self.examples.items()},
+            events=tuple(
+                EventCount(count=count, examples=tuple(self.examples[title]))
+                for title, count in self.events.most_common()
+            ),
             **fields,
         )
 
 
-def _warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield lines that say how many results are fallbacks, by whom and why."""
+def _warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Iterator[Event]:
+    """Yield warnings that say how many results are fallbacks, by whom and why."""
     for what in dict.fromkeys(one.what for one in groups):
         mine = [one for one in groups if one.what == what]
         begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"
         if len(mine) == 1:
-            yield f"{begin} are {_origin(mine[0])}"
+            yield _fallbacks(f"{begin} are {_origin(mine[0])}")
             continue
-        yield f"{begin} are not from the selected plugin"
+        yield _fallbacks(f"{begin} are not from the selected plugin")
         for one in mine:
-            yield f"{one.count} {what} are {_origin(one)}"
+            yield _fallbacks(f"{one.count} {what} are {_origin(one)}")
+
+
+def _fallbacks(sentence: str) -> Event:
+    return Event(kind=EventKind.FALLBACKS, detail=sentence)
 
 
 def _origin(one: Fallback) -> str:

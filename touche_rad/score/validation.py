@@ -15,7 +15,8 @@ from typing import Any, Final, Literal
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import InputError, UserError
-from touche_rad.evidence.instructions import KIND, flags
+from touche_rad.events import EventKind
+from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import read_status
@@ -218,7 +219,7 @@ def _debate_findings(
                 message = f"turn {number}: response.content: expected text, got {content!r:.40}"
                 yield "the content is no text", message, "fault"
     for place, where in flags(debate.turns):
-        yield KIND, f"turn {place + 1}: {where}", "warning"
+        yield EventKind.INSTRUCTION, f"turn {place + 1}: {where}", "warning"
 
 
 def _response_findings(

@@ -175,8 +175,8 @@ def _add_debater(app: FastAPI, answerer: Answerer, count: Callable[[Answer], Non
         """Answer the last message in at most 60 words, with the cited arguments."""
         answer = await answerer.answer(await _parse(to_debate, request, raw))
         count(answer)
-        for note in answer.notes:
-            log.info("answered by %s: %s", answer.by, note)
+        for event in answer.events:
+            log.info("answered by %s: %s", answer.by, event.text)
         return JSONResponse(body_of(answer.response))
 
 

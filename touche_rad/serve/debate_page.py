@@ -195,12 +195,11 @@ class _Steps:
             shown=marked_answer(answer.response),
             by=answer.by,
             notices=[redact(one) for one in answer.notices],
-            notes=[redact(one) for one in answer.notes],
+            notes=[redact(event.text) for event in answer.events],
             **self._spent(),
         )
-        debater = answerer.debater_of(answer)
-        if isinstance(debater, Explains) and not self._calls:
-            await self._explain(debater, answer)
+        if isinstance(answer.debater, Explains) and not self._calls:
+            await self._explain(answer.debater, answer)
         for judge in self.request.judges:
             await self._judge(judge, self.debate.with_response(answer.response))
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from touche_rad.calls import Calls, call_context
 from touche_rad.debate import Debate
+from touche_rad.events import Event, EventKind
 from touche_rad.text import clean, count_words, cut_to_words, excerpt
 from touche_rad.users._rules import RuleUser
 
@@ -47,10 +48,10 @@ _LETTERS_PER_WORD: Final = 20
 
 @dataclass(frozen=True)
 class Utterance:
-    """The user's utterance, with notes on failures and changes."""
+    """The user's utterance, with events on failures and changes."""
 
     utterance: str
-    notes: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
     error: Exception | None = None
     """Why it is from the fallback user instead of the selected one."""
 
@@ -86,8 +87,9 @@ class Speaker:
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
             reason = clean(excerpt(error, 300))
-            note = f"user fallback: {type(error).__name__}: {reason}"
-            return Utterance(await self._from_fallback(debate), (note,), error)
+            detail = f"{type(error).__name__}: {reason}"
+            event = Event(kind=EventKind.USER_FALLBACK, detail=detail)
+            return Utterance(await self._from_fallback(debate), (event,), error)
 
     async def _from_fallback(self, debate: Debate) -> str:
         """Return the fallback's utterance; without an index if the index fails."""
@@ -113,4 +115,5 @@ class Speaker:
         short = cut_to_words(whole, self.max_words)[: _LETTERS_PER_WORD * self.max_words].rstrip()
         if short == whole:
             return Utterance(whole)
-        return Utterance(short, (f"user cut: {count_words(whole)} words to {count_words(short)}",))
+        detail = f"{count_words(whole)} words to {count_words(short)}"
+        return Utterance(short, (Event(kind=EventKind.USER_CUT, detail=detail),))
