@@ -182,7 +182,6 @@ def run_on_files(
 def print_results(options: FileOptions, source: Path, plugins: Sequence[Plugin], make: Make) -> int:
     """Run a command on a file and print the lines of its output; no file is written."""
     from touche_rad import files
-    from touche_rad.files.outputs import WARNING
     from touche_rad.runs.runner import collect
     from touche_rad.runs.work import RunOptions
 
@@ -201,8 +200,7 @@ def print_results(options: FileOptions, source: Path, plugins: Sequence[Plugin],
         process=_process_of_engine(options, make, work, services, None),
     )
     lines, status = run_and_close(collect(work, run_options), model)
-    for line in status.lines():
-        say(line, quiet=not line.startswith(WARNING))
+    show_status(status, quiet=True)
     click.echo("\n".join(lines))
     return end_of_run(status, None)
 
