@@ -198,6 +198,8 @@ class Verdict(Result):
     rationale: str = ""
     extra: Mapping[str, Any] = Field(default_factory=dict)
     """Further fields of the official record."""
+    fallback: bool = False
+    """Whether the judge gave no score, so that this one is a fallback's. Judges do not set it."""
 
     @property
     def yes(self) -> bool:

@@ -114,7 +114,7 @@ def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
     assert touche_rad(*words, "-o", out).code == 0
-    assert json.loads((tmp_path / "run.jsonl.status.json").read_text())["format"] == 1
+    assert json.loads((tmp_path / "run.jsonl.status.json").read_text())["format"] == 2
     traced = (tmp_path / "run.jsonl.trace.jsonl").read_text().splitlines()
     assert {json.loads(line)["format"] for line in traced} == {1}
     both = tmp_path / "contests.jsonl"

@@ -11,6 +11,7 @@ import pytest
 
 from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
+from touche_rad import files
 from touche_rad.contest import Contest, Outcome, to_contest
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.outputs import Status
@@ -204,8 +205,24 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     assert warning["detail"].startswith("4 of 16 verdicts")
     assert "cut off" in warning["detail"]
     line = rows(tmp_path / "evaluations.jsonl")[0]
+    verdicts = line["userTurnsEvaluations"][0]
+    assert verdicts["Manner"] == {
+        "score": 1.0,
+        "explanation": "no verdict (cut off); fallback score 1.0",
+        "fallback": True,
+    }
+    assert "fallback" not in verdicts["Quality"]
+    (read, _) = files.read_evaluations(tmp_path / "evaluations.jsonl")
+    assert [maxim for maxim, verdict in read.turns[0].items() if verdict.fallback] == [Maxim.MANNER]
+
+
+def test_a_judge_cannot_say_that_its_verdict_is_a_fallback(tmp_path: Path) -> None:
+    extra = {"fallback": True, "model": "m"}
+    verdict = Verdict(score=0.5, rationale="mine", extra=extra, fallback=True)
+    judge_file(recorded(tmp_path, 1), Giving(four(manner=verdict)))
+    line = rows(tmp_path / "evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
-    assert manner == {"score": 1.0, "explanation": "no verdict (cut off); fallback score 1.0"}
+    assert manner == {"score": 0.5, "explanation": "mine", "model": "m"}
 
 
 def test_equal_views_are_judged_once(tmp_path: Path) -> None:

@@ -206,6 +206,32 @@ def test_each_fault_is_reported_with_its_line(
     assert (fault["line"], message in f"{fault['kind']}: {fault['message']}") == (4, True)
 
 
+@pytest.mark.parametrize(
+    ("verdict", "is_fallback"),
+    [
+        ({"explanation": "timeout", "fallback": True}, True),
+        ({"explanation": "no verdict (timeout); fallback score 1.0"}, True),  # earlier versions
+        ({"explanation": "no verdict (timeout); 1.0 stands in for it"}, True),
+        ({"explanation": "no verdict: it is missing in the run"}, True),
+        ({"explanation": "no verdict is as easy as this one"}, False),
+        ({"explanation": "fine", "fallback": "no"}, False),
+    ],
+)
+def test_a_fallback_score_is_a_warning(
+    runs: Path, tmp_path: Path, verdict: dict[str, Any], is_fallback: bool
+) -> None:
+    lines = (runs / "evaluations.jsonl").read_text().splitlines()
+    record = json.loads(lines[0])
+    record["userTurnsEvaluations"][1]["Manner"] = {"score": 1.0, **verdict}
+    run = tmp_path / "run.jsonl"
+    run.write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
+    (result,) = json.loads(touche_rad("check", run, "--json").out)
+    assert result["good"]
+    warnings = [finding for finding in result["findings"] if "fallback" in finding["kind"]]
+    messages = ["turn 2: Manner has a fallback score"] if is_fallback else []
+    assert [warning["message"] for warning in warnings] == messages
+
+
 def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -> None:
     path = with_changes(runs, tmp_path, "simulations", uncited)
     ended = touche_rad("check", path)

@@ -24,7 +24,6 @@ from touche_rad.debaters.inspiredebate.training.preferences import Rule, Scored,
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
 from touche_rad.plugins import trainer
-from touche_rad.runs.judging import NO_VERDICT
 
 DIMENSIONS = ("clarity", "facts", "logic")
 
@@ -41,7 +40,7 @@ def evaluated(
         )
         verdicts = {
             Maxim.RELATION: Verdict(score=relation),
-            Maxim.QUALITY: Verdict(score=1.0, rationale=f"{NO_VERDICT} (x); fallback score 1")
+            Maxim.QUALITY: Verdict(score=1.0, rationale="x", fallback=True)
             if quality is None
             else Verdict(score=quality),
         }

@@ -109,6 +109,7 @@ class Scored(_Open):
 
     score: Score
     explanation: str = ""
+    fallback: bool = False
 
 
 class TurnEvaluation(_Open):

@@ -264,7 +264,9 @@ def _simulation(debate: Debate) -> JsonObject:
 _TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
 _EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 """Fields of the evaluation that are not fields of the evaluated debate."""
-_VERDICT = ("score", "explanation", "rationale")
+_VERDICT = ("score", "explanation", "rationale", "fallback")
+_EARLIER_FALLBACKS = ("no verdict (", "no verdict: it is missing in the run")
+"""Beginnings of the explanations of fallbacks, which earlier versions wrote without the field."""
 _KEYS = tuple(maxim.key for maxim in Maxim)
 
 
@@ -320,6 +322,15 @@ def _verdict(value: Any, place: str) -> Verdict:
         score=_score(*require_field(record, "score", place)),
         rationale=rationale if isinstance(rationale, str) else "",
         extra=drop_keys(record, _VERDICT),
+        fallback=is_fallback(record),
+    )
+
+
+def is_fallback(verdict: JsonObject) -> bool:
+    """Return whether the score of a verdict in a file is a fallback's."""
+    explanation = verdict.get("explanation")
+    return verdict.get("fallback") is True or (
+        isinstance(explanation, str) and explanation.startswith(_EARLIER_FALLBACKS)
     )
 
 
@@ -353,12 +364,11 @@ def evaluation_line(evaluation: Evaluation) -> str:
 
 
 def _turn_record(verdicts: Verdicts) -> JsonObject:
-    return {
-        maxim.key: {
-            "score": verdicts[maxim].score,
-            "explanation": verdicts[maxim].rationale,
-            **drop_keys(verdicts[maxim].extra, _VERDICT),
-        }
-        for maxim in Maxim
-        if maxim in verdicts
-    }
+    return {maxim.key: _verdict_record(verdicts[maxim]) for maxim in Maxim if maxim in verdicts}
+
+
+def _verdict_record(verdict: Verdict) -> JsonObject:
+    record: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
+    if verdict.fallback:
+        record["fallback"] = True
+    return record | drop_keys(verdict.extra, _VERDICT)

@@ -46,9 +46,6 @@ PRIOR: Final = 1.0
 VERDICTS: Final = "verdicts"
 """The name of the count of verdicts."""
 
-NO_VERDICT: Final = "no verdict"
-"""The beginning of the explanation of such a score."""
-
 LOST: Final = "the debate was lost: the line of the run is empty or cannot be read"
 """The explanation of the verdicts on a lost debate."""
 
@@ -123,9 +120,9 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
     verdicts = {maxim: one for maxim, one in results.items() if isinstance(one, Verdict)}
     unscored = {maxim: one for maxim, one in results.items() if isinstance(one, str)}
     for maxim, reason in unscored.items():
-        log.info("%s on %s: %s", NO_VERDICT, maxim, reason)
-        rationale = f"{NO_VERDICT} ({reason}); fallback score {PRIOR}"
-        verdicts[maxim] = Verdict(score=PRIOR, rationale=rationale)
+        log.info("no verdict on %s: %s", maxim, reason)
+        rationale = f"no verdict ({reason}); fallback score {PRIOR}"
+        verdicts[maxim] = Verdict(score=PRIOR, rationale=rationale, fallback=True)
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
         failure = failure or use.failure or missing

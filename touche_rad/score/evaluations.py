@@ -17,7 +17,7 @@ from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files.labels import digests
 from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
-from touche_rad.files.simulations import lenient_text, parse_simulation
+from touche_rad.files.simulations import is_fallback, lenient_text, parse_simulation
 from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
@@ -140,11 +140,16 @@ def read_judged(path: Path, bad: files.BadLines) -> Iterator[tuple[Debate, tuple
 
 
 def _as_verdicts(read: Mapping[Maxim, Read], turn: JsonObject) -> Verdicts:
-    return {
-        maxim: Verdict(score=one.score, rationale=lenient_text(turn[maxim.key].get("explanation")))
-        for maxim, one in read.items()
-        if one.trouble is not ProblemKind.MISSING_VERDICT
-    }
+    verdicts: dict[Maxim, Verdict] = {}
+    for maxim, score in read.items():
+        if score.trouble is not ProblemKind.MISSING_VERDICT:
+            record = turn[maxim.key]
+            verdicts[maxim] = Verdict(
+                score=score.score,
+                rationale=lenient_text(record.get("explanation")),
+                fallback=is_fallback(record),
+            )
+    return verdicts
 
 
 def _rows(path: Path, bad: files.BadLines) -> Iterator[tuple[Row, JsonObject]]:

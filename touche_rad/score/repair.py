@@ -20,11 +20,10 @@ from touche_rad.files import Kind
 from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
-from touche_rad.runs.judging import NO_VERDICT
 from touche_rad.score.evaluations import debate_of
 from touche_rad.score.validation import CollectedErrors
 
-MISSING: Final = f"{NO_VERDICT}: it is missing in the run"
+MISSING: Final = "no verdict: it is missing in the run"
 
 Record = dict[str, Any]
 _NUMBER: Final = re.compile(r"\d(\.\d+)?(e-\d+)?")
@@ -173,7 +172,8 @@ def _mend_turn(turn: Any, result: Repair) -> Record:
         verdict = mended.get(maxim.key)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:
-            mended[maxim.key] = {**(verdict or {}), "score": 0, "explanation": MISSING}
+            fallback = {"score": 0, "explanation": MISSING, "fallback": True}
+            mended[maxim.key] = {**(verdict or {}), **fallback}
             result.done["a missing score written as no"] += 1
         elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):
             verdict["score"] = float(score)

@@ -23,7 +23,6 @@ from touche_rad.files.outputs import read_status
 from touche_rad.files.records import original_record, short_repr
 from touche_rad.files.simulations import SIMULATIONS
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.runs.judging import NO_VERDICT
 from touche_rad.text import clean, count_words, is_blank, printable
 
 WORDS: Final = 60
@@ -260,7 +259,7 @@ def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Findin
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"
                 yield "a score is not 0 to 1", message, "fault"
-            elif verdict.rationale.startswith(NO_VERDICT):
+            elif verdict.fallback:
                 yield "a verdict is a fallback score", f"{place} has a fallback score", "warning"
 
 

@@ -30,7 +30,6 @@ from touche_rad.debaters.inspiredebate.training._samples import (
     write_records,
 )
 from touche_rad.errors import InputError, UserError
-from touche_rad.runs.judging import NO_VERDICT
 
 Scores = Mapping[str, float | None]
 
@@ -79,7 +78,7 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
             sample = reader.sample(debate, at, path.name)
             if sample is not None:
                 scores = {
-                    maxim.value: None if verdict.rationale.startswith(NO_VERDICT) else verdict.score
+                    maxim.value: None if verdict.fallback else verdict.score
                     for maxim, verdict in verdicts.items()
                 }
                 yield Scored(sample, scores, motion, f"{path.name}#{number}")
