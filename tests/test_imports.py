@@ -12,9 +12,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 VOCABULARY = ("contest", "credentials", "debate", "errors", "events", "text")
+ROOT_MODULES = {*VOCABULARY, "http", "session"}
 LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),
     (
+        "touche_rad.http",
         "touche_rad.files",
         "touche_rad.calls",
         "touche_rad.models",
@@ -108,9 +110,9 @@ def test_each_package_names_what_is_public() -> None:
     assert silent == [ROOT / "touche_rad" / "__init__.py"]
 
 
-def test_only_the_vocabulary_and_the_session_are_at_the_root() -> None:
+def test_few_modules_are_at_the_root() -> None:
     modules = {path.stem for path in (ROOT / "touche_rad").glob("*.py")}
-    assert modules - {"__init__", "__main__", "session"} == set(VOCABULARY)
+    assert modules - {"__init__", "__main__"} == ROOT_MODULES
 
 
 def test_the_core_imports_no_plugin() -> None:
