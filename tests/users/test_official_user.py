@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def server(server: Scripted) -> Scripted:
 
 @pytest.fixture
 def stage(tmp_path: Path, demo_index_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr(official, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(official, "POLICY", replace(official.POLICY, first_wait=0.0))
     return Stage(tmp_path, demo_index_path)
 
 
@@ -169,7 +170,7 @@ def test_where_every_request_takes_too_long_the_rules_stand_in(
     server.always = slow
     played = stage.play(url(server), "-O", "user.timeout=0.2", "-O", "user.tries=2", turns=1)
     assert played.code == 1
-    assert f"Slow: {url(server)}: no answer within 0.2 s" in played.stood_in[0]
+    assert f"Timeout: {url(server)}: no answer within 0.2 s" in played.stood_in[0]
 
 
 def test_the_deadline_of_a_turn_holds_for_the_user_too(server: Scripted, stage: Stage) -> None:
@@ -185,7 +186,7 @@ def test_a_server_that_wants_to_be_left_alone_beyond_the_deadline_is_not_waited_
 ) -> None:
     server.always = fails(429, Retry_After="30")
     played = stage.play(url(server), "--deadline", "20", turns=1)
-    assert played.stood_in == [f"debate claim-1, turn 1: Busy: {url(server)}: 429"]
+    assert played.stood_in == [f"debate claim-1, turn 1: Busy: {url(server)}: 429: no"]
     assert len(server.asked) == 1
 
 
@@ -210,7 +211,7 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
 def test_an_answer_without_an_end_is_not_read(
     server: Scripted, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(official, "LARGEST", 1_000)
+    monkeypatch.setattr(official, "POLICY", replace(official.POLICY, largest=1_000))
     server.script = [told("Fine.", retrieved=["x" * 2_000])]
     assert stage.play(url(server), turns=1).said == [["My point number 2 stands."]]
 

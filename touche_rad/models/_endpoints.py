@@ -70,7 +70,7 @@ class Endpoints(Backend):
             except _BROKEN as error:
                 if not server.failed:
                     self.warnings.append(f"{error}; other endpoints or retries followed")
-                server.skip(error.after)
+                server.skip(error.retry_after)
                 problem = error
             else:
                 server.until = 0.0

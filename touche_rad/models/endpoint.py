@@ -357,7 +357,7 @@ class Endpoint(Backend):
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
             return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:
-            return Busy(message, after=reply.retry_after, is_down=status >= 500)
+            return Busy(message, status=status, retry_after=reply.retry_after)
         return BadRequest(message)
 
 

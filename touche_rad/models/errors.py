@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from touche_rad.errors import WorkError
+from collections.abc import Mapping
+from typing import Final
+
+from touche_rad import http
+from touche_rad.http import RequestError
 
 
-class ModelError(WorkError):
-    """The model gave no valid answer. Retryable errors may go away with a new request."""
+class ModelError(RequestError):
+    """The model gave no valid answer."""
 
-    retryable = False
     problem = "the model gave no valid answer"
     """What happened, for users."""
-
-    def __init__(
-        self, what: str, *, fix: str = "", after: float | None = None, is_down: bool | None = None
-    ) -> None:
-        """Make an error; `what` has the address, and the message adds `fix`.
-
-        A new request is allowed after `after` seconds; `is_down`: the server answers no request.
-        """
-        super().__init__(f"{what}; {fix}" if fix else what)
-        self.what, self.fix = what, fix
-        self.after = after
-        lasting = Unreachable, Unauthorized, WrongModel
-        self.is_down = isinstance(self, lasting) if is_down is None else is_down
 
 
 class Unreachable(ModelError):
@@ -31,6 +21,7 @@ class Unreachable(ModelError):
 
     problem = "model unreachable"
     retryable = True
+    is_down = True
 
 
 class Busy(ModelError):
@@ -89,12 +80,14 @@ class WrongModel(ModelError):
     """The server has no model of this name."""
 
     problem = "unknown model"
+    is_down = True
 
 
 class Unauthorized(ModelError):
     """The server does not accept the API key."""
 
     problem = "the API key was refused"
+    is_down = True
 
 
 class BadRequest(ModelError):
@@ -119,3 +112,21 @@ class NotCached(ModelError):
     """There is no endpoint, and the answer is not in the cache."""
 
     problem = "no endpoint, and the answer is not in the cache"
+
+
+_CLASSES: Final[Mapping[type[RequestError], type[ModelError]]] = {
+    http.NoConnection: Unreachable,
+    http.NoReplyInTime: Timeout,
+    http.BadReply: BadReply,
+    http.Busy: Busy,
+    http.Refused: BadRequest,
+}
+
+
+def model_error(error: RequestError) -> ModelError:
+    """Return the error of a request as that of a model."""
+    if isinstance(error, ModelError):
+        return error
+    return _CLASSES[type(error)](
+        error.what, status=error.status, reason=error.reason, retry_after=error.retry_after
+    )

@@ -306,7 +306,8 @@ class Sender:
                     raise
             except ModelError as error:
                 tries += 1
-                pause = error.after if error.after is not None else wait * random.uniform(0.5, 1.5)
+                asked = error.retry_after
+                pause = asked if asked is not None else wait * random.uniform(0.5, 1.5)
                 if not error.retryable or tries >= most or pause >= call.left:
                     if error.is_down:
                         self.set_down(error)

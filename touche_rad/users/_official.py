@@ -8,35 +8,26 @@ requests after temporary errors, and all waiting has a time limit.
 from __future__ import annotations
 
 import json
-import time
+import math
 from collections.abc import Mapping
-from http import HTTPStatus
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import anyio
 from pydantic import Field
 
+from touche_rad import http
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.endpoint import LARGEST, Client, NoReply, Reply, TooLarge
-from touche_rad.models.errors import (
-    BadReply,
-    BadRequest,
-    Busy,
-    EmptyReply,
-    ModelError,
-    Timeout,
-    Unreachable,
-)
+from touche_rad.models.errors import BadReply, EmptyReply, Unreachable, model_error
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, excerpt
 
 BASE_USER: Final = "base-user"
-FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
-_CHECK_SECONDS: Final = 3.0
-_LATER: Final = frozenset((408, 409, 425, 429))
+POLICY = http.Policy(first_wait=0.5)
+"""The user's options have the number of tries and the time limit of each."""
+_CHECK: Final = http.Policy(seconds=3.0, connect=1.5)
 
 
 class OfficialUser:
@@ -66,13 +57,15 @@ class OfficialUser:
 
     async def check(self) -> None:
         """Raise NoEndpoint if nothing answers at the address; the user is asked nothing."""
-        try:
-            with anyio.move_on_after(_CHECK_SECONDS):  # it is there, and slow
-                async with Client() as client:
-                    await client.send("HEAD", self.url, connect=_CHECK_SECONDS / 2)
-        except NoReply as error:
-            fix = "start the server, or pass another address (--user URL)"
-            raise NoEndpoint(f"{self.place}: {error}", fix=fix) from None
+        request = http.Request(self.place, "HEAD", self.url)
+        async with http.open_async_client() as client:
+            try:
+                await http.send_async(client, request, _CHECK)
+            except http.NoConnection as error:
+                fix = "start the server, or pass another address (--user URL)"
+                raise NoEndpoint(error.what, fix=fix) from None
+            except http.RequestError:
+                return  # It is there: it is slow, or answers no HEAD.
 
     async def open(self, claim: Debate) -> str:
         """Ask for the first utterance about a claim."""
@@ -89,50 +82,23 @@ class OfficialUser:
 
     async def _ask(self, body: Mapping[str, Any]) -> str:
         """Ask until there is an answer."""
-        content = json.dumps(body).encode("ascii")
-        for number in range(1, self.options.tries + 1):
+        request = http.Request(self.place, "POST", self.url, body)
+        policy = replace(POLICY, tries=self.options.tries, seconds=self.options.timeout)
+        deadline = current_context().deadline
+        end = math.inf if deadline is None else deadline
+        async with http.open_async_client() as client:
             try:
-                return await self._request(content)
-            except ModelError as error:
-                wait, is_last = _wait(number - 1, error.after), number == self.options.tries
-                if not error.retryable or is_last or wait >= self._seconds_left():
-                    raise
-                await anyio.sleep(wait)
-        raise AssertionError("the last try returns or raises")
+                return str(await http.send_async(client, request, policy, end=end, read=self._read))
+            except http.RequestError as error:
+                raise model_error(error) from None
 
-    def _seconds_left(self) -> float:
-        end = current_context().deadline
-        return float("inf") if end is None else end - time.monotonic()
-
-    async def _request(self, content: bytes) -> str:
-        seconds = min(self.options.timeout, self._seconds_left())
-        try:
-            with anyio.fail_after(max(0.001, seconds)):
-                async with Client() as client:
-                    reply = await client.send("POST", self.url, content, largest=LARGEST)
-        except TimeoutError:
-            raise Slow(f"{self.place}: no answer within {seconds:.3g} s") from None
-        except NoReply as error:
-            raise Unreachable(f"{self.place}: {error}") from None
-        except TooLarge:
-            raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes") from None
-        if reply.status >= 500 or reply.status in _LATER:
-            raise Busy(f"{self.place}: {reply.status}", after=reply.retry_after)
-        if reply.status != HTTPStatus.OK:
-            raise BadRequest(f"{self.place}: {reply.status}")
-        return self._parse(reply)
-
-    def _parse(self, reply: Reply) -> str:
+    def _read(self, value: Any) -> str:
         """Return `message.content` of an answer; other fields are ignored."""
-        body = reply.content.decode("utf-8", "replace")
-        try:
-            value = reply.json()
-        except ValueError:
-            raise BadReply(f"{self.place}: expected JSON, got {excerpt(body, 60)!r}") from None
         message = value.get("message") if isinstance(value, dict) else None
         text = message.get("content") if isinstance(message, dict) else None
         if not isinstance(text, str):
-            raise BadReply(f"{self.place}: expected message.content, got {excerpt(body, 60)!r}")
+            start = excerpt(json.dumps(value), 60)
+            raise BadReply(f"{self.place}: expected message.content, got {start!r}")
         if not text.strip():
             raise EmptyReply(f"{self.place}: the answer holds no words")
         return text
@@ -142,12 +108,6 @@ class NoEndpoint(Unreachable):
     """Nothing answers at the address."""
 
     problem = "user unreachable"
-
-
-class Slow(Timeout):
-    """A request exceeded its time limit; it is repeated."""
-
-    retryable = True
 
 
 def mirror(debate: Debate) -> list[dict[str, str]]:
@@ -169,8 +129,3 @@ def _check_url(url: str) -> str:
     if not valid or "@" in parts.netloc or any(map(str.isspace, url)):
         raise UserError("--user: expected http://HOST:PORT/PATH without a name or a password in it")
     return url
-
-
-def _wait(before: int, after: float | None) -> float:
-    wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0**before)
-    return wait if after is None else max(wait, min(after, 3 * LONGEST_WAIT))
