@@ -1,7 +1,7 @@
-"""The one event loop of this process, in which plain code runs coroutines.
+"""What a command opens and closes, and the one event loop, in which plain code runs coroutines.
 
-It is in a thread of its own. So Ctrl-C is noticed at once by the main thread, which plain code
-never leaves; plain code of any thread may wait for the loop, also in a notebook, which has a
+The loop is in a thread of its own. So Ctrl-C is noticed at once by the main thread, which plain
+code never leaves; plain code of any thread may wait for the loop, also in a notebook, which has a
 running loop of its own; and connections and locks, which belong to one loop, are used again. The
 thread is a daemon: it keeps no program from its end.
 """
@@ -12,9 +12,13 @@ import asyncio
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from contextlib import ExitStack
+from typing import Any, Final, Protocol, Self, TypeVar
 
-__all__ = ["run"]
+from touche_rad.models import Model
+from touche_rad.plugins import ArgumentIndex, Services, close_index
+
+__all__ = ["Session", "run"]
 
 T = TypeVar("T")
 
@@ -98,3 +102,56 @@ def _running_thread() -> _LoopThread:
             _thread = _LoopThread()
             _thread.start()
         return _thread
+
+
+class Closable(Protocol):
+    """A model, or the backend of several models."""
+
+    async def close(self) -> None:
+        """Close connections, and stop a server that was started."""
+        ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Session:
+    """What a command opens, and closes at its end, also after an error or Ctrl-C.
+
+    `with Session(seed) as session:`; what is opened later is closed earlier.
+    """
+
+    run = staticmethod(run)
+
+    def __init__(self, seed: int = 0) -> None:
+        """Begin with nothing open."""
+        self.seed = seed
+        self.index: ArgumentIndex | None = None
+        self.model: Model | None = None
+        """The language model of the plugins that name none of their own."""
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close everything that is open."""
+        self._closing.close()
+
+    @property
+    def services(self) -> Services:
+        """What the plugins of the command share."""
+        return Services(self.index, self.seed, self.model)
+
+    def own_index(self, index: ArgumentIndex) -> ArgumentIndex:
+        """Close an index at the end."""
+        self._closing.callback(close_index, index)
+        return index
+
+    def own(self, model: C) -> C:
+        """Close a model or a backend at the end."""
+        self._closing.callback(run, model.close)
+        return model

@@ -56,6 +56,10 @@ class ElasticArguments:
     def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
         return ElasticArguments, (self.location,)
 
+    def close(self) -> None:
+        """Close the connections to the servers."""
+        self.connection.close()
+
     @property
     def links(self) -> Callable[[str], list[Link]] | None:
         """Returns the links of an argument; None if the index stores none (the official one)."""

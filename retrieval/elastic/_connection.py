@@ -101,6 +101,10 @@ class Connection:
         self._seconds = _seconds()
         self._client: Any = _client(where, min(ONE_TRY, self._seconds))
 
+    def close(self) -> None:
+        """Close the connections to the servers."""
+        self._client.close()
+
     def ask(self, call: Callable[[Any], T], one_try: float | None = None) -> T:
         """Make a call with the client; retry temporary errors, and raise others as one-line errors.
 

@@ -52,22 +52,23 @@ def audit_command(options: AuditOptions) -> int:
     own = options.plugin_options.of("judge")
     judges = {spec.name: prepare.select("judge", spec, own) for spec in options.judges}
     plugins = [one.plugin for one in judges.values()]
-    services = prepare.open_services(options, *plugins, out=out)
-    model = services.model
-    if model is not None:
-        model.begin_trace()
-
-    with progress("auditing", quiet=quiet, describe=partial(prepare.calls_so_far, model)) as report:
-        work = audit(
-            options.runs,
-            {name: one.make(services) for name, one in judges.items()},
-            most=options.turns,
-            seed=options.seed,
-            bad=bad,
-            progress=report,
-            repeat=options.cache is None,
-        )
-        result = prepare.run_and_close(work, model)
+    with prepare.open_session(options, *plugins, out=out) as session:
+        model = session.model
+        if model is not None:
+            model.begin_trace()
+        describe = partial(prepare.calls_so_far, model)
+        with progress("auditing", quiet=quiet, describe=describe) as report:
+            work = partial(
+                audit,
+                options.runs,
+                {name: judge.make(session.services) for name, judge in judges.items()},
+                most=options.turns,
+                seed=options.seed,
+                bad=bad,
+                progress=report,
+                repeat=options.cache is None,
+            )
+            result = session.run(work)
     if bad.count:
         say(f"warning: invalid lines of runs skipped: {bad.count}; the first: {bad.first}")
     prepare.warn_of_copies(*options.runs)

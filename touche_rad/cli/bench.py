@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from touche_rad.bench.run import Bench
     from touche_rad.models import Model
     from touche_rad.models.endpoint import Backend
+    from touche_rad.session import Session
 
 _DEBATERS: Final = ("grounded", "verbatim")
 _JUDGES: Final = ("grounded", "length")
@@ -186,8 +188,8 @@ def verify(options: VerifyOptions) -> None:
 class _Models:
     """Opens the models that a plan names; all cells share the server of a model."""
 
-    def __init__(self, options: RunOptions) -> None:
-        self.options = options
+    def __init__(self, session: Session, options: RunOptions) -> None:
+        self.session, self.options = session, options
         self._backends: dict[str, Backend | None] = {}
 
     def open(self, model: str, out: Path | None, seed: int) -> Model | None:
@@ -196,7 +198,7 @@ class _Models:
             return None
         options = replace(self.options, model=model or None, seed=seed)
         if model not in self._backends:
-            self._backends[model] = prepare.make_model(options).backend
+            self._backends[model] = self.session.own(prepare.make_model(options)).backend
         return prepare.make_model(options, out, self._backends[model])
 
     def check(self, models: Iterable[str]) -> None:
@@ -204,12 +206,6 @@ class _Models:
         for name in dict.fromkeys(models):
             if (model := self.open(name, None, 0)) is not None:
                 prepare.check_model(model, self.options)
-
-    async def close(self) -> None:
-        """Close connections and stop servers."""
-        for backend in self._backends.values():
-            if backend is not None:
-                await backend.close()
 
 
 def open_index(plan_file: PlanFile, options: RunOptions) -> Any:
@@ -230,29 +226,24 @@ def open_index(plan_file: PlanFile, options: RunOptions) -> Any:
 
 def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench, Summary]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
-    import anyio
-
     from touche_rad.bench.run import Bench
     from touche_rad.files.outputs import alone_in
     from touche_rad.runs import work
     from touche_rad.runs.runner import Interrupted
+    from touche_rad.session import Session
 
-    models = _Models(options)
-    bench = Bench(plan_file, results, open_index(plan_file, options), models.open)
-    used = [one.model for one in plan_file.entries if one.plugin.uses_model]
-    models.check(used)
-    for user in plan_file.users:
-        if user.choice.endpoint is not None:
-            prepare.check_user(user.choice.endpoint, options, must_answer=True)
-
-    async def run_bench(settings: work.RunOptions) -> None:
-        try:
-            await bench.run(settings)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await models.close()
-
-    with alone_in(results):
+    used = [entry.model for entry in plan_file.entries if entry.plugin.uses_model]
+    with Session() as session, ExitStack() as locked:
+        models = _Models(session, options)
+        index = open_index(plan_file, options)
+        if index is not None:
+            session.own_index(index)
+        bench = Bench(plan_file, results, index, models.open)
+        models.check(used)
+        for user in plan_file.users:
+            if user.choice.endpoint is not None:
+                prepare.check_user(user.choice.endpoint, options, must_answer=True)
+        locked.enter_context(alone_in(results))
         with progress("playing and judging", quiet=options.quiet) as report:
             settings = work.RunOptions(
                 workers=prepare.parallel(options, model=bool(used)),
@@ -262,7 +253,7 @@ def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench
                 progress=report,
             )
             try:
-                anyio.run(run_bench, settings)
+                session.run(bench.run, settings)
             except KeyboardInterrupt:
                 raise Interrupted(
                     f"stopped; finished debates are kept in {results}: run the same command to "

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,8 +26,11 @@ from touche_rad.runs.play import simulation_line
 from touche_rad.text import count_words, printable
 
 if TYPE_CHECKING:
+    from touche_rad.cli.prepare import Selected
+    from touche_rad.plugins import Judge
     from touche_rad.runs.answering import Answer
     from touche_rad.runs.judging import ViewVerdicts
+    from touche_rad.session import Session
 
 OFF: Final = "off"
 _REASONS: Final = 22
@@ -70,55 +73,54 @@ def chat_command(options: ChatOptions) -> int:
     Ctrl-D ends the chat. Lines can also be piped in.
     """
     options = replace(options, index=options.index or DEMO)
-    with asyncio.Runner() as runner:
-        chat = Chat(options, View(), runner)
-        try:
-            chat.run()
-        finally:
-            runner.run(chat.close())
+    texts = options.plugin_options
+    debater = prepare.select("debater", options.debater, texts.of("debater"))
+    judge = None
+    if options.judge.name != OFF:
+        if prepare.is_panel(options.judge.name):
+            raise OptionError(f"{options.judge.name} judges whole debates, not responses")
+        judge = prepare.select("judge", options.judge, texts.of("judge"))
+    plugins = [selected.plugin for selected in (debater, judge) if selected is not None]
+    index = debater.opens_index(options)
+    with prepare.open_session(options, *plugins, index=index) as session:
+        Chat(options, View(), session, debater, judge).run()
     return 0
 
 
 class Chat:
     """A debate in progress: answers messages and executes commands."""
 
-    def __init__(self, options: ChatOptions, view: View, runner: asyncio.Runner) -> None:
-        """Open the index and make the plugins."""
-        self._options, self._view, self._runner = options, view, runner
-        own = options.plugin_options
-        self._debater = prepare.select("debater", options.debater, own.of("debater"))
-        self._judge_tag, plugins = "", [self._debater.plugin]
-        if options.judge.name != OFF:
-            if prepare.is_panel(options.judge.name):
-                raise OptionError(f"{options.judge.name} judges whole debates, not responses")
-            judge = prepare.select("judge", options.judge, own.of("judge"))
-            self._judge_tag = judge.tag
-            plugins.append(judge.plugin)
-        index = self._debater.opens_index(options)
-        self._services = prepare.open_services(options, *plugins, index=index)
-        self._answerer = prepare.make_answerer(self._debater, self._services, options)
+    def __init__(
+        self,
+        options: ChatOptions,
+        view: View,
+        session: Session,
+        debater: Selected,
+        judge: Selected | None,
+    ) -> None:
+        """Make the plugins."""
+        self._options, self._view, self._session = options, view, session
+        self._debater = debater
+        self._answerer = prepare.make_answerer(debater, session.services, options)
         # It logs no failures: the notices of its answers name them.
         self._answerer.failures = FailureLog(shows=False)
-        self._judge = judge.make(self._services) if self._judge_tag else None
+        self._judge_tag = judge.tag if judge is not None else ""
+        self._judge: Judge | None = judge.make(session.services) if judge is not None else None
         self._debate = Debate()
         self._answers: list[Answer] = []
         self._saved = True
         self._written: set[Path] = set()
 
-    async def close(self) -> None:
-        """Close the model's connections."""
-        if self._services.model is not None:
-            await self._services.model.close()
-
     def run(self) -> None:
         """Read and execute lines until the user ends the chat."""
         view = self._view
         judge = f"judge {self._judge_tag}" if self._judge_tag else "no judge"
-        size = len(self._services.index or ())
+        index = self._session.index
+        size = len(index or ())
         view.say(f"debater {self._debater.tag}, {judge}, {size:,} arguments; /help")
-        if self._services.index is not None and is_demo(self._services.index):
+        if index is not None and is_demo(index):
             view.say(prepare.ON_DEMO)
-        if self._services.model is None and self._debater.plugin.uses_model:
+        if self._session.model is None and self._debater.plugin.uses_model:
             view.say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive and sys.platform != "win32":
@@ -165,14 +167,15 @@ class Chat:
     def _answer(self, message: str) -> None:
         debate = self._debate.with_utterance(message)
         with self._view.working(self._debater.tag):
-            answer = self._runner.run(self._answerer.answer(debate))
+            answer = self._session.run(self._answerer.answer, debate)
         self._debate, self._saved = debate.with_response(answer.response), False
         self._answers.append(answer)
         self._view.answer(answer, self._options.max_words)
         if self._judge is not None:
             with self._view.working(f"judge {self._judge_tag}"):
-                judging = judge_view(self._judge, self._debate, deadline=self._options.deadline)
-                self._view.verdicts(self._runner.run(judging))
+                deadline = self._options.deadline
+                judging = partial(judge_view, self._judge, self._debate, deadline=deadline)
+                self._view.verdicts(self._session.run(judging))
 
     def _explain(self) -> None:
         if not self._answers:
@@ -180,7 +183,7 @@ class Chat:
         answer = self._answers[-1]
         question = self._debate.before_response(len(self._debate.turns) - 1)
         with self._view.working(answer.by):
-            explanation = self._runner.run(explain(self._answerer, answer, question))
+            explanation = self._session.run(explain, self._answerer, answer, question)
         print_explanation(explanation, self._view.console)
 
     def _save(self, text: str) -> None:

@@ -156,7 +156,8 @@ def evaluate(options: EvaluateOptions) -> None:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
         own = options.plugin_options.of("judge")
         judge = prepare.select("judge", options.judge or opt.DEFAULT, own)
-        services = prepare.open_services(options, judge.plugin, out=out / "evaluations.jsonl")
-        plugin = judge.make(services)
-        path = evaluator.evaluate_debaters(run, truths, out, plugin, judge.tag)
+        trace = out / evaluator.EVALUATIONS
+        with prepare.open_session(options, judge.plugin, out=trace) as session:
+            made = judge.make(session.services)
+            path = evaluator.evaluate_debaters(run, truths, out, made, judge.tag)
     say(f"written: {path}", quiet=options.quiet)

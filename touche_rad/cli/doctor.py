@@ -20,6 +20,7 @@ from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model
 from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import KINDS, index_backend_of, registered
+from touche_rad.session import Session
 from touche_rad.text import printable
 
 
@@ -87,8 +88,11 @@ def _model(options: DoctorOptions) -> list[Check]:
         return [one async for one in checks(model)]
 
     try:
-        model = prepare.open_model(options) if options.wait else prepare.make_model(options)
-        return prepare.run_and_close(check_all(model), model)
+        with Session(options.seed) as session:
+            model = session.own(prepare.make_model(options))
+            if options.wait:
+                prepare.check_model(model, options)
+            return session.run(check_all, model)
     except ToucheRadError as error:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
 

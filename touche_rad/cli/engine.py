@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Services
     from touche_rad.runs.ray import Block, RayEngine
     from touche_rad.runs.work import Work
+    from touche_rad.session import Session
 
 _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 """Beginnings of the variables of the driver's environment that the plugins of a task read."""
@@ -66,7 +67,13 @@ def ray_engine(
 
 
 def _open(
-    options: FileOptions, make: Make, model: bool, index: bool, folder: Path, block: Block
+    options: FileOptions,
+    make: Make,
+    model: bool,
+    index: bool,
+    session: Session,
+    folder: Path,
+    block: Block,
 ) -> tuple[Services, Work[Any]]:
     """Open the services of a task in its folder, and make its work."""
     from touche_rad.plugins import Services
@@ -81,7 +88,7 @@ def _open(
         run_deadline=block.seconds,
     )
     opened = _index_of(own.index, own.fallback_index) if index else None
-    made = prepare.make_model(own, folder / OUT) if model else None
+    made = session.own(prepare.make_model(own, folder / OUT)) if model else None
     services = Services(opened, own.seed, made)
     return services, make(services)
 

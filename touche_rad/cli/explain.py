@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -178,10 +179,10 @@ def explain_verdicts(
 ) -> int:
     """Judge the selected responses, and print what decides the verdicts; return the exit code."""
     turns = list(_selected(source, debate, turn))
-    services = prepare.open_services(options, judge.plugin)
-    made, deadline = judge.make(services), options.deadline
-    work = _print_turns(made, turns, deadline=deadline, as_json=as_json)
-    return 0 if prepare.run_and_close(work, services.model) else 1
+    with prepare.open_session(options, judge.plugin) as session:
+        made = judge.make(session.services)
+        work = partial(_print_turns, made, turns, deadline=options.deadline, as_json=as_json)
+        return 0 if session.run(work) else 1
 
 
 def _selected(

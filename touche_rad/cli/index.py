@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from touche_rad import files, session
+from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say
@@ -23,6 +23,7 @@ from touche_rad.plugins import (
     index_backend_of,
 )
 from touche_rad.plugins.registry import A_MODEL
+from touche_rad.session import Session
 
 COPIED: Final = ("elasticsearch:", "irds:")
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
@@ -78,31 +79,32 @@ def index_command(options: IndexOptions) -> None:
     if options.dense:
         fields = tuple(dict.fromkeys(options.dense_fields))
         vectors = VectorsWanted(options.dense, fields)
-    annotator = _make_annotator(options)
-    backend = index_backend_of(str(place), options.plugin_options.of("index"))
-    if vectors is not None:
-        with progress(f"loading {vectors.encoder}", quiet=quiet):
-            backend.check_vectors(vectors)
-    builder = _Builder(options, str(place), backend)
-    if not builder.exists:
-        builder.build()
-    elif vectors is None and annotator is None:
-        builder.check_same()
-    if vectors is not None:
-        builder.add_vectors(vectors)
-    if annotator is not None:
-        builder.annotate(annotator)
+    with Session(options.seed) as session:
+        annotator = _make_annotator(session, options)
+        backend = index_backend_of(str(place), options.plugin_options.of("index"))
+        if vectors is not None:
+            with progress(f"loading {vectors.encoder}", quiet=quiet):
+                backend.check_vectors(vectors)
+        builder = _Builder(options, str(place), backend)
+        if not builder.exists:
+            builder.build()
+        elif vectors is None and annotator is None:
+            builder.check_same()
+        if vectors is not None:
+            builder.add_vectors(vectors)
+        if annotator is not None:
+            builder.annotate(annotator)
     next_step(["retrieve", "--say", "TEXT", "-i", place], quiet=quiet)
 
 
-def _make_annotator(options: IndexOptions) -> Annotator | None:
+def _make_annotator(session: Session, options: IndexOptions) -> Annotator | None:
     if options.annotate is None:
         if options.model:
             say("note: -m is not used: only --annotate uses a model", quiet=options.quiet)
         return None
     if not prepare.names_model(options):
         raise UserError(f"index --annotate needs {A_MODEL}")
-    services = Services(model=prepare.open_model(options))
+    services = Services(model=prepare.open_model(session, options))
     annotator: Annotator = prepare.select("annotator", options.annotate).make(services)
     return annotator
 
@@ -159,12 +161,9 @@ class _Builder:
     def annotate(self, annotator: Annotator) -> None:
         """Annotate the arguments of the index."""
         start = time.monotonic()
-        try:
-            with progress("annotating", quiet=self.quiet) as report:
-                of = self._expected()
-                count = self.backend.annotate(self.place, annotator, of=of, report=report)
-        finally:
-            session.run(annotator.model.close)
+        with progress("annotating", quiet=self.quiet) as report:
+            of = self._expected()
+            count = self.backend.annotate(self.place, annotator, of=of, report=report)
         if not count:
             say(f"{self.place} is annotated already", quiet=self.quiet)
             return

@@ -118,6 +118,7 @@ def _serve(session: Session, options: LabelOptions) -> None:
     import uvicorn
 
     from touche_rad.labelling.app import HOSTS, create_app
+    from touche_rad.session import run
 
     token = secrets.token_urlsafe(12)
     listening = prepare.listen(HOSTS[0], options.port)
@@ -132,8 +133,9 @@ def _serve(session: Session, options: LabelOptions) -> None:
     say(f"{session.annotator}: {where}; stop with Ctrl-C", quiet=options.quiet)
     address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/{token}/"
     click.echo(f"open in your browser: {address}")
-    with suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])
+    # Python hands signals to the main thread only, where we wait for the event loop.
+    with suppress(KeyboardInterrupt), server.capture_signals():
+        run(server.serve, [listening])
 
 
 def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> None:

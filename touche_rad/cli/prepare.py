@@ -6,12 +6,12 @@ import json
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.work import Work
+    from touche_rad.session import Session
     from touche_rad.users import OfficialUser
 
-T = TypeVar("T")
 Make = Callable[["Services"], "Work[Any]"]
 """Makes the work of a command with an index and a model."""
 MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
@@ -121,15 +121,16 @@ def is_panel(name: str) -> bool:
     return name in registered("panel") and name not in registered("judge")
 
 
-def open_services(
+@contextmanager
+def open_session(
     options: Common,
     *plugins: Plugin,
     out: Path | None = None,
     index: bool | None = None,
     or_demo: bool = False,
     must_answer: bool = True,
-) -> Services:
-    """Open what the plugins share: the index and the language model.
+) -> Iterator[Session]:
+    """Open what the plugins share, the index and the language model, and close it at the end.
 
     Args:
         options: Those of the command.
@@ -139,13 +140,15 @@ def open_services(
         or_demo: Open the demo collection, and say so, if the user names no index.
         must_answer: Whether to stop if the model's endpoint cannot be used.
     """
-    from touche_rad.plugins import Services
+    from touche_rad.session import Session
 
-    model = model_for(options, *plugins, out=out, must_answer=must_answer)
-    if index is None:
-        index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
-    opened = open_index_of(options, or_demo=or_demo) if index else None
-    return Services(opened, options.seed, model)
+    with Session(options.seed) as session:
+        session.model = _model_for(session, options, *plugins, out=out, must_answer=must_answer)
+        if index is None:
+            index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
+        if index:
+            session.index = session.own_index(open_index_of(options, or_demo=or_demo))
+        yield session
 
 
 def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
@@ -208,8 +211,8 @@ def parallel(options: Common, *, model: bool) -> int:
     return 4 if options.deadline or options.engine == "ray" or not model else 64
 
 
-def model_for(
-    options: Common, *plugins: Plugin, out: Path | None = None, must_answer: bool = True
+def _model_for(
+    session: Session, options: Common, *plugins: Plugin, out: Path | None, must_answer: bool
 ) -> Model | None:
     """Return the model if a plugin needs one, or uses one and the user names one.
 
@@ -223,16 +226,19 @@ def model_for(
             if "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
     elif any(one.uses_model for one in plugins):
-        return open_model(options, out, must_answer=must_answer and not (out and is_tira(out)))
+        must_answer = must_answer and not (out and is_tira(out))
+        return open_model(session, options, out, must_answer=must_answer)
     if options.model:
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
         say(f"note: -m is not used by {names}", quiet=options.quiet)
     return None
 
 
-def open_model(options: Common, out: Path | None = None, *, must_answer: bool = True) -> Model:
-    """Make the model that the options describe, and check its endpoint."""
-    model = make_model(options, out)
+def open_model(
+    session: Session, options: Common, out: Path | None = None, *, must_answer: bool = True
+) -> Model:
+    """Make the model that the options describe, and check its endpoint; the session closes it."""
+    model = session.own(make_model(options, out))
     check_model(model, options, must_answer=must_answer)
     return model
 
@@ -240,7 +246,7 @@ def open_model(options: Common, out: Path | None = None, *, must_answer: bool = 
 def make_model(options: Common, out: Path | None = None, backend: Backend | None = None) -> Model:
     """Make the model that the options describe; nothing is started yet.
 
-    The trace of its calls is written beside `out`. The caller closes a `backend` of several models.
+    The trace of its calls is written beside `out`. A `backend` is shared with other models.
     """
     from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
@@ -278,7 +284,6 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
         usage=usage,
         trace=trace,
         settings=settings,
-        shared=backend is not None,
         **limits,
     )
 
@@ -297,7 +302,7 @@ def check_model(model: Model, options: Common, *, must_answer: bool = True) -> N
                 raise WorkError(f"{line}; or wait for it with --wait SECONDS")
             raise UserError(line)
         instead = "only cached answers are used" if has_cache else "plugins work without the model"
-        model.set_down(error, f"{line}; {instead}")
+        model.warnings.append(f"{line}; {instead}")
     for warning in model.warnings:
         say(f"warning: {warning}")
 
@@ -314,15 +319,14 @@ def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> Non
 
 def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | None:
     """Return why an endpoint cannot be used, after the seconds of `--wait`; None if it can."""
-    import anyio
-
+    from touche_rad import session
     from touche_rad.models import ModelError
 
     wait = options.wait or 0.0
     end: float | None = None
     while True:
         try:
-            anyio.run(called.check)
+            session.run(called.check)
         except ModelError as error:
             if end is None:
                 end = time.monotonic() + wait
@@ -334,20 +338,6 @@ def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | N
             time.sleep(min(left, 1.0))
         else:
             return None
-
-
-def run_and_close(work: Awaitable[T], model: Model | None) -> T:
-    """Run a coroutine to its end, and close the model in the same event loop."""
-    import anyio
-
-    async def run() -> T:
-        try:
-            return await work
-        finally:
-            if model is not None:
-                await model.close()
-
-    return anyio.run(run)
 
 
 def beside(out: Path, suffix: str) -> Path:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
 import click
 
 from touche_rad import files
@@ -25,6 +24,7 @@ from touche_rad.models import Model, ModelError
 from touche_rad.models.examples import Examples, Request
 from touche_rad.plugins import JudgesAll, Kind, Plugin, Services, registered
 from touche_rad.plugins.profiles import prompt_files
+from touche_rad.session import Session
 from touche_rad.text import printable
 
 _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
@@ -131,9 +131,12 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[Request]:
     if debate is None:
         raise UserError(f"{source}: expected at least one debate")
     wanted = plugin.kind == "debater" or "index" in plugin.needs
-    index = prepare.open_index_of(options, or_demo=True) if wanted else None
-    services = Services(index, options.seed, Model(backend))
-    anyio.run(_answer_or_judge, plugin, options.plugin_options.of("plugin"), services, debate)
+    own = options.plugin_options.of("plugin")
+    with Session(options.seed) as session:
+        session.model = Model(backend)
+        if wanted:
+            session.index = session.own_index(prepare.open_index_of(options, or_demo=True))
+        session.run(_answer_or_judge, plugin, own, session.services, debate)
     return backend.requests
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -108,30 +109,31 @@ def _respond_on_screen(options: RespondOptions) -> int:
 
     utterance = options.utterance
     debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
-    services = prepare.open_services(
+    debate = Debate().with_utterance(utterance or "")
+    with prepare.open_session(
         options,
         debater.plugin,
         index=debater.opens_index(options),
         or_demo=utterance is not None,
-    )
-    answerer, model = prepare.make_answerer(debater, services, options), services.model
-    debate = Debate().with_utterance(utterance or "")
-    if options.explain:
-        work = print_explanations(
-            answerer,
-            _each_turn(options.source) if utterance is None else [debate],
-            of_file=utterance is None,
-            as_json=options.as_json,
-            strict=options.strict,
-        )
-        return 0 if prepare.run_and_close(work, model) else 1
-    answerer.failures = FailureLog(shows=False)  # the notices say it
-    result = prepare.run_and_close(answerer.answer(debate), model)
+    ) as session:
+        answerer = prepare.make_answerer(debater, session.services, options)
+        if options.explain:
+            explain = partial(
+                print_explanations,
+                answerer,
+                _each_turn(options.source) if utterance is None else [debate],
+                of_file=utterance is None,
+                as_json=options.as_json,
+                strict=options.strict,
+            )
+            return 0 if session.run(explain) else 1
+        answerer.failures = FailureLog(shows=False)  # the notices say it
+        result = session.run(answerer.answer, debate)
     for notice in result.notices:
         say(f"warning: {notice}")
     if result.fallback is None or not options.strict:
         _print_answer(result, as_json=options.as_json)
-        if model is None and debater.plugin.uses_model and sys.stdout.isatty():
+        if session.model is None and debater.plugin.uses_model and sys.stdout.isatty():
             say(f"note: {prepare.SIDE_UNKNOWN}", quiet=options.quiet)
     return 1 if result.fallback is not None else 0
 

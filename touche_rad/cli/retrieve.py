@@ -76,14 +76,16 @@ def retrieve_command(options: RetrieveOptions) -> None:
     pairs = list(read_queries(options.queries)) if options.queries else [("1", str(utterance))]
     own = options.plugin_options.of("retriever")
     retriever = prepare.select("retriever", options.retriever, own)
-    services = prepare.open_services(
-        options, retriever.plugin, out=output, index=True, or_demo=utterance is not None
-    )
-    searcher = retriever.make(services)
     tag = redact(retriever.tag).replace(" ", "_")
     depth = options.depth or (DEPTH if utterance is None else SHOWN)
     results: list[tuple[str, str, list[Hit]]] = []
-    with progress("retrieving", quiet=quiet or utterance is not None) as report:
+    with (
+        prepare.open_session(
+            options, retriever.plugin, out=output, index=True, or_demo=utterance is not None
+        ) as session,
+        progress("retrieving", quiet=quiet or utterance is not None) as report,
+    ):
+        searcher = retriever.make(session.services)
         for done, (query_id, query) in enumerate(pairs, 1):
             hits = _search(retriever.tag, searcher, query, depth)
             if _is_public(options.queries):

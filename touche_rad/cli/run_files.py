@@ -30,9 +30,8 @@ from touche_rad.cli.prepare import (
     model_settings,
     names_model,
     open_index_of,
-    open_services,
+    open_session,
     parallel,
-    run_and_close,
 )
 from touche_rad.errors import OptionError, UserError
 
@@ -136,30 +135,30 @@ def run_on_files(
     if options.dry_run:
         return _estimate(options, plugins, estimate or make, index)
     out, quiet, tira = places.out, options.quiet, is_tira(places.out)
-    services = open_services(options, *plugins, out=out, index=index)
-    model, work = services.model, make(services)
     begun = datetime.now().astimezone()
-    process = _process_of_engine(options, make, work, services, out)
-    cites = index or any("index" in one.needs for one in plugins)
-    demo, warnings = check_demo(options, services.index) if cites else (False, ())
-    part = _part(options, places) if options.shard is not None else None
-    with progress(title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
-        run_options = RunOptions(
-            parallel(options, model=model is not None),
-            options.restart,
-            options.replace or tira,
-            files.BadLines(skip=options.skip_bad),
-            report,
-            places.status or status_beside(out),
-            model,
-            warnings,
-            demo,
-            strict=options.strict,
-            hand_in=tira,
-            errors=beside(out, ERRORS),
-            process=process,
-        )
-        status = run(work, out, run_options, part)
+    with open_session(options, *plugins, out=out, index=index) as session:
+        model, work = session.model, make(session.services)
+        process = _process_of_engine(options, make, work, session.services, out)
+        cites = index or any("index" in one.needs for one in plugins)
+        demo, warnings = check_demo(options, session.index) if cites else (False, ())
+        part = _part(options, places) if options.shard is not None else None
+        with progress(title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
+            run_options = RunOptions(
+                parallel(options, model=model is not None),
+                options.restart,
+                options.replace or tira,
+                files.BadLines(skip=options.skip_bad),
+                report,
+                places.status or status_beside(out),
+                model,
+                warnings,
+                demo,
+                strict=options.strict,
+                hand_in=tira,
+                errors=beside(out, ERRORS),
+                process=process,
+            )
+            status = run(work, out, run_options, part)
     if part is not None and status.finished < begun:
         say(f"shard {part.shard} is finished already; --restart makes it again", quiet=quiet)
     show_status(status, quiet=quiet)
@@ -187,19 +186,19 @@ def print_results(options: FileOptions, source: Path, plugins: Sequence[Plugin],
 
     if not source.exists():
         raise UserError(f"{source} does not exist: expected a file to read")
-    services = open_services(options, *plugins)
-    model, work = services.model, make(services)
-    cites = any("index" in plugin.needs for plugin in plugins)
-    _, warnings = check_demo(options, services.index) if cites else (False, ())
-    run_options = RunOptions(
-        parallel(options, model=model is not None),
-        bad=files.BadLines(skip=options.skip_bad),
-        model=model,
-        warnings=warnings,
-        strict=options.strict,
-        process=_process_of_engine(options, make, work, services, None),
-    )
-    lines, status = run_and_close(collect(work, run_options), model)
+    with open_session(options, *plugins) as session:
+        model, work = session.model, make(session.services)
+        cites = any("index" in plugin.needs for plugin in plugins)
+        _, warnings = check_demo(options, session.index) if cites else (False, ())
+        run_options = RunOptions(
+            parallel(options, model=model is not None),
+            bad=files.BadLines(skip=options.skip_bad),
+            model=model,
+            warnings=warnings,
+            strict=options.strict,
+            process=_process_of_engine(options, make, work, session.services, None),
+        )
+        lines, status = session.run(collect, work, run_options)
     show_status(status, quiet=True)
     click.echo("\n".join(lines))
     return end_of_run(status, None)
@@ -222,24 +221,25 @@ def _estimate(
     options: FileOptions, plugins: Sequence[Plugin], make: Make, index: bool | None
 ) -> int:
     """Print the model calls and tokens of a run, estimated from a few of its units."""
-    import anyio
-
     from touche_rad import files
     from touche_rad.models import Model
     from touche_rad.models.examples import Examples
-    from touche_rad.plugins import Services
     from touche_rad.runs.sample import sample
+    from touche_rad.session import Session
 
     if index is None:
         index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
-    opened = open_index_of(options) if index else None
-    model, named = None, names_model(options)
-    if any("model" in one.needs or (named and one.uses_model) for one in plugins):
-        settings, _ = model_settings(options.plugin_options.of("model"), options.seed)
-        model = Model(Examples(varied=True), settings=settings)
-    work = make(Services(opened, options.seed, model))
-    usage = model.usage if model is not None else None
-    result = anyio.run(partial(sample, work, usage, bad=files.BadLines(skip=options.skip_bad)))
+    named = names_model(options)
+    with Session(options.seed) as session:
+        if index:
+            session.index = session.own_index(open_index_of(options))
+        if any("model" in one.needs or (named and one.uses_model) for one in plugins):
+            settings, _ = model_settings(options.plugin_options.of("model"), options.seed)
+            session.model = Model(Examples(varied=True), settings=settings)
+        work = make(session.services)
+        usage = session.model.usage if session.model is not None else None
+        bad = files.BadLines(skip=options.skip_bad)
+        result = session.run(partial(sample, work, usage, bad=bad))
     lines = [f"{work.verb}: {result.units} debates, estimated from {result.sampled} of them"]
     if round(result.calls):
         lines.append(f"calls: {round(result.calls):,}")

@@ -23,13 +23,14 @@ from touche_rad.errors import ToucheRadError, UserError
 from touche_rad.plugins import Judge, Services, registered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fastapi import FastAPI
 
     from touche_rad.runs.answering import Answerer
     from touche_rad.serve.debate_page import Offer
     from touche_rad.serve.limits import Access
+    from touche_rad.session import Session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,42 +107,73 @@ def serve_command(options: ServeOptions) -> None:
     level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
-    app = _make_app(options, access)
-    import uvicorn
-
-    from touche_rad.serve.limits import TimedConnection
-
-    open_files = _raise_open_files_limit()
-    TimedConnection.most = open_files // 2
-    uvicorn.run(
-        app,
-        host=options.host,
-        port=options.port,
-        log_level=level,
-        timeout_keep_alive=_KEEP_ALIVE,
-        backlog=min(_BACKLOG, open_files // 8),
-        ws="none",
-        http=TimedConnection,
-        timeout_graceful_shutdown=math.ceil(options.grace),
-    )
-
-
-def _make_app(options: ServeOptions, access: Access) -> FastAPI:
-    from touche_rad.serve import create_app
-    from touche_rad.serve.limits import Limits
-
     debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
     judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
     debaters, judges = _select_further(options, debater, judge)
     further = [one.plugin for one in (*debaters, *judges)]
-    services = prepare.open_services(
+    with prepare.open_session(
         options,
         debater.plugin,
         judge.plugin,
         *further,
         index=debater.opens_index(options) or any("index" in one.needs for one in further),
         must_answer=False,
+    ) as session:
+        app = _make_app(session, options, access, debater, judge, debaters, judges)
+        _serve(app, session, options, level)
+
+
+def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str) -> None:
+    """Serve until Ctrl-C or SIGTERM, and close the session.
+
+    Python hands signals to the main thread only, where we wait for the event loop. The signal that
+    stopped the server is raised again when all is closed, and SIGTERM ends the process.
+    """
+    import uvicorn
+    from uvicorn.config import STARTUP_FAILURE
+
+    from touche_rad.serve.limits import TimedConnection
+
+    open_files = _raise_open_files_limit()
+    TimedConnection.most = open_files // 2
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=options.host,
+            port=options.port,
+            log_level=log_level,
+            timeout_keep_alive=_KEEP_ALIVE,
+            backlog=min(_BACKLOG, open_files // 8),
+            ws="none",
+            http=TimedConnection,
+            timeout_graceful_shutdown=math.ceil(options.grace),
+        )
     )
+
+    async def serve() -> None:
+        with suppress(SystemExit):  # it does not start, for the reason that it has logged
+            await server.serve()
+
+    with suppress(KeyboardInterrupt), server.capture_signals():
+        session.run(serve)
+        session.close()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def _make_app(
+    session: Session,
+    options: ServeOptions,
+    access: Access,
+    debater: Selected,
+    judge: Selected,
+    debaters: Sequence[Selected],
+    judges: Sequence[Selected],
+) -> FastAPI:
+    from touche_rad.serve import create_app
+    from touche_rad.serve.limits import Limits
+
+    services = session.services
     make = partial(prepare.make_answerer, services=services, options=options)
     answerer, made = make(debater), judge.make(services)
     answerer.within = _CLIENT_SECONDS

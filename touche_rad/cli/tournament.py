@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.work import Done, Work
+    from touche_rad.session import Session
 
 JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
@@ -144,15 +145,12 @@ def _run(
     return run_files.end_of_run(status, out)
 
 
-def _open_panel(options: TournamentOptions, folder: Folder) -> tuple[Selected, Services]:
+def _select_panel(options: TournamentOptions) -> Selected:
     spec = options.judge
     if not prepare.is_panel(spec.name):
         prepare.select("judge", spec)
         spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-    panel = prepare.select("panel", spec, options.plugin_options.of("judge"))
-    model = options.judge_model or options.model
-    own = replace(options, max_calls=None, max_tokens=None, deadline=None, model=model)
-    return panel, prepare.open_services(own, panel.plugin, out=folder.outcomes)
+    return prepare.select("panel", spec, options.plugin_options.of("judge"))
 
 
 def _model_user(panel: Selected) -> Plugin:
@@ -193,71 +191,80 @@ def tournament_command(options: TournamentOptions) -> int:
     unlimited = replace(options, max_calls=None, max_tokens=None)
     shared = [one.plugin for one in debaters if one.shares_server]
     index = any(one.opens_index(options) for one in debaters)
-    services = prepare.open_services(unlimited, *shared, out=folder.contests, index=index)
-    model, models = services.model, _own_models(debaters, unlimited, services.model, folder)
-    answerers = make_answerers(
-        replace(options, max_words=options.words), debaters, services, budgets.model_of, models
-    )
-    # The panel is made before the debates, so that its errors come early.
-    panel, of_panel = _open_panel(options, folder)
-    made, judge_model = panel.make(of_panel), of_panel.model
-    of_judge = identity_of(of_panel, panel.plugin, deadline=None, judge=panel.tag)
-    decides = {
-        one.tag: identity_of(
-            replace(services, model=models.get(one.tag, model)), one.plugin, **speech
+    panel = _select_panel(options)
+    judge_options = replace(unlimited, deadline=None, model=options.judge_model or options.model)
+    with ExitStack() as judging, ExitStack() as debating:
+        session = debating.enter_context(
+            prepare.open_session(unlimited, *shared, out=folder.contests, index=index)
         )
-        for one in debaters
-    }
-    stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
-
-    async def play(game: Game) -> Done:
-        """Play a debate, or return the recorded one with the same settings."""
-        key = {
-            "id": game.id,
-            "claim": game.claim.claim,
-            "description": game.claim.description,
-            "debaters": [[name, decides[name]] for name in (game.pro, game.con)],
-            "rounds": options.rounds,
-            **limits,
+        services, model = session.services, session.model
+        models = _own_models(session, debaters, unlimited, folder)
+        answerers = make_answerers(
+            replace(options, max_words=options.words), debaters, services, budgets.model_of, models
+        )
+        # The panel is made before the debates, so that its errors come early.
+        of_panel = judging.enter_context(
+            prepare.open_session(judge_options, panel.plugin, out=folder.outcomes)
+        )
+        made, judge_model = panel.make(of_panel.services), of_panel.model
+        of_judge = identity_of(of_panel.services, panel.plugin, deadline=None, judge=panel.tag)
+        decides = {
+            one.tag: identity_of(
+                replace(services, model=models.get(one.tag, model)), one.plugin, **speech
+            )
+            for one in debaters
         }
-        return await folder.recorded(key, stage.play, game)
+        stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
 
-    with folder.alone():
-        identity = {**identity_of(services, *shared, **speech), **limits}
-        debates = two_sides.work(
-            options.claims, stage, identity=identity, verb="tournament", play=play
-        )
-        if options.restart:
-            folder.is_done(debates, folder.contests, replace=options.replace)  # or is refused
-            folder.restart()
-        demo, warnings = prepare.check_demo(options, services.index)
-        own = tuple(models.values())
-        playing = RunOptions(
-            model=model or next(iter(own), None), more_models=own, warnings=warnings, demo=demo
-        )
-        code = _run(options, folder, debates, folder.contests, playing, "debating")
-        verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=folder.recorded)
-        judging = RunOptions(model=judge_model)
-        code = max(code, _run(options, folder, verdicts, folder.outcomes, judging, "judging"))
-        names = list(answerers)
-        uses_model = judge_model is not None and _model_user(panel).uses_model
-        result = result_of(
-            folder.results(names),
-            names,
-            costs_in(read_status(folder.contests).get("counts") or {}, names),
-            {
-                "judge": of_judge["judge"],
-                "model": model.name if model else None,
-                "judge_model": judge_model.name if judge_model and uses_model else None,
+        async def play(game: Game) -> Done:
+            """Play a debate, or return the recorded one with the same settings."""
+            key = {
+                "id": game.id,
+                "claim": game.claim.claim,
+                "description": game.claim.description,
+                "debaters": [[name, decides[name]] for name in (game.pro, game.con)],
                 "rounds": options.rounds,
-                "words": options.words,
                 **limits,
-            },
-            prior=options.prior,
-            samples=options.samples,
-            seed=options.seed,
-        )
-        folder.write(result)
+            }
+            return await folder.recorded(key, stage.play, game)
+
+        with folder.alone():
+            identity = {**identity_of(services, *shared, **speech), **limits}
+            debates = two_sides.work(
+                options.claims, stage, identity=identity, verb="tournament", play=play
+            )
+            if options.restart:
+                folder.is_done(debates, folder.contests, replace=options.replace)  # or is refused
+                folder.restart()
+            demo, warnings = prepare.check_demo(options, services.index)
+            first_model = model or next(iter(models.values()), None)
+            playing = RunOptions(model=first_model, warnings=warnings, demo=demo)
+            code = _run(options, folder, debates, folder.contests, playing, "debating")
+            debating.close()  # their servers end before that of the panel begins
+            verdicts = panels.work(
+                folder.contests, made, identity=of_judge, recorded=folder.recorded
+            )
+            settings = RunOptions(model=judge_model)
+            code = max(code, _run(options, folder, verdicts, folder.outcomes, settings, "judging"))
+            names = list(answerers)
+            uses_model = judge_model is not None and _model_user(panel).uses_model
+            result = result_of(
+                folder.results(names),
+                names,
+                costs_in(read_status(folder.contests).get("counts") or {}, names),
+                {
+                    "judge": of_judge["judge"],
+                    "model": model.name if model else None,
+                    "judge_model": judge_model.name if judge_model and uses_model else None,
+                    "rounds": options.rounds,
+                    "words": options.words,
+                    **limits,
+                },
+                prior=options.prior,
+                samples=options.samples,
+                seed=options.seed,
+            )
+            folder.write(result)
     as_text = "\n".join(result.lines(terminal_width()))
     click.echo(result.model_dump_json() if options.as_json else as_text)
     say(f"written: {folder.path / RATINGS}", quiet=options.quiet)
@@ -278,16 +285,18 @@ def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
 
 
 def _own_models(
-    debaters: Sequence[Selected], options: TournamentOptions, shared: Model | None, folder: Folder
+    session: Session, debaters: Sequence[Selected], options: TournamentOptions, folder: Folder
 ) -> dict[str, Model]:
     """Open the models of debaters that have their own; all calls count for the first model."""
     models: dict[str, Model] = {}
+    shared = session.model
     for one in debaters:
         if one.model:
             if shared and one.shares_server:
                 model = shared.copy(name=one.model[1:])
             else:
-                model = prepare.open_model(replace(options, model=one.model), folder.contests)
+                own = replace(options, model=one.model)
+                model = prepare.open_model(session, own, folder.contests)
             shared = shared or model
             models[one.tag] = model.copy(usage=shared.usage)
     return models

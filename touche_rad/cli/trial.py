@@ -23,9 +23,10 @@ from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import UserError, WorkError
 from touche_rad.events import EventCount
 from touche_rad.files.outputs import read_status, sha256_of
-from touche_rad.models.checks import checks
+from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
 from touche_rad.plugins.registry import IMPORTED
+from touche_rad.session import Session
 from touche_rad.text import count_of
 from touche_rad.tira.submission import (
     COLLECTIONS,
@@ -160,8 +161,9 @@ class Trial:
         if name.startswith("scripted:"):
             raise UserError(f"-m {name}: this model exists on this machine only")
         check_host(name or os.environ.get("OPENAI_BASE_URL", ""))
-        model = prepare.make_model(replace(self.options, quiet=True))
-        first = prepare.run_and_close(anext(checks(model)), model)
+        with Session() as session:
+            model = session.own(prepare.make_model(replace(self.options, quiet=True)))
+            first: Check = session.run(anext, checks(model))
         if not first.ok:
             raise WorkError(f"{first.found}: {first.fix}")
         return first.found

@@ -130,13 +130,11 @@ class Model:
         settings: Settings | None = None,
         deadline: float = DEADLINE,
         at_once: int = AT_ONCE,
-        shared: bool = False,
     ) -> None:
         """Make a model without sending anything; with the address EMPTY only the cache answers.
 
         Answers of the cache `behind` are only read. The deadline is the time limit of an answer in
-        seconds, with all retries; at most `at_once` calls are open at a time. A shared backend is
-        used by others too, so that `close` leaves it open.
+        seconds, with all retries; at most `at_once` calls are open at a time.
         """
         self.backend: Backend | None
         self.backend = at if isinstance(at, Backend) else None if at.url == NONE else Endpoint(at)
@@ -147,7 +145,6 @@ class Model:
         self.warnings = self.backend.warnings if isinstance(self.backend, Endpoints) else []
         """What a user must know about the endpoints."""
         self._deadline = deadline
-        self._shared = shared
         self._sender = Sender(self.backend, Trace(trace), at_once)
         self._cache = Cache(cache, behind=behind) if cache is not None else None
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]]
@@ -188,13 +185,10 @@ class Model:
         if isinstance(self.backend, Endpoint | Endpoints):
             try:
                 await self.backend.check()
-            finally:
-                await self.backend.close()
-
-    def set_down(self, error: ModelError, warning: str) -> None:
-        """Record that the endpoint cannot be used, so that calls are not retried for long."""
-        self.warnings.append(warning)
-        self._sender.set_down(error)
+            except ModelError as error:
+                self._sender.set_down(error)  # if the run begins anyway
+                raise
+            self._sender.error = None
 
     @property
     def problem(self) -> ModelError | None:
@@ -215,7 +209,7 @@ class Model:
 
     async def close(self) -> None:
         """Close connections and stop a server that was started."""
-        if self.backend is not None and not self._shared:
+        if self.backend is not None:
             await self.backend.close()
 
     async def ask(

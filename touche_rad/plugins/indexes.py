@@ -90,6 +90,13 @@ def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
     return annotations
 
 
+def close_index(index: ArgumentIndex) -> None:
+    """Close the connections of an index, if it has any."""
+    close: Callable[[], None] | None = getattr(index, "close", None)
+    if close is not None:
+        close()
+
+
 RETRY_AFTER: Final = 30.0
 """Seconds until the first index is tried again after a failure."""
 
@@ -169,6 +176,12 @@ class FallbackIndex:
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search for many queries at once."""
         return self._ask(lambda index: index.search_all(field, queries, k))
+
+    def close(self) -> None:
+        """Close both indexes."""
+        if self._first is not None:
+            close_index(self._first)
+        close_index(self._fallback)
 
     def __getattr__(self, name: str) -> Any:
         """Return what else the fallback index has, if it has the same arguments.

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import anyio
 
-from touche_rad import __version__, session
+from touche_rad import __version__
 from touche_rad.calls import call_context
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.traces import TRACE
@@ -37,6 +37,7 @@ from touche_rad.runs.parts import CACHE
 from touche_rad.runs.runner import process_units
 from touche_rad.runs.shard import share_of
 from touche_rad.runs.work import Done, RunOptions, Work
+from touche_rad.session import Session
 from touche_rad.text import excerpt, redact
 
 OUT: Final = "run"
@@ -65,8 +66,8 @@ class Block:
         ]
 
 
-Open = Callable[[Path, Block], tuple[Services, Work[Any]]]
-"""Opens the services of a block in a folder, and makes the work from them."""
+Open = Callable[[Session, Path, Block], tuple[Services, Work[Any]]]
+"""Opens the services of a block in a folder, and makes the work from them; the session closes."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +108,11 @@ def process_block(task: Task, block: Block) -> BlockResult:
     if task.folder.is_dir():
         os.chdir(task.folder)
     import_plugins(task.plugins)
-    with tempfile.TemporaryDirectory(prefix="touche-rad-") as name:
+    with tempfile.TemporaryDirectory(prefix="touche-rad-") as name, Session() as session:
         folder = Path(name)
         try:
             open_work: Open = pickle.loads(task.open)
-            services, work = open_work(folder, block)
+            services, work = open_work(session, folder, block)
         except (ToucheRadError, OSError) as error:
             return BlockResult(stopped=f"{here} cannot work: {error}")
         identity = {**work.identity, "version": __version__}
@@ -147,7 +148,6 @@ async def _process(
     )
     if model is None:
         return result
-    await model.close()
     cache_folder = folder / CACHE
     return replace(
         result,

@@ -142,10 +142,6 @@ async def run_work(
     except Exception as error:
         output.stop("failed", str(error))
         raise
-    finally:
-        for model in filter(None, (options.model, *options.more_models)):
-            with anyio.CancelScope(shield=True):
-                await model.close()
 
 
 async def collect(work: Work[Any], options: RunOptions) -> tuple[list[str], Status]:

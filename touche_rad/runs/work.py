@@ -138,7 +138,7 @@ class RunOptions:
     status_path: Path | None = None
     """Path of the status file, if it is to be written."""
     model: Model | None = None
-    """The language model of the plugins; the runner reports its usage and closes it."""
+    """The language model of the plugins, whose usage the runner reports."""
     warnings: tuple[Event, ...] = ()
     """Warnings about the settings, for the status."""
     demo: bool = False
@@ -151,8 +151,6 @@ class RunOptions:
     """File for the first traceback of each kind of failure."""
     process: Process | None = None
     """Processes the units in other processes."""
-    more_models: tuple[Model, ...] = ()
-    """Further models that the runner closes; their calls count for the first one."""
     keep_trace: bool = False
     """Append to the trace of an earlier run also if nothing is in the journal."""
 

@@ -151,11 +151,7 @@ async def _warm_up(
     debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
     answer = await answerer.answer(debate)
     await judge_view(judge, debate.with_response(answer.response), deadline=deadline)
-    try:
-        yield
-    finally:
-        if model is not None:
-            await model.close()
+    yield
 
 
 async def _parse(parse: Callable[[Body], Debate], request: Body, raw: Request) -> Debate:
