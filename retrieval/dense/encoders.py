@@ -57,7 +57,7 @@ class Endpoint:
         if not url:
             raise UserError(f"encoder {name!r}: expected openai:URL#MODEL, or set {VARIABLE}=URL")
         self.name = _named(f"openai:{model}", instruction)
-        self._server = Server(f"{url}#{model}", "encoder")
+        self._server = Server(f"{url}#{model}", "encoder", TRIES)
         self._address = f"{self._server.place}/embeddings"
         self._prompts = prompts_of(model, instruction)
 
@@ -76,7 +76,7 @@ class Endpoint:
 
     def _request(self, texts: Sequence[str]) -> Vectors:
         body = {"input": list(texts), "encoding_format": "float"}
-        rows = self._server.rows(self._address, body, len(texts), "embedding", tries=TRIES)
+        rows = self._server.rows(self._address, body, len(texts), "embedding")
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         scaled: Vectors = (vectors / np.maximum(length, 1e-12)).astype(np.float32)

@@ -5,18 +5,15 @@ Its settings must list `json` under `search.formats`; most public servers do not
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import anyio
-
 from retrieval.web.search import Page, SearchFailed, page_of, plain
+from touche_rad import http
 from touche_rad.errors import UserError
-from touche_rad.models.endpoint import Client, NoReply, Reply, TooLarge
 
-SECONDS: Final = 10.0
 LARGEST: Final = 2_000_000
+_POLICY: Final = http.Policy(seconds=10.0, largest=LARGEST)
 LONGEST_QUERY: Final = 400
 _COMMANDS: Final = "!:?<"
 """A word with one of these prefixes is a command to the server, such as another engine or site."""
@@ -25,13 +22,12 @@ _COMMANDS: Final = "!:?<"
 class SearXNG:
     """Asks the user's server; result pages are not opened."""
 
-    def __init__(self, address: str, seconds: float = SECONDS) -> None:
+    def __init__(self, address: str) -> None:
         """Take the address, such as http://localhost:8080; no request is sent."""
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
             raise UserError(f"web search {address!r}: expected http://HOST:PORT without a password")
         self._address = address.rstrip("/").removesuffix("/search") + "/search"
-        self._seconds = seconds
 
     @property
     def place(self) -> str:
@@ -44,32 +40,24 @@ class SearXNG:
         if not words or k < 1:
             return []
         sent = {"q": words, "format": "json"}
+        request = http.Request(self.place, "GET", self._address, params=sent)
         try:
-            with anyio.fail_after(self._seconds):
-                async with Client() as client:
-                    reply = await client.send("GET", self._address, params=sent, largest=LARGEST)
-            return self._pages(reply)[:k]
-        except TimeoutError:
-            why = f"no answer within {self._seconds:.3g} s"
-        except TooLarge:
-            why = f"the reply is larger than {LARGEST} bytes"
-        except (NoReply, ValueError) as error:
-            why = plain(str(error), 200)
-        raise SearchFailed(f"{self.place}: {why}")
+            async with http.open_async_client() as client:
+                reply = await http.send_async(client, request, _POLICY)
+        except http.RequestError as error:
+            hint = ": add json to search.formats in its settings" if error.status == 403 else ""
+            raise SearchFailed(f"{plain(str(error), 300)}{hint}") from None
+        return self._pages(reply)[:k]
 
-    def _pages(self, reply: Reply) -> list[Page]:
-        if reply.status != HTTPStatus.OK:
-            hint = ": add json to search.formats in its settings" if reply.status == 403 else ""
-            raise ValueError(f"{reply.status}{hint}")
+    def _pages(self, reply: Any) -> list[Page]:
         try:
-            results = reply.json()["results"]
             pages = [
-                page_of(one.get("title"), one.get("content"), _web_address(one.get("url")))
-                for one in results
-                if isinstance(one, dict)
+                page_of(row.get("title"), row.get("content"), _web_address(row.get("url")))
+                for row in reply["results"]
+                if isinstance(row, dict)
             ]
-        except (ValueError, TypeError, KeyError):
-            raise ValueError("the reply is not JSON with results") from None
+        except (TypeError, KeyError):
+            raise SearchFailed(f"{self.place}: the reply has no results") from None
         return [page for page in pages if page.text]
 
 

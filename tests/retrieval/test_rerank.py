@@ -158,14 +158,14 @@ def test_a_turn_goes_on_when_the_server_is_down_and_it_is_said_once(
         assert debater.answer(debate(SAID)).arguments[0].id == JARS.id
     told = [one for one in caplog.messages if "hits stay in the order of text" in one]
     assert len(told) == 1
-    assert "answered 500" in told[0]
+    assert ": 500: no" in told[0]
 
 
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
         (routes(), "has no route /rerank or /score: start a server with such a model"),
-        (scripted.fails(400, "the model cannot rank"), "answered 400: the model cannot rank"),
+        (scripted.fails(400, "the model cannot rank"), ": 400: the model cannot rank"),
         (scripted.fails(404, "The model `tiny` does not exist."), "404: The model"),
     ],
 )
