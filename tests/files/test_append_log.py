@@ -1,0 +1,178 @@
+"""Logs of killed processes and of damaged disks give back whole records, or one line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from touche_rad.errors import UserError
+from touche_rad.files.append_log import AppendLog, LogKind, read_header, read_log, read_places
+
+RUN: Final = LogKind("run", 2, fix="start again", damaged="done again")
+LABELS: Final = LogKind("labels", 1, fix="keep it", damaged="not used", lasting=True, synced=True)
+HEADER: Final = {"identity": {"seed": 1, "debater": "grounded"}}
+RECORDS: Final[tuple[Mapping[str, Any], ...]] = (
+    {"unit": 0, "lines": ['{"content": "Zoos é\u2028 \ud800"}'], "share": 0.1},
+    {"unit": 1, "lines": [], "share": None},
+    {"unit": 2, "lines": ["", "x" * 40], "share": -3},
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new folder" / "run.part"
+
+
+def write(path: Path, *records: Mapping[str, Any], kind: LogKind = RUN, **more: Any) -> None:
+    log = AppendLog(path, kind, {**HEADER, **more})
+    for record in records:
+        log.append(record)
+    log.close()
+
+
+def reopen(path: Path, kind: LogKind = RUN) -> list[Mapping[str, Any]]:
+    log = AppendLog(path, kind, HEADER)
+    records = [entry.record for entry in log.entries()]
+    log.close()
+    return records
+
+
+def flipped(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield copies of the content, each with another bit."""
+    for bit in range(0, 8 * len(content), 3):
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield bit // 8, bytes(changed)
+
+
+def test_records_are_read_as_they_were_written(path: Path) -> None:
+    write(path, *RECORDS[:2])
+    write(path, RECORDS[2])
+    assert reopen(path) == list(RECORDS)
+    assert read_header(path, RUN) == {"kind": "run", "format": 2, **HEADER}
+    places = [entry.place for entry in read_log(path, RUN)]
+    assert [*read_places(path, reversed(places))] == [*reversed(RECORDS)]
+
+
+def test_log_cut_at_any_byte_keeps_the_whole_records_before(path: Path) -> None:
+    write(path, *RECORDS)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        records = reopen(path)
+        assert len(records) == max(0, whole[:length].count(b"\n") - 1)
+        write(path, *RECORDS[len(records) :])
+        assert path.read_bytes() == whole
+
+
+def test_no_flipped_bit_changes_a_record(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(path, *RECORDS)
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for place, changed in flipped(whole):
+        caplog.clear()
+        path.write_bytes(changed)
+        number = whole[:place].count(b"\n")
+        if number == 0:
+            with pytest.raises(UserError, match=r"run\.part.*(start again|choose another output)"):
+                reopen(path)
+            assert path.read_bytes() == changed, "nothing is lost"
+            continue
+        records = reopen(path)
+        is_line_break = place + 1 == len(b"".join(lines[: number + 1]))
+        damaged = {number - 1, number} if is_line_break else {number - 1}
+        assert records == [one for unit, one in enumerate(RECORDS) if unit not in damaged]
+        is_cut = is_line_break and number == len(RECORDS)
+        assert is_cut or f"{path}:{number + 1} is damaged: done again" in caplog.text
+
+
+def test_lasting_log_keeps_each_byte(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(path, *RECORDS, kind=LABELS)
+    whole = path.read_bytes()
+    for place, changed in flipped(whole):
+        caplog.clear()
+        path.write_bytes(changed)
+        try:
+            records = reopen(path, LABELS)
+        except UserError:
+            assert not whole[:place].count(b"\n")
+        else:
+            kept = [one for one in records if one in RECORDS]
+            assert len(kept) >= len(RECORDS) - 2
+            if len(records) < len(RECORDS):
+                assert "is damaged: not used" in caplog.text
+        assert path.read_bytes().startswith(changed)
+
+
+def test_lasting_log_reads_lines_without_a_checksum(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('{"format":1,"kind":"labels","identity":{"seed":1,"debater":"grounded"}}\n')
+    with path.open("a") as stream:
+        stream.write('{"by": "ana"}\n{"by": "b')
+    write(path, {"by": "cyd"}, kind=LABELS)
+    assert reopen(path, LABELS) == [{"by": "ana"}, {"by": "cyd"}]
+    assert b'{"by": "b\n' in path.read_bytes()
+    write(path.with_name("other"), {"by": "cyd"})
+    path.write_bytes(path.read_bytes().replace(b'"labels"', b'"run"'))
+    with pytest.raises(UserError, match="the first line is damaged: start again"):
+        reopen(path)
+
+
+@pytest.mark.parametrize(
+    ("identity", "message"),
+    [
+        ({"seed": 2, "debater": "grounded"}, "seed was 1 and is now 2; start again"),
+        ({"seed": 1}, 'debater was "grounded" and is now not set; start again'),
+        ({**HEADER["identity"], "turns": 5}, "turns was not set and is now 5; start again"),
+    ],
+)
+def test_another_identity_is_refused(path: Path, identity: object, message: str) -> None:
+    write(path, *RECORDS)
+    path.write_bytes(path.read_bytes()[:-9])
+    before = path.read_bytes()
+    with pytest.raises(UserError, match=message):
+        AppendLog(path, RUN, {"identity": identity})
+    assert path.read_bytes() == before
+    log = AppendLog(path, RUN, {"identity": identity}, restart=True)
+    assert not list(log.entries())
+    log.close()
+    assert read_header(path, RUN)["identity"] == identity
+
+
+def test_newer_log_is_refused(path: Path) -> None:
+    write(path, kind=LogKind("run", 3, fix="", damaged=""))
+    with pytest.raises(UserError, match="made by a newer touche-rad"):
+        reopen(path)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("content", [b"notes\n", b"x", b"{}\n", b'{"kind":"other","format":2}\n'])
+def test_file_of_another_program_is_not_changed(path: Path, content: bytes, restart: bool) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="is not a run log"):
+        AppendLog(path, RUN, HEADER, restart=restart)
+    assert path.read_bytes() == content
+
+
+def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe", "."):
+        with pytest.raises(UserError, match=str(tmp_path / name)):
+            AppendLog(tmp_path / name, RUN)
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_log_has_one_process(path: Path) -> None:
+    log = AppendLog(path, RUN, HEADER)
+    with pytest.raises(UserError, match="another process is at work on it"):
+        AppendLog(path, RUN, HEADER)
+    log.finish()
+    log.close()
+    assert not path.exists()

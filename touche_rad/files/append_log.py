@@ -1,0 +1,275 @@
+"""Logs to which one process appends records, so that killed work continues.
+
+The first line is the header: the kind of the log, its format, and the identity of the work. Each
+other line is one record. Every line is a JSON object that ends with a checksum, so that a record
+that has changed on the disk is noticed, whatever has changed in it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import mmap
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any, Final, NamedTuple
+
+from touche_rad.errors import UserError, refuse_newer, why
+from touche_rad.files.outputs import open_locked
+from touche_rad.files.records import JsonObject
+
+log = logging.getLogger(__name__)
+
+IDENTITY: Final = "identity"
+"""The key of a header with everything that decides the records."""
+_CHECKSUM: Final = "sum"
+
+
+@dataclass(frozen=True)
+class LogKind:
+    """What the logs of one use have in common."""
+
+    name: str
+    format: int
+    fix: str
+    """How to go on without a log that cannot be continued."""
+    damaged: str
+    """What happens with the content of a damaged line."""
+    lasting: bool = False
+    """Whether lines without a checksum are read, as earlier versions wrote them, and no line is
+    ever removed. In other logs, a line that a killed process did not complete is removed."""
+    synced: bool = False
+    """Whether a record is on the disk when it is appended, and outlasts a power failure."""
+
+
+class Entry(NamedTuple):
+    """A record as it is read from a log."""
+
+    line: int
+    """The number of its line."""
+    place: int
+    """Where its line begins, in bytes."""
+    record: JsonObject
+
+
+class AppendLog:
+    """A log that is open for this process alone; a kill releases it, and leaves whole records."""
+
+    def __init__(
+        self,
+        path: Path,
+        kind: LogKind,
+        header: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        restart: bool = False,
+    ) -> None:
+        """Open a log, or create it with a header; with `restart`, an earlier log is emptied.
+
+        Raises:
+            UserError: The file is no such log, is used by another process, cannot be written, or
+                has another identity than the header.
+        """
+        self.path, self.kind = path, kind
+        self._file = _open(path)
+        try:
+            new = {"kind": kind.name, "format": kind.format, **header}
+            self.header = self._begin(new, restart=restart)
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, record: Mapping[str, Any]) -> int:
+        """Append a record, and return its place.
+
+        Raises:
+            OSError: It cannot be written; the log is as before.
+        """
+        line = _line(record)
+        place = os.lseek(self._file, 0, os.SEEK_END)
+        try:
+            if os.write(self._file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if self.kind.synced:
+                os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, place)
+            raise
+        return place
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the records; nothing is appended meanwhile."""
+        with os.fdopen(self._file, "rb", closefd=False) as stream:
+            yield from _entries(stream, self.path, self.kind)
+
+    def finish(self, path: Path | None = None) -> None:
+        """Remove the log, or keep it as another file: the work is done."""
+        if path is None:
+            self.path.unlink()
+        else:
+            self.path.replace(path)
+
+    def close(self) -> None:
+        """Close the file, so that another process may open it."""
+        os.close(self._file)
+
+    def _begin(self, new: JsonObject, *, restart: bool) -> JsonObject:
+        """Write the new header, or return the one of the log after checking it."""
+        with os.fdopen(self._file, "rb", closefd=False) as stream:
+            line = stream.readline()
+        header = _header(self.path, self.kind, line, restart=restart)
+        if header is None:
+            os.ftruncate(self._file, 0)
+            self.append(new)
+            return new
+        if IDENTITY in new:
+            place = f"{self.path} is of another run"
+            refuse_other_identity(place, header.get(IDENTITY), new[IDENTITY], self.kind.fix)
+        self._end_last_line()
+        return header
+
+    def _end_last_line(self) -> None:
+        """Remove a last line that is not complete; in a lasting log, only end it."""
+        with mmap.mmap(self._file, 0, access=mmap.ACCESS_READ) as content:
+            size, end = len(content), content.rfind(b"\n") + 1
+        if end == size:
+            return
+        if self.kind.lasting:
+            os.lseek(self._file, 0, os.SEEK_END)
+            os.write(self._file, b"\n")
+        else:
+            os.ftruncate(self._file, end)
+
+
+def read_log(path: Path, kind: LogKind) -> Iterator[Entry]:
+    """Yield the records of a log, also of one that this process may not write."""
+    with path.open("rb") as stream:
+        yield from _entries(stream, path, kind)
+
+
+def read_header(path: Path, kind: LogKind) -> JsonObject:
+    """Return the header of a log; it is empty if it was not written completely.
+
+    Raises:
+        UserError: The file is no such log, or its header is damaged.
+    """
+    with path.open("rb") as stream:
+        return _header(path, kind, stream.readline(), restart=False) or {}
+
+
+def read_places(path: Path, places: Iterable[int]) -> Iterator[JsonObject]:
+    """Yield the records at places of a log.
+
+    Raises:
+        ValueError: The log has changed.
+    """
+    with path.open("rb") as stream:
+        for place in places:
+            stream.seek(place)
+            yield _record(stream.readline())
+
+
+def refuse_other_identity(
+    place: str,
+    earlier: Mapping[str, Any] | None,
+    now: Mapping[str, Any],
+    fix: str,
+    values: str = "was {} and is now {}",
+) -> None:
+    """Refuse work whose identity is not that of earlier work, with the first key that differs.
+
+    Raises:
+        UserError: The identities differ.
+    """
+    earlier = earlier or {}
+    for key in dict.fromkeys([*now, *earlier]):
+        if earlier.get(key) != now.get(key):
+            differing = values.format(_short(earlier.get(key)), _short(now.get(key)))
+            raise UserError(f"{place}: {key} {differing}; {fix}")
+
+
+def _short(value: Any) -> str:
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = open_locked(path)
+    except BlockingIOError:
+        raise UserError(f"{path}: another process is at work on it") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {why(error)}") from None
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise UserError(f"{path} is not a regular file: choose another output")
+    return opened
+
+
+def _header(path: Path, kind: LogKind, line: bytes, *, restart: bool) -> JsonObject | None:
+    """Return the header in the first line; None if a new one is to be written.
+
+    Raises:
+        UserError: It is of another file, of a newer version, or damaged.
+    """
+    begin = f'{{"kind":"{kind.name}",'.encode()
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        header = None
+    is_kind = isinstance(header, dict) and header.get("kind") == kind.name
+    if not is_kind and line[: len(begin)] != begin[: len(line)]:
+        raise UserError(
+            f"{path} is not a {kind.name} log of this version of touche-rad: move it, or choose "
+            "another output"
+        )
+    if restart or not line.endswith(b"\n"):  # the process was killed while it wrote the line
+        return None
+    try:
+        record = _record(line, lasting=kind.lasting)
+    except ValueError:
+        raise UserError(f"{path}: the first line is damaged: {kind.fix}") from None
+    refuse_newer(path, record, kind.format)
+    return record
+
+
+def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[Entry]:
+    """Yield the records behind the header; damaged lines are reported and left out."""
+    stream.seek(0)
+    place = len(stream.readline())
+    for number, line in enumerate(stream, 2):
+        try:
+            yield Entry(number, place, _record(line, lasting=kind.lasting))
+        except ValueError:
+            log.warning("%s:%d is damaged: %s", path, number, kind.damaged)
+        place += len(line)
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    """Return a record as a line with the checksum of what is before it."""
+    text = json.dumps(record, allow_nan=False, separators=(",", ":"))[:-1]
+    return f'{text},"{_CHECKSUM}":"{zlib.crc32(text.encode()):08x}"}}\n'.encode()
+
+
+def _record(line: bytes, *, lasting: bool = False) -> JsonObject:
+    """Return the record in a line.
+
+    Raises:
+        ValueError: It has changed since it was written.
+    """
+    try:
+        record = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(record, dict):
+        raise ValueError("not an object")
+    has_checksum = record.pop(_CHECKSUM, None) is not None
+    if (has_checksum or not lasting) and _line(record) != line:
+        raise ValueError("another checksum")
+    return record
