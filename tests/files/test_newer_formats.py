@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
+from touche_rad.files.append_log import AppendLog
+from touche_rad.runs.journal import RUN
 from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
@@ -41,8 +44,7 @@ def status(place: Path, index: Path) -> Ended:
 
 
 def journal(place: Path, index: Path) -> Ended:
-    header = {"journal": f"touche-rad {NEWER}", "identity": {}}
-    (place / "run.jsonl.part").write_text(json.dumps(header) + "\n{}\n")
+    AppendLog(place / "run.jsonl.part", replace(RUN, format=NEWER)).close()
     return touche_rad("simulate", CLAIMS, "-i", index, "-o", place / "run.jsonl")
 
 

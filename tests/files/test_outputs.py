@@ -12,6 +12,8 @@ import pytest
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
+from touche_rad.files.append_log import AppendLog
+from touche_rad.runs.journal import RUN
 from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
@@ -122,9 +124,7 @@ def test_a_run_that_was_stopped_goes_on_without_a_word(tmp_path: Path, respond: 
     assert respond().code == 0
     out = tmp_path / "run.jsonl"
     status = json.loads((tmp_path / "run.jsonl.status.json").read_text())
-    (tmp_path / "run.jsonl.part").write_text(
-        '{"journal": "touche-rad 1", ' + json.dumps({"identity": status["identity"]})[1:] + "\n"
-    )
+    AppendLog(tmp_path / "run.jsonl.part", RUN, {"identity": status["identity"]}).close()
     out.write_text("of another run\n")
     assert respond().code == 0
     assert "of another run" not in out.read_text()

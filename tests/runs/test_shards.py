@@ -108,7 +108,7 @@ def test_a_part_reads_the_cache_and_its_own_answers_are_merged(folder: Path) -> 
     call = shlex.split(note.partition(": touche-rad ")[2].replace("CACHE", "cache"))
     assert touche_rad(*call, cwd=folder).code == 0
     run(folder, words, "again.jsonl", "--shard", "2/2")
-    again = json.loads((folder / "again.jsonl.shards/2-of-2/part.json").read_text())
+    again = json.loads((folder / "again.jsonl.shards/2-of-2/again.jsonl.status.json").read_text())
     total = again["usage"]["total"]
     assert total["from_cache"] > total["calls"]  # invalid answers are not cached
 
@@ -138,7 +138,7 @@ def test_a_part_of_an_earlier_version_is_refused(folder: Path) -> None:
 
 def test_a_finished_part_is_not_made_again(folder: Path) -> None:
     shards(folder, JUDGE, 2)
-    part = folder / "run.jsonl.shards/1-of-2/part.json"
+    part = folder / "run.jsonl.shards/1-of-2/units.jsonl"
     before = part.read_bytes()
     again = touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/2", cwd=folder)
     assert "shard 1/2 is finished already" in again.err
@@ -187,14 +187,15 @@ def test_parts_of_different_runs_are_refused(folder: Path) -> None:
 def test_an_unfinished_or_damaged_part_is_refused(folder: Path) -> None:
     shards(folder, JUDGE, 2)
     part = folder / "run.jsonl.shards/2-of-2"
-    units = (part / "units.jsonl").read_text("utf-8")
-    (part / "units.jsonl").write_text(units.partition("\n")[2])
-    ended = merge(folder)
-    assert ended.code == 1
-    assert "units.jsonl is damaged" in ended.err
-    assert "--shard 2/2" in ended.err
-    (part / "part.json").unlink()
-    (part / "run.jsonl.part").touch()
+    lines = (part / "units.jsonl").read_text("utf-8").splitlines(keepends=True)
+    for left_out in (1, -1):
+        damaged = [line for line in lines if line != lines[left_out]]
+        (part / "units.jsonl").write_text("".join(damaged))
+        ended = merge(folder)
+        assert ended.code == 1
+        assert "units.jsonl is damaged" in ended.err
+        assert "--shard 2/2" in ended.err
+    (part / "units.jsonl").rename(part / "run.jsonl.part")
     assert "2-of-2 is not finished: run the same command with --shard 2/2" in merge(folder).err
     assert "has no part of a run" in merge(folder, ".").err
     assert "nowhere has no part" in merge(folder, "nowhere").err

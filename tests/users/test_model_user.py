@@ -20,6 +20,8 @@ from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Address
+from touche_rad.runs.journal import RUN, Journal
+from touche_rad.runs.work import Done
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker
 from touche_rad.users._model_user import EMPTY, REPETITION
@@ -332,10 +334,9 @@ def test_a_run_does_not_go_on_with_another_user_or_a_changed_persona(
 
     whole = stage.play(f"model(persona={mine})", "--no-trace", turns=1)
     part = stage.folder / "run.jsonl.part"
-    identity = {**whole.status["identity"]}
-    part.write_text(
-        '{"journal": "touche-rad 2", ' + json.dumps({"identity": identity})[1:] + "\n\n"
-    )
+    journal = Journal[int](part, RUN, {"identity": whole.status["identity"]})
+    journal.append(0, Done(()))
+    journal.log.close()
     left = part.read_text()
     assert stage.play("rules", turns=1).code == 2
     assert 'user was "model:gruff"' in capsys.readouterr().err

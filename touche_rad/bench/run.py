@@ -34,7 +34,7 @@ from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs import judging
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.parts import SUFFIX
+from touche_rad.runs.journal import journal_beside
 from touche_rad.runs.play import simulate
 from touche_rad.runs.runner import identity_of, run_work, whole_identity
 from touche_rad.runs.work import Progress, RunOptions, Work
@@ -127,7 +127,7 @@ class Bench:
             verb = "judge"
             identity, make_work = self._judging(cell, source, model)
         whole = whole_identity(verb, identity, source)
-        has_journal = out.with_name(f"{out.name}{SUFFIX}").exists()
+        has_journal = journal_beside(out).exists()
         if not options.restart and not has_journal and is_output_of(out, whole):
             return
         out.parent.mkdir(parents=True, exist_ok=True)

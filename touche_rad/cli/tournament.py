@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import next_step, progress, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
-from touche_rad.files.outputs import read_status, status_beside
+from touche_rad.files.outputs import alone_in, read_status, status_beside
 from touche_rad.plugins import Plugin, Services, find, parse_plugin
 from touche_rad.runs import panels
 from touche_rad.runs.fallbacks import ERRORS
@@ -226,9 +226,9 @@ def tournament_command(options: TournamentOptions) -> int:
                 "rounds": options.rounds,
                 **limits,
             }
-            return await folder.recorded(key, stage.play, game)
+            return await recorded(key, stage.play, game)
 
-        with folder.alone():
+        with alone_in(folder.path):
             identity = {**identity_of(services, *shared, **speech), **limits}
             debates = two_sides.work(
                 options.claims, stage, identity=identity, verb="tournament", play=play
@@ -236,14 +236,13 @@ def tournament_command(options: TournamentOptions) -> int:
             if options.restart:
                 folder.is_done(debates, folder.contests, replace=options.replace)  # or is refused
                 folder.restart()
+            recorded = judging.enter_context(closing(panels.Recorded(folder.games)))
             demo, warnings = prepare.check_demo(options, services.index)
             first_model = model or next(iter(models.values()), None)
             playing = RunOptions(model=first_model, warnings=warnings, demo=demo)
             code = _run(options, folder, debates, folder.contests, playing, "debating")
             debating.close()  # their servers end before that of the panel begins
-            verdicts = panels.work(
-                folder.contests, made, identity=of_judge, recorded=folder.recorded
-            )
+            verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=recorded)
             settings = RunOptions(model=judge_model)
             code = max(code, _run(options, folder, verdicts, folder.outcomes, settings, "judging"))
             names = list(answerers)

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
 
+from touche_rad.events import Event
 from touche_rad.files.append_log import AppendLog, LogKind, read_places
 from touche_rad.files.records import JsonObject
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.work import Done
 from touche_rad.text import redact_data, redact_line
 
+K = TypeVar("K", int, str)
+
 SUFFIX: Final = ".part"
 """Suffix of the journal of a run."""
+UNIT: Final = "unit"
 RUN: Final = LogKind(
     "run",
     2,
@@ -30,24 +35,29 @@ def journal_beside(out: Path) -> Path:
     return out.with_name(f"{out.name}{SUFFIX}")
 
 
-class Journal:
+class Journal(Generic[K]):
     """Finished units by their numbers, or by other keys."""
 
     def __init__(
-        self, path: Path, kind: LogKind, header: Mapping[str, Any], *, restart: bool = False
+        self,
+        path: Path,
+        kind: LogKind,
+        header: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        restart: bool = False,
     ) -> None:
         """Open or create the log of an AppendLog, and find its units."""
         self.log = AppendLog(path, kind, header, restart=restart)
-        self.places: dict[Any, int] = {
-            entry.record["unit"]: entry.place for entry in self.log.entries()
+        self.places: dict[K, int] = {
+            entry.record[UNIT]: entry.place for entry in self.log.entries() if UNIT in entry.record
         }
         """Where the records of the units begin."""
 
-    def append(self, unit: int | str, done: Done) -> None:
+    def append(self, unit: K, done: Done) -> None:
         """Record a finished unit."""
         self.places[unit] = self.log.append(_record(unit, done))
 
-    def read(self, units: Iterable[int | str]) -> Iterator[Done]:
+    def read(self, units: Iterable[K]) -> Iterator[Done]:
         """Yield finished units, also when the log is closed."""
         return read_units(self.log.path, [self.places[unit] for unit in units])
 
@@ -60,16 +70,15 @@ def read_units(path: Path, places: Iterable[int]) -> Iterator[Done]:
 def _record(unit: int | str, done: Done) -> JsonObject:
     """Return the record of a finished unit, without secrets."""
     return {
-        "unit": unit,
+        UNIT: unit,
         "lines": [redact_line(line) for line in done.lines],
         "counts": dict(done.counts),
-        "notes": redact_data(done.notes),
+        "events": redact_data([event.model_dump(mode="json") for event in done.events]),
         "fallbacks": redact_data([vars(fallback) for fallback in done.fallbacks]),
     }
 
 
 def _done(record: Mapping[str, Any]) -> Done:
     fallbacks = tuple(Fallback(**fallback) for fallback in record["fallbacks"])
-    return Done(
-        tuple(record["lines"]), record["counts"], tuple(record["notes"]), fallbacks, resumed=True
-    )
+    events = tuple(map(Event.model_validate, record["events"]))
+    return Done(tuple(record["lines"]), record["counts"], events, fallbacks, resumed=True)

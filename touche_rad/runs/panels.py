@@ -7,37 +7,41 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from touche_rad import __version__, files
 from touche_rad.calls import CallTimeout, ModelUse
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flagged_sentences
+from touche_rad.files.append_log import LogKind
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Panel
 from touche_rad.runs.fallbacks import Fallback
+from touche_rad.runs.journal import Journal
 from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
-from touche_rad.runs.work import Done, Work, read_record, record_line
+from touche_rad.runs.work import Done, Work
 from touche_rad.text import excerpt
 
 T = TypeVar("T")
 
 
+GAMES: Final = LogKind(
+    "games",
+    1,
+    fix="start again with --restart, or name another folder",
+    damaged="its debate is played or judged again",
+)
+
+
 class Recorded:
-    """The finished units of a folder by key."""
+    """The finished units of a folder by key, in a log that must be closed."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._units: dict[str, Done] = {}
-        for line in path.read_bytes().splitlines() if path.is_file() else ():
-            with suppress(ValueError):  # an incomplete line of a killed process
-                key, done = read_record(line)
-                self._units[key] = done
+        self._journal = Journal[str](path, GAMES)
 
     async def __call__(
         self, key: Mapping[str, Any], work: Callable[[T], Awaitable[Done]], item: T
@@ -45,21 +49,16 @@ class Recorded:
         """Return the recorded result of a unit, or do its work and record it, unless it failed."""
         text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-        if digest not in self._units:
-            done = await work(item)
-            if any(one.what == VERDICTS for one in done.fallbacks):
-                return done  # the same command judges this debate again
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # The line break comes first, so that an incomplete line spoils no other one.
-            with self.path.open("ab") as stream:
-                stream.write(b"\n" + record_line(digest, done))
-            self._units[digest] = done
-        return self._units[digest]
+        if digest in self._journal.places:
+            return next(self._journal.read([digest]))
+        done = await work(item)
+        if not any(fallback.what == VERDICTS for fallback in done.fallbacks):
+            self._journal.append(digest, done)
+        return done  # after a failed verdict, the same command judges this debate again
 
-    def clear(self) -> None:
-        """Delete all units."""
-        self.path.unlink(missing_ok=True)
-        self._units.clear()
+    def close(self) -> None:
+        """Close the log."""
+        self._journal.log.close()
 
 
 log = logging.getLogger("touche_rad")

@@ -1,57 +1,62 @@
 """Parts of a run: `--shard I/N` processes one range of the input's debates, `merge` joins them.
 
-A part is a folder with this range of the output, the records of its debates, and `part.json`: what
-`merge` needs to make the files of the whole run. Debates have the same numbers in all parts as in
-the whole run, so that nothing depends on the part that processes a debate.
+A part is a folder with this range of the output, its status, and `units.jsonl`, the finished
+journal, which also has what `merge` needs to make the files of the whole run. Debates have the same
+numbers in all parts as in the whole run, so that nothing depends on the part that processes one.
 """
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from touche_rad import files
-from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer, refuse_older
+from touche_rad.errors import UserError, WorkError
 from touche_rad.events import Event
+from touche_rad.files.append_log import IDENTITY, read_header, read_log, refuse_other_identity
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside
-from touche_rad.files.records import read_json
 from touche_rad.files.traces import TRACE
+from touche_rad.models import Model
 from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
+from touche_rad.runs.journal import RUN, SUFFIX, UNIT, Journal, read_units
 from touche_rad.runs.shard import Shard
-from touche_rad.runs.work import Done, Progress, Tally, read_record, record_line, write_readable
+from touche_rad.runs.work import Done, Progress, Tally, write_readable
+from touche_rad.text import redact_data
 
-SUFFIX: Final = ".part"
-"""Suffix of the journal of a run."""
-RECORD: Final = "part.json"
 UNITS: Final = "units.jsonl"
+"""The journal of a part that is complete."""
 CACHE: Final = "cache"
-FORMAT: Final = 2
 SHARD: Final = "shard"
 """The key of the shard in the identity of a part."""
+_PART: Final = "part"
+_END: Final = "end"
 
 
-class PartRecord(BaseModel):
-    """The content of `part.json`."""
+class PartHeader(BaseModel):
+    """What the first line of a part's journal says in addition to the identity."""
 
-    format: int = FORMAT
-    shard: str
-    total: int = Field(ge=0)
+    total: int
+    """The number of units of the whole run."""
     run: str
     source: str
     command: tuple[str, ...]
+
+
+class PartEnd(BaseModel):
+    """What the last line of a complete part says."""
+
+    status: Status
     warnings: tuple[Event, ...]
     """The warnings that are not about results."""
     usage: Mapping[str, Any] | None
-    status: Status
 
 
 @dataclass(frozen=True)
@@ -76,38 +81,34 @@ class Part:
         return [
             one
             for one in self.shard.all()
-            if one != self.shard and not (one.folder(self.run) / RECORD).is_file()
+            if one != self.shard and not (one.folder(self.run) / UNITS).is_file()
         ]
+
+    def header(self, total: int) -> Mapping[str, Any]:
+        """Return what its journal says in addition to the identity."""
+        header = PartHeader(
+            total=total, run=str(self.run), source=str(self.source), command=self.command
+        )
+        return {_PART: header.model_dump(mode="json")}
 
     def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
         """Return the status of this part if it is complete already, with the same identity."""
-        if _is_begun(self.folder) or not (self.folder / RECORD).is_file():
+        if _is_begun(self.folder) or not (self.folder / UNITS).is_file():
             return None
-        return _read(self.folder).record.status if is_output_of(out, identity) else None
+        return _read(self.folder).end.status if is_output_of(out, identity) else None
 
     def finish(
         self,
+        journal: Journal[int],
         status: Status,
-        total: int,
-        units: Iterable[tuple[int, Done]],
         warnings: tuple[Event, ...],
-        usage: Usage | None,
+        model: Model | None,
     ) -> None:
-        """Write the records of all units, then `part.json`, with which the part is complete."""
-        with files.atomic_write(self.folder / UNITS) as stream:
-            for number, done in units:
-                stream.write(record_line(number, done).decode("utf-8"))
-        record = PartRecord(
-            shard=str(self.shard),
-            total=total,
-            run=str(self.run),
-            source=str(self.source),
-            command=self.command,
-            warnings=warnings,
-            usage=usage.record() if usage is not None else None,
-            status=status,
-        ).model_dump(mode="json")
-        write_readable(self.folder / RECORD, record)
+        """End the journal, and rename it, with which the part is complete."""
+        usage = model.usage.record() if model is not None else None
+        end = PartEnd(status=status, warnings=warnings, usage=usage)
+        journal.log.append({_END: redact_data(end.model_dump(mode="json"))})
+        journal.log.finish(self.folder / UNITS)
 
 
 @dataclass(frozen=True)
@@ -115,38 +116,21 @@ class FinishedPart:
     """A complete part, as it is read."""
 
     folder: Path
+    identity: Mapping[str, Any]
+    """The identity of the whole run."""
     shard: Shard
-    record: PartRecord
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """The identity of the whole run."""
-        return {key: one for key, one in self.record.status.identity.items() if key != SHARD}
+    header: PartHeader
+    end: PartEnd
+    places: Sequence[int]
+    """Where the records of its units begin in its journal, in the order of the input."""
 
     def units(self) -> Iterator[Done]:
-        """Yield its units in the order of the input.
-
-        Raises:
-            WorkError: The file of the records is damaged.
-        """
-        path = self.folder / UNITS
-        try:
-            with path.open("rb") as stream:
-                numbers = self.shard.units(self.record.total)
-                for expected, line in zip(numbers, stream, strict=True):
-                    number, done = read_record(line)
-                    if number != expected:
-                        raise ValueError("another unit")
-                    yield done
-        except (OSError, ValueError):
-            raise WorkError(
-                f"{path} is damaged: remove {self.folder}, then make it again: "
-                f"{self.command(self.shard)}"
-            ) from None
+        """Yield its units in the order of the input."""
+        return read_units(self.folder / UNITS, self.places)
 
     def command(self, shard: Shard) -> str:
         """Return the command line that makes a shard of the same run."""
-        words = ["touche-rad", *self.record.command]
+        words = ["touche-rad", *self.header.command]
         for place, word in enumerate(words):
             if word.startswith("--shard="):
                 words[place] = f"--shard={shard}"
@@ -173,7 +157,7 @@ def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
 
 
 def _is_part(folder: Path) -> bool:
-    return (folder / RECORD).is_file() or _is_begun(folder)
+    return (folder / UNITS).is_file() or _is_begun(folder)
 
 
 def _is_begun(folder: Path) -> bool:
@@ -181,20 +165,31 @@ def _is_begun(folder: Path) -> bool:
 
 
 def _read(folder: Path) -> FinishedPart:
-    path = folder / RECORD
+    path = folder / UNITS
+    again = f"run the same command with --shard {folder.name.replace('-of-', '/')} again"
     if _is_begun(folder) or not path.is_file():
-        raise UserError(
-            f"{folder} is not finished: run the same command with --shard "
-            f"{folder.name.replace('-of-', '/')} again"
-        )
+        raise UserError(f"{folder} is not finished: {again}")
+    header = read_header(path, RUN)
     try:
-        content = read_json(path)
-        refuse_newer(path, content, FORMAT)
-        refuse_older(path, content, FORMAT, f"remove {folder}, and make the part again")
-        record = PartRecord.model_validate(content)
-        return FinishedPart(folder, Shard.parse(record.shard), record)
-    except (OSError, ValueError, OptionError):
-        raise UserError(f"{path} is damaged: remove {folder}, and make the part again") from None
+        identity = dict(header[IDENTITY])
+        shard = Shard.parse(identity.pop(SHARD))
+        places: dict[int, int] = {}
+        end: Any = None
+        for entry in read_log(path, RUN):
+            if UNIT in entry.record:
+                places[entry.record[UNIT]] = entry.place
+            end = entry.record.get(_END)
+        part = FinishedPart(
+            folder,
+            identity,
+            shard,
+            PartHeader.model_validate(header[_PART]),
+            PartEnd.model_validate(end),
+            [places[unit] for unit in shard.units(header[_PART]["total"])],
+        )
+    except (LookupError, ValueError):
+        raise WorkError(f"{path} is damaged: remove {folder}, and {again}") from None
+    return part
 
 
 def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
@@ -203,17 +198,12 @@ def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
     by_number: dict[int, FinishedPart] = {}
     for one in parts:
         mine, other = (
-            {**part.identity, "shards": part.shard.count, "debates": part.record.total}
+            {**part.identity, "shards": part.shard.count, "debates": part.header.total}
             for part in (first, one)
         )
-        for key in [*mine, *other]:
-            if mine.get(key) != other.get(key):
-                both = " and ".join(short_json(part.get(key)) for part in (mine, other))
-                raise UserError(
-                    f"{first.folder} and {one.folder} are parts of different runs: {key} is "
-                    f"{both}; make one again with the command of the other: "
-                    f"{first.command(one.shard)}"
-                )
+        place = f"{first.folder} and {one.folder} are parts of different runs"
+        fix = f"make one again with the command of the other: {first.command(one.shard)}"
+        refuse_other_identity(place, mine, other, fix, values="is {} and {}")
         earlier = by_number.setdefault(one.shard.number, one).folder
         if earlier.resolve() != one.folder.resolve():
             raise UserError(
@@ -223,12 +213,6 @@ def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
         if shard.number not in by_number:
             raise UserError(f"shard {shard} is missing: make it: {first.command(shard)}")
     return [by_number[number] for number in sorted(by_number)]
-
-
-def short_json(value: Any) -> str:
-    """Return a value of an identity for a message."""
-    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def merge_parts(
@@ -244,7 +228,6 @@ def merge_parts(
 
     Raises:
         UserError: The output exists already.
-        WorkError: A part is damaged.
     """
     if not is_output_of(out, parts[0].identity):
         files.check_output(out, replace=replace)
@@ -254,26 +237,26 @@ def merge_parts(
             for done in part.units():
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
-                progress(tally.units, part.record.total)
+                progress(tally.units, part.header.total)
     _join(parts, out, TRACE)
     errors = _join(parts, out, ERRORS)
-    records, usage = [part.record for part in parts], Usage()
-    for one in records:
-        if one.usage is not None:
-            usage.add(one.usage)
-    first, statuses = records[0].status, [one.status for one in records]
+    ends, usage = [part.end for part in parts], Usage()
+    for end in ends:
+        if end.usage is not None:
+            usage.add(end.usage)
+    first, statuses = ends[0].status, [end.status for end in ends]
     started = min(one.started for one in statuses)
     finished = max(one.finished for one in statuses)
     status = tally.status(
         out,
         # Parts have many warnings in common.
-        warnings=dict.fromkeys(warning for one in records for warning in one.warnings),
+        warnings=dict.fromkeys(warning for end in ends for warning in end.warnings),
         usage=usage,
         errors=errors,
         verb=first.verb,
         state="done",
         sha256=sha256_of(out),
-        units=records[0].total,
+        units=parts[0].header.total,
         done=tally.units,
         resumed=sum(one.resumed for one in statuses),
         skipped=first.skipped,  # each part reads the whole input
@@ -296,7 +279,7 @@ def caches_of(parts: Sequence[FinishedPart]) -> list[Path]:
 def _join(parts: Sequence[FinishedPart], out: Path, suffix: str) -> Path:
     """Join the files beside the parts' outputs in the order of the parts."""
     target = out.with_name(f"{out.name}{suffix}")
-    sources = (part.folder / f"{Path(part.record.run).name}{suffix}" for part in parts)
+    sources = (part.folder / f"{Path(part.header.run).name}{suffix}" for part in parts)
     paths = [path for path in sources if path.is_file()]
     if not paths:
         target.unlink(missing_ok=True)  # of the run that is replaced

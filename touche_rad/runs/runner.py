@@ -1,10 +1,8 @@
 """Run units of work in parallel, with a journal of the progress and a status of the result.
 
-`OUT.part`, the journal, is append-only JSONL. Its first line is the identity of the run; each other
-line is one finished unit with its lines of the output. A killed process loses at most the units in
-progress. The next run with the same identity continues; a unit whose line is damaged is processed
-again. The output is written in the order of the input, so it is byte-identical to the output of an
-uninterrupted run.
+The next run with the same identity continues after a kill; a unit whose line in the journal is
+damaged is processed again. The output is written in the order of the input, so it is byte-identical
+to the output of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -19,34 +17,21 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import anyio
 
 from touche_rad import __version__, files, session
 from touche_rad.calls import call_context
-from touche_rad.errors import (
-    InputError,
-    ToucheRadError,
-    UserError,
-    WorkError,
-    refuse_newer,
-    refuse_older,
-)
+from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.events import Event, EventKind
-from touche_rad.files.outputs import (
-    State,
-    Status,
-    is_output_of,
-    open_locked,
-    sha256_of,
-    status_beside,
-)
-from touche_rad.files.records import dump
+from touche_rad.files.append_log import IDENTITY
+from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
 from touche_rad.models import ModelError
 from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
-from touche_rad.runs.parts import SUFFIX, Part, short_json
+from touche_rad.runs.journal import RUN, Journal, journal_beside, read_units
+from touche_rad.runs.parts import Part
 from touche_rad.runs.work import (
     Done,
     RunOptions,
@@ -54,8 +39,6 @@ from touche_rad.runs.work import (
     Tally,
     Work,
     count_units,
-    read_record,
-    record_line,
     write_readable,
 )
 from touche_rad.text import printable, redact_data, redact_line
@@ -64,9 +47,6 @@ log = logging.getLogger("touche_rad")
 
 DEFAULT_OPTIONS: Final = RunOptions()
 NO_DEBATE: Final = "expected at least one debate, found none"
-VERSION: Final = 2
-_NAME: Final = "touche-rad"
-_BEGIN: Final = f'{{"journal": "{_NAME} '.encode()
 
 
 class Interrupted(WorkError):
@@ -86,7 +66,8 @@ def run(
         return session.run(run_work, work, out, options, part)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"stopped; finished work is kept in {out}{SUFFIX}: run the same command to continue"
+            f"stopped; finished work is kept in {journal_beside(out)}: run the same command "
+            "to continue"
         ) from None
 
 
@@ -116,25 +97,24 @@ async def run_work(
             finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
-        is_begun = output.journal.exists() and not options.restart
+        is_begun = output.log_path.exists() and not options.restart
         if out.is_file() and not is_begun and not is_output_of(out, output.identity):
             files.check_output(out, replace=options.replace)
         total, output.copies = count_units(work.units(options.bad))
         if not total:
             raise InputError(work.source, NO_DEBATE)
         failures = FailureLog(options.errors, options.strict)
-        units = range(total) if part is None else part.shard.units(total)
-        with call_context(report_failure=failures.add), output.begin(total, units):
+        with call_context(report_failure=failures.add), output.begin(total, part) as journal:
             folder = Path.cwd()
             try:
                 await _work_through(work, options, output)
             finally:
                 os.chdir(folder)  # a plugin may have changed it, and our paths are relative
             status = output.finish()
-            if part is not None:
-                usage = options.model.usage if options.model is not None else None
-                part.finish(status, total, output.numbered(), output.warnings, usage)
-            output.journal.unlink()  # last: the next call finishes a run that is killed before
+            if part is None:
+                journal.log.finish()  # last: the next call finishes a run that is killed before
+            else:
+                part.finish(journal, status, output.warnings, options.model)
             return status
     except asyncio.CancelledError:
         output.stop("stopped", "stopped before the end")
@@ -299,11 +279,11 @@ async def process_units(
 
 
 class Output:
-    """The output of one run, with its journal and its status."""
+    """The output of one run, and its status."""
 
     def __init__(self, path: Path, work: Work[Any], options: RunOptions) -> None:
         """Prepare; nothing is read or written."""
-        self.path, self.journal = path, path.with_name(path.name + SUFFIX)
+        self.path, self.log_path = path, journal_beside(path)
         self.verb, self.options = work.verb, options
         self.identity = dict(work.identity)
         """Everything that determines the output. A run is continued only with an equal one."""
@@ -314,56 +294,49 @@ class Output:
         self.copies: Event | None = None
         """The warning on debates that the input has more than once."""
         self.resumed = 0
-        self.finished: dict[int, int] = {}
-        """The finished units, and where the line of each begins in the journal."""
-        self._file: IO[bytes] | None = None
+        self.finished: Mapping[int, int] = {}
+        """The finished units, and where their records begin in the journal."""
+        self._journal: Journal[int] | None = None
         self._started, self._clock = datetime.now().astimezone(), time.monotonic()
 
     @contextmanager
-    def begin(self, total: int, units: range) -> Iterator[None]:
+    def begin(self, total: int, part: Part | None = None) -> Iterator[Journal[int]]:
         """Open the journal, or create it; at the end it is closed, and the file is kept.
 
         Raises:
             UserError: The journal is of another run, or the output cannot be written.
         """
-        self._file = _open_journal(self.path, self.journal)
+        if self.path.exists() and not self.path.is_file():
+            raise UserError(f"{self.path} is a folder or a device: name a file to write")
+        header = {IDENTITY: self.identity, **(part.header(total) if part is not None else {})}
+        with self._writing(self.log_path):
+            journal = Journal[int](self.log_path, RUN, header, restart=self.options.restart)
+        self._journal, self.finished = journal, journal.places
         try:
-            with self._writing(self.journal):
-                self._resume(self._file)
-            self.total, self.units, self.resumed = total, units, len(self.finished)
+            self.total, self.resumed = total, len(self.finished)
+            self.units = range(total) if part is None else part.shard.units(total)
             if not self.resumed:
                 if self.options.errors is not None:
                     self.options.errors.unlink(missing_ok=True)
                 if self.options.model is not None and not self.options.keep_trace:
                     self.options.model.begin_trace()
-            yield
+            yield journal
         finally:
-            with suppress(OSError):  # a line that a full disk did not take
-                self._file.close()
+            journal.log.close()
 
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit to the journal."""
-        assert self._file is not None
-        with self._writing(self.journal):
-            offset = self._file.tell()
-            self._file.write(record_line(unit, done))
-            self._file.flush()
-        self.finished[unit] = offset
+        assert self._journal is not None
+        with self._writing(self.log_path):
+            self._journal.append(unit, done)
         self.resumed += done.resumed
         self.options.progress(len(self.finished), len(self.units))
-
-    def numbered(self) -> Iterator[tuple[int, Done]]:
-        """Yield the finished units with their numbers in the order of the input."""
-        with self.journal.open("rb") as stream:
-            for _, offset in sorted(self.finished.items()):
-                stream.seek(offset)
-                yield read_record(stream.readline())
 
     def finish(self) -> Status:
         """Write the output and its status; the journal remains."""
         tally = Tally(units=self.units.start)
         with self._writing(self.path), files.atomic_write(self.path) as stream:
-            for _, done in self.numbered():
+            for done in self._done():
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
         status = self._status(tally, "done", sha256=sha256_of(self.path))
@@ -371,14 +344,19 @@ class Output:
             write_readable(self.options.status_path, status.model_dump(mode="json"))
         return status
 
+    def _done(self) -> Iterator[Done]:
+        """Yield the finished units in the order of the input."""
+        places = [place for _, place in sorted(self.finished.items())]
+        return read_units(self.log_path, places)
+
     def stop(self, state: State, error: str) -> None:
         """Write the status of a run that did not finish; the journal is kept."""
         path = self.options.status_path
         if path is None or (not self.total and path == status_beside(self.path)):
             return  # nothing has happened to the output, so its status remains
         tally = Tally(units=self.units.start)
-        if self.finished and self.journal.exists():
-            for _, done in self.numbered():
+        if self.finished and self.log_path.exists():
+            for done in self._done():
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
             status = self._status(tally, state, error=error)
@@ -391,7 +369,7 @@ class Output:
 
     def how_to_continue(self, fix: str = "") -> str:
         """Say what is kept, what to fix first, and how to continue."""
-        done = f"{len(self.finished)} of {len(self.units)} done and kept in {self.journal}"
+        done = f"{len(self.finished)} of {len(self.units)} done and kept in {self.log_path}"
         return f"{done}: {fix}run the same command to continue"
 
     def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
@@ -414,53 +392,6 @@ class Output:
             **fields,
         )
 
-    def _resume(self, file: IO[bytes]) -> None:
-        """Read the records of an earlier run, and go to the place of the next record."""
-        header = file.readline()
-        if header[: len(_BEGIN)] != _BEGIN[: len(header)]:
-            raise UserError(
-                f"{self.journal} is not a journal of touche-rad: move it, or choose another output"
-            )
-        is_empty = os.fstat(file.fileno()).st_size == len(header)
-        if self.options.restart or is_empty or not header.endswith(b"\n"):
-            file.seek(0)
-            file.truncate()
-            first = {"journal": f"{_NAME} {VERSION}", "identity": self.identity}
-            file.write(f"{dump(first)}\n".encode())
-            file.flush()
-            return
-        self._compare(header)
-        end = len(header)
-        for row, line in enumerate(file, 2):
-            if not line.endswith(b"\n"):  # the process was killed while it wrote the line
-                break
-            try:
-                unit, _ = read_record(line)
-            except ValueError:
-                log.warning("%s:%d is damaged: its unit is processed again", self.journal, row)
-            else:
-                self.finished[unit] = end
-            end += len(line)
-        file.seek(end)
-        file.truncate()
-
-    def _compare(self, header: bytes) -> None:
-        try:
-            record = json.loads(header)
-            earlier = dict(record["identity"])
-        except (ValueError, TypeError, KeyError):
-            raise UserError(f"{self.journal} is damaged: start again with --restart") from None
-        version = {"format": record["journal"]}
-        refuse_newer(self.journal, version, VERSION)
-        refuse_older(self.journal, version, VERSION, "start again with --restart")
-        for key in [*self.identity, *earlier]:
-            was, now = earlier.get(key), self.identity.get(key)
-            if was != now:
-                raise UserError(
-                    f"{self.journal} is of another run: {key} was {short_json(was)} and is now "
-                    f"{short_json(now)}; start again with --restart, or choose another output"
-                )
-
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
         try:
@@ -468,20 +399,3 @@ class Output:
         except OSError as error:
             problem = f"{path}: cannot be written: {error.strerror or error}"
             raise WorkError(f"{problem}; {self.how_to_continue()}") from error
-
-
-def _open_journal(out: Path, journal: Path) -> IO[bytes]:
-    """Open the journal of an output for this process alone; a kill lets go of the lock.
-
-    Raises:
-        UserError: Another process is at work on it, or it cannot be written.
-    """
-    if out.exists() and not out.is_file():
-        raise UserError(f"{out} is a folder or a device: name a file to write")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        return os.fdopen(open_locked(journal), "r+b")
-    except BlockingIOError:
-        raise UserError(f"{journal}: another process is at work on this run") from None
-    except OSError as error:
-        raise UserError(f"{journal}: cannot be written: {error.strerror}") from None

@@ -17,11 +17,10 @@ from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.events import Event, EventCount, EventKind
 from touche_rad.files.outputs import Status, total_of
-from touche_rad.files.records import dump
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, Fallback
-from touche_rad.text import printable, redact_data, redact_line
+from touche_rad.text import printable, redact_data
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
@@ -39,31 +38,6 @@ class Done:
     fallbacks: tuple[Fallback, ...] = ()
     resumed: bool = False
     """Whether it is read from the record of an earlier run."""
-
-
-def record_line(unit: int | str, done: Done) -> bytes:
-    """Return the record of a finished unit: one line without secrets."""
-    record = {
-        "unit": unit,
-        "lines": [redact_line(line) for line in done.lines],
-        "counts": dict(done.counts),
-        "events": redact_data([event.model_dump(mode="json") for event in done.events]),
-        "fallbacks": redact_data([vars(one) for one in done.fallbacks]),
-    }
-    return f"{dump(record)}\n".encode()
-
-
-def read_record(line: bytes) -> tuple[Any, Done]:
-    """Read the record of a finished unit; anything else is a ValueError."""
-    try:
-        record = json.loads(line)
-        fallbacks = tuple(Fallback(**one) for one in record["fallbacks"])
-        events = tuple(map(Event.model_validate, record["events"]))
-        return record["unit"], Done(
-            tuple(record["lines"]), record["counts"], events, fallbacks, resumed=True
-        )
-    except (TypeError, KeyError) as error:
-        raise ValueError("no record") from error
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,19 +10,18 @@ from touche_rad import files
 from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
-from touche_rad.files.outputs import alone_in, is_output_of, read_status
+from touche_rad.files.append_log import refuse_other_identity
+from touche_rad.files.outputs import is_output_of, read_status
+from touche_rad.files.records import drop_keys
 from touche_rad.files.traces import TRACE
+from touche_rad.runs.journal import journal_beside
 from touche_rad.runs.judging import VERDICTS
-from touche_rad.runs.panels import Recorded
-from touche_rad.runs.parts import SUFFIX, short_json
 from touche_rad.runs.runner import whole_identity
 from touche_rad.runs.work import Work
 
 CONTESTS, OUTCOMES, RATINGS = "contests.jsonl", "outcomes.jsonl", "ratings.json"
 GAMES: Final = "games.jsonl"
 """Every debate and verdict by its settings, also for other debaters or claims."""
-_MAY_GROW: Final = ("debaters", "input")
-"""Settings that may change: the debates that do not depend on them are kept."""
 
 
 class Folder:
@@ -38,21 +36,13 @@ class Folder:
         self.contests, self.outcomes = path / CONTESTS, path / OUTCOMES
         if path.exists() and not path.is_dir():
             raise UserError(f"{path} is a file: name a folder for the tournament")
-        self.recorded = Recorded(path / GAMES)
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other processes from this folder, and read it again."""
-        with alone_in(self.path):
-            self.recorded = Recorded(self.path / GAMES)
-            yield
+        self.games = path / GAMES
 
     def restart(self) -> None:
         """Delete the debates, verdicts, traces and ratings."""
-        for path in (self.contests, self.outcomes, self.path / RATINGS):
+        for path in (self.contests, self.outcomes, self.path / RATINGS, self.games):
             path.unlink(missing_ok=True)
             path.with_name(path.name + TRACE).unlink(missing_ok=True)
-        self.recorded.clear()
 
     def is_done(self, work: Work[Any], out: Path, *, replace: bool) -> bool:
         """Whether a run of these settings has written an output completely.
@@ -69,17 +59,18 @@ class Folder:
             return False
         now = whole_identity(work.verb, work.identity, work.source)
         failed = [one for one in read_status(out).get("fallbacks", ()) if one["what"] == VERDICTS]
-        if is_output_of(out, now) and not failed and not self._journal(out).exists():
+        if is_output_of(out, now) and not failed and not journal_beside(out).exists():
             return True
-        for key in (*now, *before):
-            values = before.get(key), now.get(key)
-            may_change = key in _MAY_GROW or (key == "model" and None in values)
-            if values[0] != values[1] and not may_change and not replace:
-                was, is_now = map(short_json, values)
-                raise UserError(
-                    f"{out} is of other settings: {key} was {was} and is now {is_now}; replace it "
-                    "with --replace, or name another folder"
-                )
+        if not replace:
+            may_change = ["debaters", "input"]  # what does not depend on them is kept
+            if before.get("model") is None or now.get("model") is None:
+                may_change.append("model")
+            refuse_other_identity(
+                f"{out} is of other settings",
+                drop_keys(before, may_change),
+                drop_keys(now, may_change),
+                "replace it with --replace, or name another folder",
+            )
         return False
 
     def settings_of(self, out: Path) -> Mapping[str, Any]:
@@ -88,10 +79,7 @@ class Folder:
 
     def may_replace(self, out: Path) -> bool:
         """Whether an output is of a run in this folder, also of one killed before its status."""
-        return bool(self.settings_of(out)) or self._journal(out).exists()
-
-    def _journal(self, out: Path) -> Path:
-        return out.with_name(f"{out.name}{SUFFIX}")
+        return bool(self.settings_of(out)) or journal_beside(out).exists()
 
     def results(self, names: Sequence[str]) -> Iterator[tuple[Contest, Outcome]]:
         """Yield each debate of these debaters with its verdict."""
