@@ -129,11 +129,11 @@ def test_more_shards_than_debates(folder: Path) -> None:
 
 def test_a_part_of_an_earlier_version_is_refused(folder: Path) -> None:
     shards(folder, JUDGE, 2)
-    part = folder / "run.jsonl.shards/1-of-2/part.json"
-    part.write_text(json.dumps({**json.loads(part.read_text()), "format": 1}))
+    part = folder / "run.jsonl.shards/1-of-2/units.jsonl"
+    part.write_text('{"unit": 0, "lines": [], "counts": {}, "notes": [], "fallbacks": []}\n')
     ended = merge(folder)
     assert ended.code == 2
-    assert "part.json: made by an earlier touche-rad (format 1" in ended.err
+    assert "units.jsonl is not a run log of this version of touche-rad: move it" in ended.err
 
 
 def test_a_finished_part_is_not_made_again(folder: Path) -> None:
