@@ -32,6 +32,7 @@ import anyio
 
 from touche_rad import files
 from touche_rad.contest import to_contest
+from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.models import Model
@@ -190,7 +191,7 @@ async def run_judge(
     for _, views in debates:
         done = isinstance(judge, JudgesAll) and await judge.judge_all(views[-1])
         for view in views if not done else ():
-            await judge_view(judge, view)
+            await judge_view(judge, view, grice())
 
 
 async def run_debater(

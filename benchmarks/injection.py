@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.runs.fakes import SmallIndex
+from touche_rad.criteria import grice
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
 from touche_rad.models import Model
@@ -83,7 +84,7 @@ async def verdicts_change(name: str, text: str, claim: str) -> bool:
     model = Model(Obedient(text))
     turn = Turn(utterance=claim, response=Response(content=f"Perhaps. {text}"))
     judged = await judge_view(
-        find("judge", name).make(Services(model=model)), Debate(id="b", turns=(turn,))
+        find("judge", name).make(Services(model=model)), Debate(id="b", turns=(turn,)), grice()
     )
     return all(judged.verdicts[maxim].yes for maxim in Maxim)
 

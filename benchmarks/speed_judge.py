@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from touche_rad import files
+from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge_view
@@ -38,5 +39,5 @@ async def seconds(judge: object, views: Sequence[Debate]) -> float:
     """Judge all turns one after the other."""
     begun = time.process_time()
     for view in views:
-        await judge_view(judge, view)  # type: ignore[arg-type]
+        await judge_view(judge, view, grice())  # type: ignore[arg-type]
     return time.process_time() - begun

@@ -28,6 +28,7 @@ from tests.models.by_schema import prompt_of
 from tests.models.scripted import Handler, Scripted, reply
 from tests.terminal import touche_rad
 from touche_rad import files
+from touche_rad.criteria import grice
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 from touche_rad.files.contests import Judgement, words_digest
@@ -254,7 +255,7 @@ async def _check_judge(world: World, name: str, lines: Sequence[bytes], at_once:
     ]  # a file may have more fields
 
     async def by_python(view: Any) -> Any:
-        verdicts = (await judge_view(judge, view)).verdicts
+        verdicts = (await judge_view(judge, view, grice())).verdicts
         return {maxim: _official(verdicts[maxim]) for maxim in Maxim}
 
     async with _client(Answerer([]), judge) as client:

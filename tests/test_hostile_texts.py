@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from judges.debatrix import speeches
 from judges.inspirescore import fol
 from touche_rad import errors, text
+from touche_rad.criteria import grice
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
 from touche_rad.debaters.grounded import _polarity as polarity
 from touche_rad.evidence import quotable
@@ -90,7 +91,7 @@ def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
     long, reader = "word " * MOST_CHARACTERS, Reader()
     response = Response(content=long, arguments=(Argument(id="1", text=long),))
     debate = Debate().with_utterance(long).with_response(response)
-    anyio.run(judge_view, reader, debate)
+    anyio.run(judge_view, reader, debate, grice())
     anyio.run(Answerer([("reader", reader)]).answer, debate.with_utterance(long))
     for seen in reader.seen:
         assert seen.turns[0].response is not None

@@ -17,6 +17,7 @@ from tests.models.by_schema import answering, filled, prompt_of
 from tests.models.scripted import Handler, Scripted, reply
 from tests.terminal import touche_rad
 from touche_rad.calls import current_context
+from touche_rad.criteria import grice
 from touche_rad.debate import Debate, Response
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.models import Model
@@ -55,7 +56,7 @@ def judge_all(name: str, server: Scripted, texts: list[str]) -> list[str]:
         judge = find("judge", name).make(made)
         assert made.model is not None
         for text in texts:
-            await judge_view(judge, debate(text).with_response(Response(content=text)))
+            await judge_view(judge, debate(text).with_response(Response(content=text)), grice())
         await made.model.close()
 
     asyncio.run(run())

@@ -19,6 +19,7 @@ from tests.models.by_schema import prompt_of
 from tests.models.scripted import Scripted
 from tests.terminal import Ended, touche_rad
 from tests.test_injection import filling, services
+from touche_rad.criteria import grice
 from touche_rad.debate import Response
 from touche_rad.plugins import find
 from touche_rad.runs.answering import Answerer
@@ -185,7 +186,7 @@ def test_any_text_gives_as_many_prompts_and_is_in_them_unchanged(
         seen = debate(said, said, "Abolish the penny!")
         if kind == "judge":
             judge = find("judge", name).make(made)
-            await judge_view(judge, seen.with_response(Response(content=said)))
+            await judge_view(judge, seen.with_response(Response(content=said)), grice())
         else:
             debater = find("debater", name).make(made)
             await Answerer([(name, debater)]).answer(seen)

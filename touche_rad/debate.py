@@ -207,7 +207,8 @@ class Verdict(Result):
         return self.score is not None and self.score >= 0.5
 
 
-Verdicts = Mapping[Maxim, Verdict]
+Verdicts = Mapping[str, Verdict]
+"""The verdicts on a response, by the key of the criterion."""
 
 
 class Hit(Result):

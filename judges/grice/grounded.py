@@ -11,7 +11,7 @@ from textwrap import shorten
 from typing import Final, NamedTuple
 
 from touche_rad import plugins
-from touche_rad.debate import Debate, Maxim, Verdict
+from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.evidence.support import ECHO, NEAR, Finding, read_sentences, repeated_share
 from touche_rad.evidence.words import lexicon, read_words
 from touche_rad.plugins import ExplainedVerdict, Feature, Services
@@ -218,11 +218,11 @@ def manner(scene: Scene) -> Iterator[Fault]:
     yield Fault("nouns", 2 * max(0.0, nouns - NOUNS), "it is a chain of abstract nouns")
 
 
-RULES: Final[Mapping[Maxim, Callable[[Scene], Iterable[Fault]]]] = {
-    Maxim.QUANTITY: quantity,
-    Maxim.QUALITY: quality,
-    Maxim.RELATION: relation,
-    Maxim.MANNER: manner,
+RULES: Final[Mapping[str, Callable[[Scene], Iterable[Fault]]]] = {
+    "quantity": quantity,
+    "quality": quality,
+    "relation": relation,
+    "manner": manner,
 }
 _SUM = f"{BEST} minus all faults, at least {WORST}; 0.5 and more means yes"
 _WEAKEST = f"{BEST} minus the fault of the weakest sentence; 0.5 and more means yes"
@@ -241,35 +241,35 @@ class GroundedJudge:
     def __init__(self, options: Options, services: Services) -> None:
         """Make the judge; it needs no service."""
 
-    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+    def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
         scene = read_scene(debate)
         if scene is None:
             unanswered = Verdict(score=None, rationale="the last turn has no response")
-            return dict.fromkeys(Maxim, unanswered)
+            return dict.fromkeys(RULES, unanswered)
         if not scene.sentences:
-            return dict.fromkeys(Maxim, Verdict(score=WORST, rationale="the response is empty"))
+            return dict.fromkeys(RULES, Verdict(score=WORST, rationale="the response is empty"))
         verdicts = {}
-        for maxim, rule in RULES.items():
+        for key, rule in RULES.items():
             faults = list(rule(scene))
             sizes = [fault.size for fault in faults]
-            score = BEST - (max(sizes) if maxim is Maxim.QUALITY else sum(sizes))
+            score = BEST - (max(sizes) if rule is quality else sum(sizes))
             worst = faults[0] if score >= YES else max(faults, key=lambda fault: fault.size)
             score = round(max(WORST, score), 4)
-            verdicts[maxim] = Verdict(score=score, rationale=worst.reason)
+            verdicts[key] = Verdict(score=score, rationale=worst.reason)
         return verdicts
 
-    def explain(self, debate: Debate) -> dict[Maxim, ExplainedVerdict]:
+    def explain(self, debate: Debate) -> dict[str, ExplainedVerdict]:
         """Return the faults that decide each verdict on the last response."""
         scene = read_scene(debate)
         if scene is None or not scene.sentences:
             return {}
         explained = {}
-        for maxim, rule in RULES.items():
+        for key, rule in RULES.items():
             features = {
                 fault.name: Feature(-round(fault.size, 4), phrase=fault.reason)
                 for fault in rule(scene)
             }
-            text = _WEAKEST if maxim is Maxim.QUALITY else _SUM
-            explained[maxim] = ExplainedVerdict(text, features)
+            text = _WEAKEST if rule is quality else _SUM
+            explained[key] = ExplainedVerdict(text, features)
         return explained

@@ -10,7 +10,7 @@ import anyio
 from pydantic import Field
 
 from touche_rad.calls import time_left
-from touche_rad.debate import Debate, Maxim, Verdict
+from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import OptionError
 from touche_rad.plugins import Judge, JudgesAll, Services, find, parse_plugin, split_plugins
 from touche_rad.plugins import Options as PluginOptions
@@ -39,33 +39,34 @@ class Jury:
         if twice or not names:
             problem = f"{twice[0]} is named twice" if twice else "of: name at least one judge"
             raise OptionError(f"judge jury: {problem}")
+        self._criteria = services.criteria
         self._members = {name: _make(name, services) for name in names}
 
-    async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+    async def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
         return (await self._verdicts([debate]))[0]
 
-    async def judge_all(self, debate: Debate) -> Sequence[Mapping[Maxim, Verdict]] | None:
+    async def judge_all(self, debate: Debate) -> Sequence[Verdicts] | None:
         """Judge all responses at once, if one of the members can."""
         if not any(isinstance(member, JudgesAll) for member in self._members.values()):
             return None
         return await self._verdicts([debate.view(turn) for turn in range(len(debate.turns))])
 
-    async def _verdicts(self, views: Sequence[Debate]) -> list[dict[Maxim, Verdict]]:
+    async def _verdicts(self, views: Sequence[Debate]) -> list[Verdicts]:
         by_member: dict[str, Sequence[ViewVerdicts]] = {}
 
         async def ask(name: str) -> None:
-            by_member[name] = await judge_turns(self._members[name], views, deadline=time_left())
+            by_member[name] = await judge_turns(
+                self._members[name], views, self._criteria, deadline=time_left()
+            )
 
         async with anyio.create_task_group() as group:
             for name in self._members:
                 group.start_soon(ask, name)
         return [
             {
-                maxim: _verdict(
-                    {name: _score(by_member[name][turn], maxim) for name in self._members}
-                )
-                for maxim in Maxim
+                key: _verdict({name: _score(by_member[name][turn], key) for name in self._members})
+                for key in self._criteria.keys
             }
             for turn in range(len(views))
         ]
@@ -79,9 +80,9 @@ def _make(text: str, services: Services) -> Judge:
     return member
 
 
-def _score(member: ViewVerdicts, maxim: Maxim) -> float | None:
-    """Return a member's score, or None if it left out any maxim."""
-    return None if member.unscored else float(member.verdicts[maxim].score or 0.0)
+def _score(member: ViewVerdicts, key: str) -> float | None:
+    """Return a member's score, or None if it left out any criterion."""
+    return None if member.unscored else float(member.verdicts[key].score or 0.0)
 
 
 def _verdict(scores: Mapping[str, float | None]) -> Verdict:

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from pydantic import Field
 
 from touche_rad.contest import Contest, Outcome, leader
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, make
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
@@ -37,6 +37,7 @@ class GricePanel:
     def __init__(self, options: Options, services: Services) -> None:
         self._judge = make("judge", options.judge, services)
         self._margin = options.margin
+        self._criteria = services.criteria
 
     async def judge(self, contest: Contest) -> Outcome:
         """Judge every speech as the response to the speeches before it."""
@@ -45,14 +46,16 @@ class GricePanel:
         for speaker in contest.speakers:
             debate = task_view(contest, speaker)
             answered = [turn for turn, one in enumerate(debate.turns) if one.response is not None]
-            verdicts = await judge_turns(self._judge, [debate.view(turn) for turn in answered])
-            scores[speaker] = _means(verdicts)
+            verdicts = await judge_turns(
+                self._judge, [debate.view(turn) for turn in answered], self._criteria
+            )
+            scores[speaker] = _means(verdicts, self._criteria)
             lost = [reason for one in verdicts for reason in one.unscored.values()]
             if scores[speaker][GENERAL] is None:
                 reasons.append(
                     excerpt(f"{speaker}: {lost[0] if lost else 'nothing was said'}", 300)
                 )
-        dimensions = [GENERAL, *(maxim.value for maxim in Maxim)]
+        dimensions = [GENERAL, *self._criteria.keys]
         winners = {
             name: leader({speaker: of[name] for speaker, of in scores.items()}, self._margin)
             for name in dimensions
@@ -62,12 +65,12 @@ class GricePanel:
         )
 
 
-def _means(verdicts: Sequence[ViewVerdicts]) -> Scores:
-    """Return the mean of each maxim and of all four; missing verdicts are left out."""
+def _means(verdicts: Sequence[ViewVerdicts], criteria: Criteria) -> Scores:
+    """Return the mean of each criterion and of all; missing verdicts are left out."""
     means: Scores = {}
-    for maxim in Maxim:
-        scores = [one.verdicts[maxim].score for one in verdicts if maxim not in one.unscored]
+    for key in criteria.keys:
+        scores = [one.verdicts[key].score for one in verdicts if key not in one.unscored]
         valid = [score for score in scores if score is not None]
-        means[maxim.value] = fmean(valid) if valid else None
+        means[key] = fmean(valid) if valid else None
     parts = [mean for mean in means.values() if mean is not None]
-    return {GENERAL: fmean(parts) if len(parts) == len(Maxim) else None, **means}
+    return {GENERAL: fmean(parts) if len(parts) == len(criteria) else None, **means}

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from touche_rad import plugins
-from touche_rad.debate import Debate, Maxim, Verdict
+from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.plugins import Options, Services
 from touche_rad.text import count_words
 
@@ -18,11 +18,11 @@ class AlwaysYes:
     """Says yes on every maxim: the official baseline."""
 
     def __init__(self, options: Options, services: Services) -> None:
-        """There are no options."""
+        self._criteria = services.criteria
 
-    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
-        """Give every maxim a score of 1."""
-        return {maxim: Verdict(score=1.0, rationale="always yes") for maxim in Maxim}
+    def judge(self, debate: Debate) -> Verdicts:
+        """Give every criterion a score of 1."""
+        return dict.fromkeys(self._criteria.keys, Verdict(score=1.0, rationale="always yes"))
 
 
 class RandomJudge:
@@ -35,16 +35,17 @@ class RandomJudge:
         """Probability of yes."""
 
     def __init__(self, options: Options, services: Services) -> None:
+        self._criteria = services.criteria
         self._p = options.p
         self._seed = services.seed
 
-    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
-        """Draw a verdict per maxim from the seed, the text of the debate and the maxim."""
+    def judge(self, debate: Debate) -> Verdicts:
+        """Draw a verdict per criterion from the seed, the text of the debate and the criterion."""
         words = _words_of(debate)
-        return {maxim: self._draw(words, maxim) for maxim in Maxim}
+        return {key: self._draw(words, key) for key in self._criteria.keys}
 
-    def _draw(self, words: str, maxim: Maxim) -> Verdict:
-        number = uniform(f"{self._seed}\n{maxim}\n{words}")
+    def _draw(self, words: str, key: str) -> Verdict:
+        number = uniform(f"{self._seed}\n{key}\n{words}")
         yes = number < self._p
         side = "below" if yes else "not below"
         return Verdict(score=float(yes), rationale=f"drew {number:.3f}, {side} {self._p:g}")
@@ -83,18 +84,19 @@ class LengthJudge:
             return self
 
     def __init__(self, options: Options, services: Services) -> None:
+        self._criteria = services.criteria
         self._shortest = options.shortest
         self._longest = options.longest
 
-    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
-        """Give every maxim the score of the length."""
+    def judge(self, debate: Debate) -> Verdicts:
+        """Give every criterion the score of the length."""
         response = debate.last.response if debate.turns else None
         words = count_words(response.content) if response else 0
         verdict = Verdict(
             score=length_score(words, self._shortest, self._longest),
             rationale=f"{words} words; {self._shortest} to {self._longest} are a yes",
         )
-        return dict.fromkeys(Maxim, verdict)
+        return dict.fromkeys(self._criteria.keys, verdict)
 
 
 def length_score(words: int, shortest: int, longest: int) -> float:

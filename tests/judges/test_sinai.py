@@ -16,6 +16,7 @@ from tests.judges.makers import judged_by
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad import files
+from touche_rad.criteria import grice
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.models import Model
@@ -164,7 +165,7 @@ def evaluated(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping[
 
     model = Model(Address(server.url, "tiny"), deadline=60)
     made = find("judge", "zsl").make(Services(model=model), options)
-    run(judging.work(source, made, identity={}), out, RunOptions(model=model))
+    run(judging.work(source, made, grice(), identity={}), out, RunOptions(model=model))
     ((_, verdicts),) = [(one.debate, one.turns) for one in files.read_evaluations(out)]
     return list(verdicts)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from touche_rad.criteria import grice
 from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
 from touche_rad.labelling.session import Session
@@ -63,8 +64,8 @@ def open_session(
 ) -> Session:
     """Open a session like the command."""
     exchanges = read_exchanges(run)
-    judges = read_verdicts(evaluations, exchanges, {})
-    return Session(exchanges, judges, annotator, output, others=others, random_share=share)
+    judges = read_verdicts(evaluations, exchanges, grice(), {})
+    return Session(exchanges, judges, annotator, output, grice(), others=others, random_share=share)
 
 
 def answer(

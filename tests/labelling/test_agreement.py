@@ -29,11 +29,11 @@ def _two(folder: Path) -> Session:
 
 def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
     result = agreement(_two(tmp_path).study)
-    quality = next(one for one in result.pairs if one.maxim is Maxim.QUALITY)
+    quality = next(one for one in result.pairs if one.maxim == Maxim.QUALITY)
     assert (quality.first, quality.second, quality.turns) == ("ana", "ben", 3)
     assert quality.same == pytest.approx(1 / 3)
     assert quality.kappa == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
-    alpha = next(one for one in result.alphas if one.maxim is Maxim.QUALITY)
+    alpha = next(one for one in result.alphas if one.maxim == Maxim.QUALITY)
     reference = krippendorff.alpha([[1, 1, 0], [1, 0, 1]], level_of_measurement="nominal")
     assert alpha.alpha == pytest.approx(reference)
 
@@ -76,7 +76,7 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl", others=[other])
     for number in range(4):
         session.answer(Place(number, 0), Maxim.QUALITY, 1)
-    row = next(one for one in agreement(session.study).pairs if one.maxim is Maxim.QUALITY)
+    row = next(one for one in agreement(session.study).pairs if one.maxim == Maxim.QUALITY)
     assert (row.turns, row.same) == (2, 0.5)
     assert {row.first, row.second} == {"ana", "ben"}
     session.write()

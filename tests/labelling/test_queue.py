@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import TURNS, write_run, write_verdicts
+from touche_rad.criteria import grice
 from touche_rad.errors import InputError
 from touche_rad.labelling._queue import Item, Selection, make_queue, samples
 from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
@@ -21,8 +22,8 @@ def _queue(folder: Path, share: float, seed: int = 0) -> list[Item]:
     first = write_verdicts(folder / "a.jsonl", run, [0.2] * turns)
     second = write_verdicts(folder / "b.jsonl", run, rising)
     exchanges = read_exchanges(run)
-    judges = read_verdicts([first, second], exchanges, {})
-    return make_queue(exchanges, judges, random_share=share, seed=seed)
+    judges = read_verdicts([first, second], exchanges, grice(), {})
+    return make_queue(exchanges, judges, grice(), random_share=share, seed=seed)
 
 
 def test_each_turn_comes_once_and_the_share_is_kept_at_any_time(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_the_random_order_depends_on_the_seed_only(tmp_path: Path) -> None:
 
 def test_without_verdicts_all_turns_are_random(tmp_path: Path) -> None:
     exchanges = read_exchanges(write_run(tmp_path / "run.jsonl"))
-    queue = make_queue(exchanges, {}, random_share=0.3, seed=0)
+    queue = make_queue(exchanges, {}, grice(), random_share=0.3, seed=0)
     assert {item.sample for item in queue} == {Selection.RANDOM}
 
 
@@ -70,7 +71,7 @@ def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl", 3)
     path = write_verdicts(tmp_path / "a.jsonl", run, [number / 10 for number in range(9)])
     path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
-    (verdicts,) = read_verdicts([path], read_exchanges(run), {}).values()
+    (verdicts,) = read_verdicts([path], read_exchanges(run), grice(), {}).values()
     scores = {place: {one.score for one in of.values()} for place, of in verdicts.items()}
     assert scores == {Place(n // 3, n % 3): {n / 10} for n in range(9)}
 
@@ -79,9 +80,9 @@ def test_verdicts_on_other_debates_are_refused(tmp_path: Path) -> None:
     run, other = write_run(tmp_path / "run.jsonl", 2), write_run(tmp_path / "other.jsonl", 4)
     path = write_verdicts(tmp_path / "a.jsonl", other, [0.5] * 12)
     with pytest.raises(InputError, match="not in"):
-        read_verdicts([path], read_exchanges(run), {})
+        read_verdicts([path], read_exchanges(run), grice(), {})
     lost = write_verdicts(tmp_path / "lost.jsonl", run, [0.5] * 6)
     lost.write_text("{}\n" + lost.read_text().partition("\n")[2])
     refused: dict[str, str] = {}
-    assert len(read_verdicts([path, lost], read_exchanges(run), refused)["lost"]) == 3
+    assert len(read_verdicts([path, lost], read_exchanges(run), grice(), refused)["lost"]) == 3
     assert "not in" in refused["a"]

@@ -13,6 +13,7 @@ from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, to_contest
+from touche_rad.criteria import grice
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.outputs import Status
 from touche_rad.runs import judging
@@ -57,7 +58,7 @@ class Never:
 
 
 def ask(plugin: object, **settings: Any) -> Any:
-    return anyio.run(partial(judge_view, plugin, VIEW, **settings))
+    return anyio.run(partial(judge_view, plugin, VIEW, grice(), **settings))
 
 
 @pytest.mark.parametrize("kind", [Giving, GivingAsync])
@@ -132,7 +133,7 @@ def test_time_limits_hold_for_views_whole_debates_and_panels() -> None:
     assert result.unscored[Maxim.QUANTITY] == "the judge gave nothing within 0.02 seconds"
     views = [VIEW, VIEW.with_utterance("And?").with_response(Response(content="No."))]
     judge = NeverWhole(four())
-    turns = anyio.run(partial(judge_turns, judge, views, deadline=0.02))
+    turns = anyio.run(partial(judge_turns, judge, views, grice(), deadline=0.02))
     assert [turn.verdicts for turn in turns] == [four(), four()]
     assert sorted(judge.views, key=lambda view: len(view.turns)) == views
     outcome = anyio.run(partial(judge_contest, NeverPanel(), to_contest(VIEW), deadline=0.02))
@@ -142,7 +143,9 @@ def test_time_limits_hold_for_views_whole_debates_and_panels() -> None:
 def judge_file(source: Path, plugin: Any, **named: Any) -> Status:
     out = source.parent / "evaluations.jsonl"
     options = RunOptions(**{key: named.pop(key) for key in [*named] if key != "deadline"})
-    return run(judging.work(source, plugin, identity={"judge": "j"}, **named), out, options)
+    return run(
+        judging.work(source, plugin, grice(), identity={"judge": "j"}, **named), out, options
+    )
 
 
 def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:

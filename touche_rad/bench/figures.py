@@ -17,7 +17,7 @@ import numpy as np
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of, labelled_runs
 from touche_rad.bench.plan import PlanFile
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import WorkError
 from touche_rad.files.outputs import all_replaced, read_status
 from touche_rad.runs.fallbacks import ANSWERS
@@ -94,6 +94,7 @@ class Figures(Printed):
     def board(self) -> Table:
         """Return the ranked table of the debaters."""
         judges = list(self.debaters[0].judges)
+        keys = list(self.debaters[0].maxims)
         rows = [
             [
                 NONE if one.rank is None else str(one.rank),
@@ -101,13 +102,13 @@ class Figures(Printed):
                 f"{one.yes:.3f}",
                 cell("{low:.3f}–{high:.3f}", one),
                 *(NONE if (yes := one.judges[it]) is None else f"{yes:.3f}" for it in judges),
-                *(f"{one.maxims[maxim]:.3f}" for maxim in Maxim),
+                *(f"{one.maxims[key]:.3f}" for key in keys),
                 f"{one.words:.1f}",
                 str(one.fallbacks),
             ]
             for one in self.debaters
         ]
-        heads = ["rank", "debater", "yes", INTERVAL, *judges, *Maxim, "words", "fallbacks"]
+        heads = ["rank", "debater", "yes", INTERVAL, *judges, *keys, "words", "fallbacks"]
         return Table(heads, rows, name=1, optional=len(heads) - 4)
 
 
@@ -121,9 +122,9 @@ class Summary:
 
 def compute(plan_file: PlanFile, results: Path) -> Summary:
     """Compute all figures from the files of the results and the labels."""
-    plan = plan_file.plan
-    judges = _score_judges(plan_file, results)
-    counts = _Counts(plan_file, results) if plan_file.debaters else None
+    plan, criteria = plan_file.plan, grice()
+    judges = _score_judges(plan_file, results, criteria)
+    counts = _Counts(plan_file, results, criteria) if plan_file.debaters else None
     figures = Figures(
         name=plan.name,
         entries=tuple(
@@ -141,7 +142,7 @@ def compute(plan_file: PlanFile, results: Path) -> Summary:
     return Summary(figures, judges)
 
 
-def _score_judges(plan_file: PlanFile, results: Path) -> JudgementReport | None:
+def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> JudgementReport | None:
     plan = plan_file.plan
     if not plan.labels:
         return None
@@ -153,6 +154,7 @@ def _score_judges(plan_file: PlanFile, results: Path) -> JudgementReport | None:
     report = score_judgements(
         list(runs),
         plan_file.file("labels"),
+        criteria=criteria,
         baselines=[path for path, name in runs.items() if name in plan.pages.baselines],
         policy=Policy(debates=plan_file.file("debates")),
         samples=plan.samples,
@@ -189,8 +191,9 @@ def _without_folders(report: JudgementReport, *folders: Path) -> JudgementReport
 class _Counts:
     """The counts of the verdicts on all debaters."""
 
-    def __init__(self, plan_file: PlanFile, results: Path) -> None:
+    def __init__(self, plan_file: PlanFile, results: Path, criteria: Criteria) -> None:
         self.plan = plan_file.plan
+        self.criteria = criteria
         self.claims = sum(1 for _ in files.read_claims(plan_file.file("claims")))
         self.names = [one.name for one in plan_file.debaters]
         self.judges = [one.name for one in plan_file.judges]
@@ -199,9 +202,9 @@ class _Counts:
         self.responses: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
         self.sound: set[str] = set()
-        axes = (self.names, self.users, self.plan.seeds, self.judges, tuple(Maxim))
+        axes = (self.names, self.users, self.plan.seeds, self.judges, criteria.keys)
         self.counts = np.zeros((self.claims, *map(len, axes), 2))
-        """Verdicts that are yes, and all, by claim, debater, user, seed, judge and maxim."""
+        """Verdicts that are yes, and all, by claim, debater, user, seed, judge and criterion."""
         for one in cells_of(plan_file):
             path = results / one.path
             if isinstance(one, DebateCell):
@@ -220,7 +223,10 @@ class _Counts:
             raise WorkError(_ALL_BROKEN)
         self.measured = {
             name: measure_yes(
-                self.counts[:, at].sum(axis=(1, 2))[:, self.ranking], self.plan.samples, 0
+                self.counts[:, at].sum(axis=(1, 2))[:, self.ranking],
+                criteria,
+                self.plan.samples,
+                seed=0,
             )
             for at, name in enumerate(self.names)
         }
@@ -239,7 +245,7 @@ class _Counts:
 
     def _add_verdicts(self, path: Path, verdicts: VerdictCell, debates: DebateCell) -> int:
         """Count the verdicts, and return the number of debates."""
-        counts = [count_yes(one.turns) for one in files.read_evaluations(path)]
+        counts = [count_yes(one.turns, self.criteria) for one in files.read_evaluations(path)]
         at = (
             self.names.index(debates.entry.name),
             self.users.index(debates.user.name),
@@ -263,7 +269,7 @@ class _Counts:
                 yes=measured[MEAN].value,
                 low=low,
                 high=high,
-                maxims={str(maxim): measured[str(maxim)].value for maxim in Maxim},
+                maxims={key: measured[key].value for key in self.criteria.keys},
                 judges=_by(self.judges, own, 3) | dict.fromkeys({*self.judges} - self.sound),
                 users=_by(self.users, ranking, 1),
                 seeds=_by([str(one) for one in self.plan.seeds], ranking, 2),

@@ -18,6 +18,7 @@ from touche_rad.bench._page import page_files, write_pages
 from touche_rad.bench.figures import Summary, compute
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.bench.record import FIGURES, begin_record, is_ours, write_record
+from touche_rad.criteria import grice
 from touche_rad.demo import is_demo
 from touche_rad.errors import InputError, ToucheRadError, WorkError
 from touche_rad.files.outputs import (
@@ -156,7 +157,7 @@ class Bench:
 
         def make_work() -> Work[Any]:
             judge = entry.plugin.make(services, entry.options)
-            return judging.work(source, judge, identity=identity, deadline=deadline)
+            return judging.work(source, judge, grice(), identity=identity, deadline=deadline)
 
         return identity, make_work
 

@@ -17,6 +17,7 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, verdict_text, wrapped
 from touche_rad.cli.explain import explain, print_explanation
+from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
@@ -174,7 +175,7 @@ class Chat:
         if self._judge is not None:
             with self._view.working(f"judge {self._judge_tag}"):
                 deadline = self._options.deadline
-                judging = partial(judge_view, self._judge, self._debate, deadline=deadline)
+                judging = partial(judge_view, self._judge, self._debate, grice(), deadline=deadline)
                 self._view.verdicts(self._session.run(judging))
 
     def _explain(self) -> None:
@@ -247,9 +248,9 @@ class View:
         self.say(f"{count_words(answer.response.content)}{limit} words", "  ")
 
     def verdicts(self, verdicts: ViewVerdicts) -> None:
-        """Print the verdict on each maxim with its rationale."""
+        """Print the verdict on each criterion with its rationale."""
         table = Table.grid(Column(width=_REASONS), Column())
-        for maxim in verdicts.verdicts:
-            head, reason = verdict_text(verdicts, maxim)
+        for criterion in grice():
+            head, reason = verdict_text(verdicts, criterion)
             table.add_row(head, Text(plain(reason)))
         self.console.print(table)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from touche_rad.debate import Maxim
+    from touche_rad.criteria import Criterion
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
     from touche_rad.runs.judging import ViewVerdicts
@@ -267,12 +267,13 @@ def wrapped(text: Text, width: int, indent: str = "") -> list[Text]:
     return [Line(indent).append_text(line) for line in lines]
 
 
-def verdict_text(verdicts: ViewVerdicts, maxim: Maxim) -> tuple[Text, str]:
-    """Return the verdict on a maxim as `yes`, `no` or `none` with its score, and its reason."""
+def verdict_text(verdicts: ViewVerdicts, criterion: Criterion) -> tuple[Text, str]:
+    """Return a verdict as `yes`, `no` or `none` with its score, and its reason."""
     from rich.text import Text as Line
 
-    verdict, failure = verdicts.verdicts[maxim], verdicts.unscored.get(maxim)
-    line = Line(f"  {maxim.key:9}")
+    verdict = verdicts.verdicts[criterion.key]
+    failure = verdicts.unscored.get(criterion.key)
+    line = Line(f"  {criterion.title:9}")
     if failure is not None:
         return line.append("none", "yellow"), f"the judge failed: {failure}"
     line.append(f"{'yes' if verdict.yes else 'no':4}", f"bold {'green' if verdict.yes else 'red'}")

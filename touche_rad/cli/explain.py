@@ -16,6 +16,7 @@ from touche_rad import files
 from touche_rad.calls import Calls, call_context
 from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, say, shorten, verdict_text, wrapped
+from touche_rad.criteria import grice
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError, nearest
 from touche_rad.plugins import ExplainedCandidate, Explains, ExplainsVerdicts
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from touche_rad.cli.options import Common
-    from touche_rad.debate import Debate, Maxim, Response
+    from touche_rad.debate import Debate, Response
     from touche_rad.plugins import ExplainedVerdict, Feature, Judge
     from touche_rad.runs.answering import Answer, Answerer
 
@@ -165,7 +166,7 @@ async def print_explanations(
 
 # --- judge --explain
 
-Explained = Mapping["Maxim", "ExplainedVerdict"]
+Explained = Mapping[str, "ExplainedVerdict"]
 
 
 def explain_verdicts(
@@ -219,7 +220,7 @@ async def _print_turns(
     """Print the verdicts on each response; return whether all are from the judge."""
     console, good = open_console(), True
     for name, turn, view in turns:
-        verdicts = await judge_view(judge, view, deadline=deadline)
+        verdicts = await judge_view(judge, view, grice(), deadline=deadline)
         explained: Explained = {}
         if isinstance(judge, ExplainsVerdicts):
             explained = await Calls()(judge.explain, view)
@@ -236,14 +237,14 @@ async def _print_turns(
 
 def _records(judged: ViewVerdicts, explained: Explained) -> Iterator[dict[str, Any]]:
     """Yield one verdict after the other as JSON data."""
-    for maxim, verdict in judged.verdicts.items():
+    for key, verdict in judged.verdicts.items():
         yield {
-            "maxim": maxim.value,
+            "maxim": key,
             "score": verdict.score,
             "rationale": verdict.rationale,
             **verdict.extra,
-            "fallback": judged.unscored.get(maxim),
-            **(explained[maxim].record() if maxim in explained else {}),
+            "fallback": judged.unscored.get(key),
+            **(explained[key].record() if key in explained else {}),
         }
 
 
@@ -253,9 +254,10 @@ def _verdict_lines(
     """Yield the answer, and each verdict with the features that count and its reason."""
     response = view.last.response
     yield Text(shorten(f"  answer: {response.content if response else ''}", width))
-    for maxim in judged.verdicts:
-        line, reason = verdict_text(judged, maxim)
+    for criterion in grice():
+        line, reason = verdict_text(judged, criterion)
         yield line
-        if maxim in explained and len(_parts(explained[maxim].features)) > 1:
-            yield _feature_line(explained[maxim].features, width)
+        features = explained[criterion.key].features if criterion.key in explained else {}
+        if len(_parts(features)) > 1:
+            yield _feature_line(features, width)
         yield from wrapped(Text(plain(reason), "dim"), width, "      ")

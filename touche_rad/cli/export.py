@@ -13,6 +13,7 @@ from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
 from touche_rad.cli.prepare import select, warn_of_copies
+from touche_rad.criteria import grice
 from touche_rad.errors import UserError
 from touche_rad.exchange import reports
 
@@ -66,7 +67,9 @@ def autojudge(options: AutojudgeOptions) -> None:
     if options.labels and len(options.labels) != len(runs):
         raise UserError(f"--labels: expected one file for each of {len(runs)} runs")
     labelled = zip(runs.items(), options.labels, strict=False)
-    truth = [line for (name, run), of in labelled for line in reports.truth_lines(run, name, of)]
+    truth: list[str] = []
+    for (name, run), labels in labelled:
+        truth += reports.truth_lines(run, name, labels, grice())
     content = {out / "topics.jsonl": reports.topic_records(options.runs)}
     for name, run in runs.items():
         path = out / "runs" / f"{name}.jsonl"

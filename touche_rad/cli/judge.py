@@ -102,7 +102,7 @@ def _judge(options: JudgeOptions) -> int:
             return panels.work(
                 source, plugin, swap=options.swap, identity=identity, deadline=deadline
             )
-        return judging.work(source, plugin, identity=identity, deadline=deadline)
+        return judging.work(source, plugin, services.criteria, identity=identity, deadline=deadline)
 
     try:
         if places is None:

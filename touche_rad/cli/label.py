@@ -66,6 +66,7 @@ def label_command(options: LabelOptions) -> None:
     them once a turn is labelled. Each answer is saved at once. The same command continues at the
     first open turn; another annotator of the same labels file gets the same turns.
     """
+    from touche_rad.criteria import grice
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
     from touche_rad.labelling.session import Session, log_beside
 
@@ -77,7 +78,8 @@ def label_command(options: LabelOptions) -> None:
     exchanges = read_exchanges(paths[0])
     own = paths[:1] if files.detect_kind(paths[0]) is files.Kind.EVALUATIONS else ()
     refused: dict[str, str] = {}
-    judges = read_verdicts([*own, *paths[1:]], exchanges, refused)
+    criteria = grice()
+    judges = read_verdicts([*own, *paths[1:]], exchanges, criteria, refused)
     for error in refused.values():
         say(f"warning: left out: {error}")
     if not judges and not log_beside(output).exists():
@@ -88,6 +90,7 @@ def label_command(options: LabelOptions) -> None:
         judges,
         annotator,
         output,
+        criteria,
         others=options.others,
         seed=options.seed,
         random_share=options.random_share,

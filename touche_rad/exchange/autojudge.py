@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from touche_rad import session
-from touche_rad.debate import Debate, Maxim
+from touche_rad.criteria import grice
+from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.evidence.support import findings_in
 from touche_rad.exchange.reports import MEAN, view_of
@@ -51,12 +52,14 @@ class GriceJudge:
         name, options = parse_plugin(judge)
         plugin = find("judge", name)
         made = plugin.make(Services(model=_model(plugin, llm_config)), options)
-        names = [maxim.value.upper() for maxim in Maxim]
+        criteria = grice()
+        keys = criteria.keys
+        names = [key.upper() for key in keys]
         spec = LeaderboardSpec(measures=tuple(MeasureSpec(one) for one in (*names, MEAN)))
         builder = LeaderboardBuilder(spec)
         for report, view in _views(rag_responses, rag_topics):
-            verdicts = session.run(judge_view, made, view).verdicts
-            values = {maxim.value.upper(): verdicts[maxim].score or 0.0 for maxim in Maxim}
+            verdicts = session.run(judge_view, made, view, criteria).verdicts
+            values = {key.upper(): verdicts[key].score or 0.0 for key in keys}
             values[MEAN] = sum(values.values()) / len(values)
             about = report.metadata
             builder.add(run_id=about.run_id, topic_id=about.topic_id, values=values)

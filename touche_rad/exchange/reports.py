@@ -15,7 +15,8 @@ from statistics import fmean
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim, Response, Turn
+from touche_rad.criteria import Criteria
+from touche_rad.debate import Debate, Response, Turn
 from touche_rad.errors import InputError
 from touche_rad.text import split_sentences, words
 
@@ -49,7 +50,7 @@ def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
     return list(topics.values())
 
 
-def truth_lines(run: Path, run_id: str, labels: Path) -> Iterator[str]:
+def truth_lines(run: Path, run_id: str, labels: Path, criteria: Criteria) -> Iterator[str]:
     """Yield the lines of a leaderboard by labels (run, topic, measure, value), the means last."""
     of_debates = list(files.read_labels(labels))
     values: dict[str, list[float]] = {}
@@ -58,9 +59,11 @@ def truth_lines(run: Path, run_id: str, labels: Path) -> Iterator[str]:
             raise InputError(labels, f"expected a line for each debate of {run}, got {number - 1}")
         places = [at for at, turn in enumerate(debate.turns, 1) if turn.response is not None]
         for at, of_turn in zip(places, of_debates[number - 1], strict=False):
-            given = {maxim.upper(): of_turn.get(maxim) for maxim in Maxim}
-            known = {name: float(label) for name, label in given.items() if label is not None}
-            if len(known) == len(Maxim):
+            labels_of_turn = {key.upper(): of_turn.get(key) for key in criteria.keys}
+            known = {
+                name: float(label) for name, label in labels_of_turn.items() if label is not None
+            }
+            if len(known) == len(criteria):
                 known[MEAN] = fmean(known.values())
             for measure, value in known.items():
                 values.setdefault(measure, []).append(value)

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
-from touche_rad.debate import Debate, Maxim
+from touche_rad.criteria import grice
+from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.files.formats import Kind, OpenFile, read_debates
 from touche_rad.files.records import (
@@ -23,9 +24,8 @@ from touche_rad.files.records import (
     short_repr,
 )
 
-Labels = Mapping[Maxim, int | None]
-
-
+Labels = Mapping[str, int | None]
+"""The labels of a turn, by the key of the criterion."""
 _FIELDS: Final = frozenset(("sample", "annotators", "words"))
 """Fields beside the labels of a turn: of `touche-rad label`, and the digest of the turn's text."""
 
@@ -76,19 +76,20 @@ def _labels_of(value: Any) -> tuple[Labels, ...]:
 
 def _labels(value: Any, place: str) -> Labels:
     record = require_object(value, place)
-    labels: dict[Any, Any] = {}
-    other = record.keys() - set(Maxim) - _FIELDS
-    misspelt = {key for key in other if get_close_matches(key.lower(), Maxim, cutoff=0.8)}
-    if misspelt or (other and len(record.keys() & set(Maxim)) < len(Maxim)):
-        names = ", ".join(Maxim)
+    keys = grice().keys
+    labels: dict[str, Any] = {}
+    other = record.keys() - set(keys) - _FIELDS
+    misspelt = {key for key in other if get_close_matches(key.lower(), keys, cutoff=0.8)}
+    if misspelt or (other and len(record.keys() & set(keys)) < len(keys)):
+        names = ", ".join(keys)
         raise FieldError(f"{place}.{min(misspelt or other)}", f"expected one of {names}")
     for key, label in record.items():
-        if key not in tuple(Maxim):
+        if key not in keys:
             labels[key] = label
             continue
         if label not in (0, 1, None) or isinstance(label, bool | float):
             raise FieldError(f"{place}.{key}", f"expected 0, 1 or null, got {short_repr(label)}")
-        labels[Maxim(key)] = label
+        labels[key] = label
     return labels
 
 

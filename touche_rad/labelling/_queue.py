@@ -13,7 +13,7 @@ from enum import StrEnum
 from statistics import pstdev
 from typing import NamedTuple
 
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 
 
@@ -37,6 +37,7 @@ class Item(NamedTuple):
 def make_queue(
     exchanges: Exchanges,
     judges: JudgeVerdicts,
+    criteria: Criteria,
     *,
     random_share: float,
     seed: int,
@@ -44,7 +45,7 @@ def make_queue(
     """Return the turns of a run in the order in which they are labelled."""
     shuffled = sorted(exchanges.views)
     random.Random(seed).shuffle(shuffled)
-    ranked = _ranked(shuffled, judges) if judges else []
+    ranked = _ranked(shuffled, judges, criteria) if judges else []
     ranks = {place: rank for rank, place in enumerate(ranked)}
     share = random_share if judges else 1.0
     queued: set[Place] = set()
@@ -78,22 +79,22 @@ def samples(queue: Sequence[Item], labelled: Mapping[Place, str]) -> dict[Place,
     }
 
 
-def _ranked(places: Sequence[Place], judges: JudgeVerdicts) -> list[Place]:
+def _ranked(places: Sequence[Place], judges: JudgeVerdicts, criteria: Criteria) -> list[Place]:
     """Return the turns that judges scored; the most disputed, or least certain, first."""
     keys: dict[Place, tuple[float, float]] = {}
     for place in places:
         worst = [
             (-_apart(scores), -pstdev(scores))
-            for maxim in Maxim
-            if (scores := _scores(place, maxim, judges))
+            for key in criteria.keys
+            if (scores := _scores(place, key, judges))
         ]
         if worst:
             keys[place] = min(worst)
     return sorted(keys, key=keys.__getitem__)
 
 
-def _scores(place: Place, maxim: Maxim, judges: JudgeVerdicts) -> list[float]:
-    verdicts = (of_judge.get(place, {}).get(maxim) for of_judge in judges.values())
+def _scores(place: Place, key: str, judges: JudgeVerdicts) -> list[float]:
+    verdicts = (of_judge.get(place, {}).get(key) for of_judge in judges.values())
     return [one.score for one in verdicts if one is not None and one.score is not None]
 
 

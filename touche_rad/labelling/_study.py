@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.labelling._log import Event
 from touche_rad.labelling.exchanges import Place
 
 Answer = int | None
 """1 yes, 0 no, None: the annotator does not know."""
-Answers = dict[Maxim, Answer]
+Answers = dict[str, Answer]
+"""The answers on a turn, by the key of the criterion."""
 
 
 class Settled(TypedDict):
@@ -27,24 +28,27 @@ class Settled(TypedDict):
 class Study:
     """The answers of all annotators."""
 
+    criteria: Criteria
     answers: dict[str, dict[Place, Answers]] = field(default_factory=lambda: defaultdict(dict))
-    settled: dict[Place, dict[Maxim, Settled]] = field(default_factory=lambda: defaultdict(dict))
+    settled: dict[Place, dict[str, Settled]] = field(default_factory=lambda: defaultdict(dict))
     samples: dict[Place, str] = field(default_factory=dict)
     """Why each labelled turn was shown."""
 
     def apply(self, event: Event) -> None:
         """Store an answer, or settle a disagreement."""
-        place, maxim, by = Place(event["debate"], event["turn"]), Maxim(event["maxim"]), event["by"]
+        place, key, by = Place(event["debate"], event["turn"]), event["maxim"], event["by"]
+        if key not in self.criteria.keys:
+            raise ValueError(f"{key!r} is not one of {', '.join(self.criteria.keys)}")
         if event.get("settle"):
-            self.settled[place][maxim] = {"label": event["label"], "by": by}
+            self.settled[place][key] = {"label": event["label"], "by": by}
         else:
-            self.answers[by].setdefault(place, {})[maxim] = event["label"]
+            self.answers[by].setdefault(place, {})[key] = event["label"]
         if "sample" in event:
             self.samples.setdefault(place, event["sample"])
 
     def is_complete(self, by: str, place: Place) -> bool:
         """Whether an annotator has answered all questions on a turn."""
-        return len(self.answers[by].get(place, ())) == len(Maxim)
+        return len(self.answers[by].get(place, ())) == len(self.criteria)
 
     def answers_on(self, place: Place) -> dict[str, Answers]:
         """Return the answers on a turn by annotator."""
@@ -55,37 +59,37 @@ class Study:
         """The names of all who have answered something, in the order of their first answer."""
         return [name for name, of_one in self.answers.items() if of_one]
 
-    def votes(self, place: Place, maxim: Maxim) -> dict[str, int]:
+    def votes(self, place: Place, key: str) -> dict[str, int]:
         """Return the yes and no of each annotator, without those who do not know."""
-        answers = {name: one.get(maxim) for name, one in self.answers_on(place).items()}
+        answers = {name: one.get(key) for name, one in self.answers_on(place).items()}
         return {name: label for name, label in answers.items() if label is not None}
 
-    def differ(self, place: Place, maxim: Maxim) -> bool:
+    def differ(self, place: Place, key: str) -> bool:
         """Whether one annotator says yes and another one no."""
-        return len(set(self.votes(place, maxim).values())) > 1
+        return len(set(self.votes(place, key).values())) > 1
 
-    def label(self, place: Place, maxim: Maxim) -> Answer:
+    def label(self, place: Place, key: str) -> Answer:
         """Return the label: the settled one, or the one that all annotators gave who know."""
-        if (settled := self.settled.get(place, {}).get(maxim)) is not None:
+        if (settled := self.settled.get(place, {}).get(key)) is not None:
             return settled["label"]
-        votes = set(self.votes(place, maxim).values())
+        votes = set(self.votes(place, key).values())
         return votes.pop() if len(votes) == 1 else None
 
-    def disagreements(self) -> list[tuple[Place, Maxim]]:
+    def disagreements(self) -> list[tuple[Place, str]]:
         """Return where annotators differ, settled or not."""
         return [
-            (place, maxim)
+            (place, key)
             for place in sorted({place for of_one in self.answers.values() for place in of_one})
-            for maxim in Maxim
-            if self.differ(place, maxim)
+            for key in self.criteria.keys
+            if self.differ(place, key)
         ]
 
-    def open_disagreements(self) -> list[tuple[Place, Maxim]]:
+    def open_disagreements(self) -> list[tuple[Place, str]]:
         """Return where annotators differ and nothing is settled."""
         return [
-            (place, maxim)
-            for place, maxim in self.disagreements()
-            if maxim not in self.settled.get(place, {})
+            (place, key)
+            for place, key in self.disagreements()
+            if key not in self.settled.get(place, {})
         ]
 
 
@@ -101,18 +105,18 @@ def effective(events: Iterable[tuple[int, Event]]) -> list[tuple[int, Event]]:
     return answers
 
 
-def labels_of(rows: Sequence[Sequence[Mapping[Any, Any]]], name: str) -> Study:
+def labels_of(rows: Sequence[Sequence[Mapping[str, Any]]], name: str, criteria: Criteria) -> Study:
     """Return the labels of a file.
 
     A file of `touche-rad label` has the answers of each annotator; any other file has one.
     """
-    study = Study()
+    study = Study(criteria)
     for number, turns in enumerate(rows):
         for at, turn in enumerate(turns):
             # A null in a file of one annotator says that nobody labelled it.
-            plain = {maxim: turn[maxim] for maxim in Maxim if turn.get(maxim) is not None}
+            plain = {key: turn[key] for key in criteria.keys if turn.get(key) is not None}
             for annotator, labels in (turn.get("annotators") or {name: plain}).items():
-                answers = {maxim: labels[maxim] for maxim in Maxim if maxim in labels}
+                answers = {key: labels[key] for key in criteria.keys if key in labels}
                 if answers:
                     study.answers[annotator][Place(number, at)] = answers
     return study
@@ -120,7 +124,7 @@ def labels_of(rows: Sequence[Sequence[Mapping[Any, Any]]], name: str) -> Study:
 
 def label_rows(
     study: Study, shape: Sequence[int], samples: Mapping[Place, str]
-) -> list[tuple[dict[Any, Any], ...]]:
+) -> list[tuple[dict[str, Any], ...]]:
     """Return the labels in the official format, with further fields.
 
     A turn that nobody labelled, and a disagreement that is not settled, is null.
@@ -131,8 +135,8 @@ def label_rows(
     ]
 
 
-def _row(study: Study, place: Place, samples: Mapping[Place, str]) -> dict[Any, Any]:
-    row: dict[Any, Any] = {maxim: study.label(place, maxim) for maxim in Maxim}
+def _row(study: Study, place: Place, samples: Mapping[Place, str]) -> dict[str, Any]:
+    row: dict[str, Any] = {key: study.label(place, key) for key in study.criteria.keys}
     if place in samples:
         row["sample"] = str(samples[place])
     if annotators := study.answers_on(place):

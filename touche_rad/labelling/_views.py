@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import Place
 from touche_rad.labelling.session import Session
 from touche_rad.pages.marks import mark
@@ -44,7 +43,7 @@ def turn_record(session: Session, place: Place, *, settle: bool = False) -> dict
     if settle:
         others = study.answers_on(place).items()
         record["others"] = [{"name": name, "answers": answers} for name, answers in others]
-        record["differ"] = [maxim for maxim in Maxim if study.differ(place, maxim)]
+        record["differ"] = [key for key in study.criteria.keys if study.differ(place, key)]
     return record
 
 
@@ -65,8 +64,8 @@ def _verdicts(session: Session, place: Place) -> list[dict[str, Any]]:
     rows = []
     for name, of_judge in session.judges.items():
         verdicts = [
-            {"maxim": maxim, "score": one.score, "yes": one.yes, "rationale": one.rationale}
-            for maxim, one in of_judge.get(place, {}).items()
+            {"maxim": key, "score": one.score, "yes": one.yes, "rationale": one.rationale}
+            for key, one in of_judge.get(place, {}).items()
         ]
         if verdicts:
             rows.append({"judge": name, "verdicts": verdicts})

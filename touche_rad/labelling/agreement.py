@@ -1,11 +1,10 @@
-"""Agreement of annotators on a maxim: Cohen's kappa of each pair, Krippendorff's alpha of all."""
+"""Agreement of annotators: Cohen's kappa of each pair, Krippendorff's alpha of all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
 
-from touche_rad.debate import Maxim
 from touche_rad.labelling._study import Study
 from touche_rad.score.audit import AGREEMENT_COLUMNS, PairAgreement, pair_agreement
 from touche_rad.score.measures import alpha
@@ -13,9 +12,9 @@ from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 
 class AlphaRow(Item):
-    """Krippendorff's alpha of all annotators on a maxim."""
+    """Krippendorff's alpha of all annotators on a criterion."""
 
-    maxim: Maxim
+    maxim: str
     turns: int
     """Turns with at least two answers."""
     alpha: float | None
@@ -43,15 +42,15 @@ _ALPHAS: Columns = (
 def agreement(study: Study) -> Agreement:
     """Return the agreement of the annotators of a study."""
     places = {place for of_one in study.answers.values() for place in of_one}
-    votes = {maxim: [study.votes(place, maxim) for place in places] for maxim in Maxim}
+    votes = {key: [study.votes(place, key) for place in places] for key in study.criteria.keys}
     pairs, alphas = [], []
     for first, second in combinations(study.annotators, 2):
-        for maxim, units in votes.items():
+        for key, units in votes.items():
             both = [
                 (bool(one[first]), bool(one[second])) for one in units if {first, second} <= {*one}
             ]
-            pairs.append(pair_agreement(first, second, maxim, both))
-    for maxim, units in votes.items():
+            pairs.append(pair_agreement(first, second, key, both))
+    for key, units in votes.items():
         several = [list(one.values()) for one in units if len(one) > 1]
-        alphas.append(AlphaRow(maxim=maxim, turns=len(several), alpha=alpha(several)))
+        alphas.append(AlphaRow(maxim=key, turns=len(several), alpha=alpha(several)))
     return Agreement(pairs=tuple(pairs), alphas=tuple(alphas))

@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from touche_rad.debate import Maxim
 from touche_rad.errors import why
 from touche_rad.labelling._views import answers_record, state_record, turn_record
 from touche_rad.labelling.exchanges import Place
@@ -48,7 +47,7 @@ class AnswerBody(BaseModel):
 
     debate: int
     turn: int
-    maxim: Maxim
+    maxim: str
     label: Literal[0, 1] | None
     settle: bool = False
 
@@ -114,6 +113,10 @@ def _add_page(router: APIRouter, session: Session, token: str, settle: bool) -> 
                 "run": session.exchanges.path.name,
                 "output": session.output.name,
                 "settle": settle,
+                "questions": [
+                    [criterion.key, criterion.title, criterion.reminder]
+                    for criterion in session.criteria
+                ],
             },
         )
 
@@ -159,6 +162,8 @@ def _add_data(router: APIRouter, session: Session) -> None:
     @router.post("/answer")
     async def answer(body: AnswerBody) -> dict[str, Any]:
         place = check(Place(body.debate, body.turn))
+        if body.maxim not in session.criteria.keys:
+            raise HTTPException(422, "there is no such question")
         with _reported():
             session.answer(place, body.maxim, body.label, settle=body.settle)
         return {**answers_record(session, place), "state": state_record(session, [])}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from touche_rad import files
+from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digests
@@ -67,20 +68,22 @@ JudgeVerdicts = Mapping[str, Mapping[Place, Verdicts]]
 
 
 def read_verdicts(
-    paths: Sequence[Path], exchanges: Exchanges, refused: dict[str, str]
+    paths: Sequence[Path], exchanges: Exchanges, criteria: Criteria, refused: dict[str, str]
 ) -> JudgeVerdicts:
     """Read evaluations of a run's debates, matched by id and text; bad files go to `refused`."""
     reference = Reference.of_debates(exchanges.path, exchanges.debates)
     named = dict(zip(names(paths), paths, strict=True))
-    return each_run(named, lambda _, path: _verdicts(path, exchanges, reference), refused)
+    return each_run(named, lambda _, path: _verdicts(path, exchanges, criteria, reference), refused)
 
 
-def _verdicts(path: Path, exchanges: Exchanges, reference: Reference) -> dict[Place, Verdicts]:
+def _verdicts(
+    path: Path, exchanges: Exchanges, criteria: Criteria, reference: Reference
+) -> dict[Place, Verdicts]:
     result: dict[Place, Verdicts] = {}
     matched: set[int] = set()
     if files.detect_kind(path) is not files.Kind.EVALUATIONS:
         raise InputError(path, "expected evaluations: run `touche-rad judge` first")
-    for line, (debate, verdicts) in enumerate(read_judged(path, files.BadLines()), 1):
+    for line, (debate, verdicts) in enumerate(read_judged(path, criteria, files.BadLines()), 1):
         if not verdicts:
             continue
         row = Row(line, id=debate.id, conversation=digests(debate))

@@ -4,12 +4,7 @@
 {
   const data = rad.island("data");
   const $ = (id) => document.getElementById(id);
-  const QUESTIONS = [
-    ["quantity", "Quantity", "At least one argument, and at most one attack and one defence?"],
-    ["quality", "Quality", "Does all it claims follow from the cited arguments, taken as true?"],
-    ["relation", "Relation", "Does it fit the conversation and clearly oppose what the user said?"],
-    ["manner", "Manner", "Is it clear and precise, neither ambiguous nor wordy?"],
-  ];
+  const QUESTIONS = data.questions; /* key, title and text of each */
   let queue = null, at = 0, shown = null, active = 0, settle = false, turnNumber = 0;
 
   /* Requests */

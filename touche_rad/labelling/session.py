@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError
 from touche_rad.labelling._log import Event, Log
 from touche_rad.labelling._queue import Item, Selection, make_queue, samples
@@ -35,6 +35,7 @@ class Session:
         judges: JudgeVerdicts,
         annotator: str,
         output: Path,
+        criteria: Criteria,
         *,
         others: Sequence[Path] = (),
         seed: int = 0,
@@ -43,7 +44,8 @@ class Session:
         """Open the log beside a labels file, or begin it with a queue, and read the answers."""
         self.exchanges, self.judges = exchanges, judges
         self.annotator, self.output, self.unwritten = annotator, output, True
-        queue = make_queue(exchanges, judges, seed=seed, random_share=random_share)
+        self.criteria = criteria
+        queue = make_queue(exchanges, judges, criteria, seed=seed, random_share=random_share)
         header = {
             "run": exchanges.path.name,
             "digest": exchanges.digest,
@@ -66,7 +68,7 @@ class Session:
 
     def _study(self) -> Study:
         """Return the answers of the log and of the other files."""
-        study = Study()
+        study = Study(self.criteria)
         for number, event in effective(enumerate(self.log.events, 2)):
             try:
                 study.apply(event)
@@ -88,16 +90,16 @@ class Session:
                 f"{path} has labels of another run: expected {len(self.exchanges.shape)} debates "
                 f"with as many turns as in {self.exchanges.path}"
             )
-        study = labels_of(rows, path.name.partition(".")[0])
+        study = labels_of(rows, path.name.partition(".")[0], self.criteria)
         if not study.annotators:
             raise UserError(f"{path} has no labels")
         return study
 
-    def answer(self, place: Place, maxim: Maxim, label: Answer, *, settle: bool = False) -> None:
+    def answer(self, place: Place, key: str, label: Answer, *, settle: bool = False) -> None:
         """Store an answer, or settle a disagreement."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         event: dict[str, Any] = {"at": at, "by": self.annotator, **place._asdict()}
-        event |= {"maxim": maxim, "label": label}
+        event |= {"maxim": key, "label": label}
         if settle:
             event["settle"] = True
         elif (sample := self._sample_of.get(place)) is not None:
@@ -106,7 +108,7 @@ class Session:
         self.study.apply(event)
         self.unwritten = True
 
-    def undo(self) -> tuple[Place, Maxim] | None:
+    def undo(self) -> tuple[Place, str] | None:
         """Take back the annotator's last answer; None if there is none."""
         event = self._last()
         if event is None:
@@ -114,7 +116,7 @@ class Session:
         self.log.append({"by": self.annotator, "undo": True})
         self.study = self._study()
         self.unwritten = True
-        return Place(event["debate"], event["turn"]), Maxim(event["maxim"])
+        return Place(event["debate"], event["turn"]), event["maxim"]
 
     def _last(self) -> Event | None:
         events = [event for _, event in effective(enumerate(self.log.events))]

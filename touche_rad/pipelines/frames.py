@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim
+from touche_rad.criteria import grice
+from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 
 TOPICS = ("qid", "query", "debate")
@@ -58,9 +59,9 @@ def label_qrels(debates: str | Path, labels: str | Path) -> Any:
             )
         for view, verdicts in zip(views, turns, strict=True):
             qid = _topic(view, len(view.turns) - 1)["qid"]
-            for maxim in Maxim:
-                if (label := verdicts.get(maxim)) is not None:
-                    rows.append({"qid": qid, "docno": maxim.value, "label": int(label)})
+            for key in grice().keys:
+                if (label := verdicts.get(key)) is not None:
+                    rows.append({"qid": qid, "docno": key, "label": int(label)})
     return pd.DataFrame(rows, columns=["qid", "docno", "label"])
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyterrier as pt
 
 from touche_rad import plugins, session
+from touche_rad.criteria import grice
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.models import Model
@@ -138,23 +139,23 @@ class Judge(_Plugin):
         columns = [column for column in inp.columns if column not in (*_RESULT, "rationale")]
         rows = []
         for row in inp.to_dict("records"):
-            judgement = session.run(judge_view, self.judge, _debate_of(row))
+            judgement = session.run(judge_view, self.judge, _debate_of(row), grice())
             verdicts = [
-                (maxim, verdict)
-                for maxim, verdict in judgement.verdicts.items()
+                (key, verdict)
+                for key, verdict in judgement.verdicts.items()
                 if verdict.score is not None and verdict.score >= self.threshold
             ]
-            verdicts.sort(key=lambda pair: (-(pair[1].score or 0), pair[0].value))
+            verdicts.sort(key=lambda pair: (-(pair[1].score or 0), pair[0]))
             kept = {key: row[key] for key in columns}
             rows += [
                 {
                     **kept,
-                    "docno": maxim.value,
+                    "docno": key,
                     "score": verdict.score,
                     "rank": rank,
                     "rationale": verdict.rationale,
                 }
-                for rank, (maxim, verdict) in enumerate(verdicts)
+                for rank, (key, verdict) in enumerate(verdicts)
             ]
         columns += ["docno", "score", "rank", "rationale"]
         return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})

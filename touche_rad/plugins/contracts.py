@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from touche_rad.contest import Contest, Outcome
-from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdicts
+from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 
@@ -292,7 +292,7 @@ class ExplainsVerdicts(Protocol):
 
     def explain(
         self, debate: Debate
-    ) -> Mapping[Maxim, ExplainedVerdict] | Awaitable[Mapping[Maxim, ExplainedVerdict]]:
+    ) -> Mapping[str, ExplainedVerdict] | Awaitable[Mapping[str, ExplainedVerdict]]:
         """Return what decides each verdict on the last response."""
         ...
 

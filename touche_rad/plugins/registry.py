@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 from pydantic import ValidationError
 
+from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import OptionError, ToucheRadError, UserError, WorkError, describe, nearest
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import ArgumentIndex
@@ -99,6 +100,8 @@ class Services:
     index: ArgumentIndex | None = None
     seed: int = 0
     model: Model | None = None
+    criteria: Criteria = field(default_factory=grice)
+    """What a judge judges by."""
 
     def need_model(self, who: str) -> Model:
         """Return the language model, or raise an error that says how to give one."""

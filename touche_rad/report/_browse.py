@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from touche_rad.debate import Maxim, Verdicts
+from touche_rad.criteria import Criteria
+from touche_rad.debate import Verdicts
 from touche_rad.pages import marked_answer, to_json
 from touche_rad.report._conversations import Conversation, Topic
 
@@ -23,20 +24,23 @@ LONG, UNSUPPORTED, FALLBACK, UNANSWERED = 1, 2, 4, 8
 _LETTERS: Final = {True: "y", False: "n", None: "-"}
 
 
-def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> tuple[str, list[str]]:
+def browser(
+    topics: Sequence[Topic], runs: Sequence[dict[str, Any]], criteria: Criteria
+) -> tuple[str, list[str]]:
     """Return the index and the parts of all debates, as JSON texts.
 
     Args:
         topics: The debates by claim.
         runs: The name and kind of each run, in the order of their numbers.
+        criteria: What the verdicts and labels are on.
     """
     debates: list[list[Any]] = []
     parts: list[str] = []
     part: list[str] = []
     for number, topic in enumerate(topics):
         for one in topic.conversations:
-            record, marks = _record(one)
-            debates.append([number, len(parts), one.id, one.runs, *_index(one, marks)])
+            record, marks = _record(one, criteria)
+            debates.append([number, len(parts), one.id, one.runs, *_index(one, marks, criteria)])
             part.append(record)
         if sum(map(len, part)) > PART_LETTERS:
             parts.append(f"[{','.join(part)}]")
@@ -45,7 +49,7 @@ def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> tuple[st
         parts.append(f"[{','.join(part)}]")
     index = {
         "runs": list(runs),
-        "maxims": [str(maxim) for maxim in Maxim],
+        "maxims": list(criteria.keys),
         "parts": len(parts),
         "claims": [topic.claim for topic in topics],
         "debates": debates,
@@ -53,7 +57,7 @@ def browser(topics: Sequence[Topic], runs: Sequence[dict[str, Any]]) -> tuple[st
     return to_json(index), parts
 
 
-def _record(one: Conversation) -> tuple[str, list[int]]:
+def _record(one: Conversation, criteria: Criteria) -> tuple[str, list[int]]:
     """Return the JSON of a debate, and the marks of its turns."""
     turns, marks = [], []
     for place, turn in enumerate(one.turns):
@@ -68,7 +72,9 @@ def _record(one: Conversation) -> tuple[str, list[int]]:
             if any(it["state"] == "unsupported" for it in answer["sentences"]):
                 mark |= UNSUPPORTED
         judgements = [
-            [run, *_verdicts(of_run[place])] for run, of_run in one.verdicts if of_run[place]
+            [run, *_verdicts(of_run[place], criteria)]
+            for run, of_run in one.verdicts
+            if of_run[place]
         ]
         if judgements:
             record["judged"] = judgements
@@ -80,16 +86,16 @@ def _record(one: Conversation) -> tuple[str, list[int]]:
     return to_json(turns), marks
 
 
-def _index(one: Conversation, marks: Sequence[int]) -> Iterator[Any]:
+def _index(one: Conversation, marks: Sequence[int], criteria: Criteria) -> Iterator[Any]:
     """Yield the marks, hashes of the responses, judges, verdicts and labels of a debate."""
     yield "".join(f"{mark:x}" for mark in marks)
     yield "".join(map(_hash, one.turns))
     yield [run for run, _ in one.verdicts]
-    yield "".join(_letters(verdicts) for _, of_run in one.verdicts for verdicts in of_run)
+    yield "".join(_letters(verdicts, criteria) for _, of_run in one.verdicts for verdicts in of_run)
     yield "".join(
-        _LETTERS[None if (label := labels.get(maxim)) is None else bool(label)]
+        _LETTERS[None if (label := labels.get(key)) is None else bool(label)]
         for labels in one.labels
-        for maxim in Maxim
+        for key in criteria.keys
     )
 
 
@@ -99,13 +105,13 @@ def _hash(turn: Any) -> str:
     return f"{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
 
 
-def _letters(verdicts: Verdicts) -> str:
-    rows = (verdicts.get(maxim) for maxim in Maxim)
+def _letters(verdicts: Verdicts, criteria: Criteria) -> str:
+    rows = (verdicts.get(key) for key in criteria.keys)
     return "".join(_LETTERS[None if one is None or one.score is None else one.yes] for one in rows)
 
 
-def _verdicts(verdicts: Verdicts) -> tuple[list[float | None], list[str]]:
-    of_turn = [verdicts.get(maxim) for maxim in Maxim]
+def _verdicts(verdicts: Verdicts, criteria: Criteria) -> tuple[list[float | None], list[str]]:
+    of_turn = [verdicts.get(key) for key in criteria.keys]
     return [one.score if one else None for one in of_turn], [
         one.rationale if one else "" for one in of_turn
     ]

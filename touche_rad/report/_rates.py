@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.plots.svg import Dot, dot_plot, line_plot
 from touche_rad.report._conversations import Topic
 from touche_rad.report.boards import (
@@ -28,7 +28,13 @@ from touche_rad.score.significance import compare_runs
 
 
 def rate_board(
-    topics: Sequence[Topic], judges: Mapping[str, str], lost: Sequence[int], samples: int, seed: int
+    topics: Sequence[Topic],
+    judges: Mapping[str, str],
+    lost: Sequence[int],
+    criteria: Criteria,
+    *,
+    samples: int,
+    seed: int,
 ) -> Board | None:
     """Rank runs by their judges' share of yes, if there are verdicts.
 
@@ -36,14 +42,15 @@ def rate_board(
     a no on as many verdicts as the run's other debates have on average.
     """
     names, problems = list(judges), Counter[str]()
-    counts = np.zeros((len(topics) + max(lost), len(names), len(Maxim), 2))
+    counts = np.zeros((len(topics) + max(lost), len(names), len(criteria), 2))
     for at, topic in enumerate(topics):
         for one in topic.conversations:
             for run in one.repeated:
                 problems[f"{names[run]}: debates given twice, the first counts"] += 1
             for run, _, verdicts in one.counted:
-                name, of_turn = names[run], count_yes([verdicts])
-                problems[f"{name}: missing verdicts, counted as no"] += int(4 - of_turn[:, 1].sum())
+                name, of_turn = names[run], count_yes([verdicts], criteria)
+                missing = len(criteria) - int(of_turn[:, 1].sum())
+                problems[f"{name}: missing verdicts, counted as no"] += missing
                 counts[at, run] += of_turn[:, 0, None] * (1, 0) + (0, 1)
     has: Any = counts[..., 1].any(axis=2)  # which run has which debate
     alone = has.any(axis=0) & ~has[has.sum(axis=1) > 1].any(axis=0)
@@ -60,7 +67,7 @@ def rate_board(
             problems[f"{names[run]}: lost debates, counted as no"] = debates
     counts = counts[counts.any(axis=(1, 2, 3))]
     every = {
-        name: measure_yes(counts[:, [run]], samples, seed)
+        name: measure_yes(counts[:, [run]], criteria, samples, seed)
         for run, name in enumerate(names)
         if counts[:, run, :, 1].any()
     }
@@ -95,13 +102,13 @@ def rate_board(
             sentences.append("Runs of different or unknown judges are not compared.")
     rows = []
     for name, own in figures.items():
-        shares = [number(own[maxim].value) for maxim in Maxim]
+        shares = [number(own[key].value) for key in criteria.keys]
         count = str(int(counts[:, names.index(name), :, 1].sum()))
         rows.append([name, number(means[name]), interval(*own[MEAN].interval), *shares, count])
-    heads = ["run", "mean", "95 % interval", *map(str, Maxim), "verdicts"]
+    heads = ["run", "mean", "95 % interval", *criteria.keys, "verdicts"]
     tables = [BoardTable("Share of yes", heads, rows)]
     if same and len(order) > 1:
-        tables.append(agreement(_votes(topics, names)))
+        tables.append(agreement(_votes(topics, names, criteria)))
     board = Board(
         "Verdicts" if same else "Leaderboard",
         sentences,
@@ -114,7 +121,7 @@ def rate_board(
                 f"Share of yes, {key}",
                 [Dot(name, own[key].value, *own[key].interval) for name, own in figures.items()],
             )
-            for key in (MEAN, *Maxim)
+            for key in (MEAN, *criteria.keys)
         ],
     )
     board.warnings = [f"{problem}: {times}" for problem, times in problems.items() if times]
@@ -122,27 +129,28 @@ def rate_board(
     return board
 
 
-def _votes(topics: Sequence[Topic], names: Sequence[str]) -> Votes:
+def _votes(topics: Sequence[Topic], names: Sequence[str], criteria: Criteria) -> Votes:
     """Return the verdicts of each run on the turns of all debates."""
     votes: dict[str, list[bool | None]] = {}
     for one in (one for topic in topics for one in topic.conversations):
         of_run = dict(one.verdicts)
         for run, name in enumerate(names):
             for verdicts in of_run.get(run, [{}] * len(one.turns)):
-                known = (verdicts.get(maxim) for maxim in Maxim)
+                known = (verdicts.get(key) for key in criteria.keys)
                 own = votes.setdefault(name, [])
                 own += [None if verdict is None else verdict.yes for verdict in known]
     return {name: own for name, own in votes.items() if any(vote is not None for vote in own)}
 
 
-def turn_plot(topics: Sequence[Topic], names: Sequence[str]) -> Markup | None:
+def turn_plot(topics: Sequence[Topic], names: Sequence[str], criteria: Criteria) -> Markup | None:
     """Plot the share of yes by turn, if debates with verdicts have several turns."""
     counts: dict[str, list[Any]] = {}
     for one in (one for topic in topics for one in topic.conversations):
         for run, turn, verdicts in one.counted:
             own = counts.setdefault(names[run], [])
             own += [0] * (turn + 1 - len(own))
-            own[turn] = own[turn] + np.array((count_yes([verdicts])[:, 0].sum(), len(Maxim)))
+            yes = count_yes([verdicts], criteria)[:, 0].sum()
+            own[turn] = own[turn] + np.array((yes, len(criteria)))
     series = {
         name: [one[0] / one[1] if np.any(one) else None for one in own]
         for name, own in counts.items()

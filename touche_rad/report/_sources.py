@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import Contest
+from touche_rad.criteria import Criteria
 from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
@@ -112,6 +113,7 @@ class Source:
 
 def read_sources(
     runs: Mapping[str, Path],
+    criteria: Criteria,
     origins: Mapping[Path, Origin],
     skipped: Mapping[Path, BadLines],
     refused: dict[str, str],
@@ -122,7 +124,7 @@ def read_sources(
         kind, bad = files.detect_kind(path), skipped[path]
         source = Source(name, path, kind, sha256_of(path), origins[path])
         if kind is Kind.EVALUATIONS:
-            return replace(source, debates=list(read_judged(path, bad)))
+            return replace(source, debates=list(read_judged(path, criteria, bad)))
         if kind in files.DEBATES:
             views = files.read_views(path, bad, keep_lost=True)
             return replace(source, debates=[(debate, ()) for debate, _ in views])

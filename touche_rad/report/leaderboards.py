@@ -14,7 +14,6 @@ from touche_rad.contests.score_report import (
     ContestReport,
     ContestRow,
 )
-from touche_rad.debate import Maxim
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import (
     FEWEST,
@@ -39,21 +38,22 @@ from touche_rad.score.tables import Columns, Item, cell, table
 def judgement_board(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     rows = {(row.run, row.maxim): row for row in report.rows}
-    measured = [maxim for maxim in Maxim if rows[BASELINE, maxim].labelled]
+    keys = report.criteria.keys
+    measured = [key for key in keys if rows[BASELINE, key].labelled]
     names = [one.run for one in report.ranking]
-    captions = {"Mean F1": MEAN, **{f"F1 on {maxim}": str(maxim) for maxim in measured}}
+    captions = {"Mean F1": MEAN, **{f"F1 on {key}": key for key in measured}}
     dots = {
         caption: [
             Dot(name, row.f1, row.low, row.high)
-            for name, row in ((name, rows[name, maxim]) for name in names)
+            for name, row in ((name, rows[name, key]) for name in names)
         ]
-        for caption, maxim in captions.items()
+        for caption, key in captions.items()
     }
     board = _ranked_board(report, "Leaderboard", dots, "mean F1", MEAN)
     board.sentences = too_few(board.scores, "mean F1", report.debates, "debates") or board.sentences
     if not measured:
         board.sentences = ["The labels say nothing about these turns, so no run has a score."]
-    labelled = max(rows[BASELINE, maxim].labelled for maxim in Maxim)
+    labelled = max(rows[BASELINE, key].labelled for key in keys)
     board.note = (
         f"F1 of yes as the task scores it, mean of the maxims, on {labelled} labelled turns "
         f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
@@ -61,7 +61,7 @@ def judgement_board(report: JudgementReport) -> Board:
         "excludes 0. * baseline, without a rank."
     )
     runs = [name for name in names if name != BASELINE]
-    board.squares = [(run, [_square(rows[run, maxim]) for maxim in measured]) for run in runs]
+    board.squares = [(run, [_square(rows[run, key]) for key in measured]) for run in runs]
     if len(runs) > 1:
         board.tables.append(agreement({run: list(_votes(report, run)) for run in runs}))
     return board
@@ -127,9 +127,9 @@ def _votes(report: JudgementReport, run: str) -> Iterator[bool]:
     """Yield whether a run says yes, for each label."""
     for of_debate, scores in zip(report.labels, report.scores[run], strict=True):
         for labels, of_turn in zip(of_debate, scores, strict=True):
-            for maxim in Maxim:
-                if labels.get(maxim) is not None:
-                    yield says_yes(of_turn.get(maxim))
+            for key in report.criteria.keys:
+                if labels.get(key) is not None:
+                    yield says_yes(of_turn.get(key))
 
 
 def _square(row: JudgementRow) -> BoardTable:

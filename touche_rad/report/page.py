@@ -12,6 +12,7 @@ from markupsafe import Markup
 from touche_rad import files
 from touche_rad.contests.score_report import ContestReport
 from touche_rad.contests.scoring import score_contests
+from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
@@ -61,6 +62,7 @@ def write_report(
     runs: Sequence[Path],
     out: Path,
     *,
+    criteria: Criteria | None = None,
     labels: Path | None = None,
     title: str | None = None,
     seed: int = 0,
@@ -75,6 +77,7 @@ def write_report(
     Args:
         runs: Official files of any kind, tournaments, or folders with runs.
         out: An HTML file, or a folder.
+        criteria: What verdicts and labels are on. Default: the criteria of the task.
         labels: Labels, qrels for TREC runs, or contests or debates for outcomes.
         title: The title of the page.
         seed: Random seed of the intervals.
@@ -85,15 +88,17 @@ def write_report(
         index: The argument index with the texts that TREC runs found.
     """
     bad = bad or BadLines()
+    criteria = criteria or grice()
     refused: dict[str, str] = {}
     paths, ratings = split_runs_and_ratings(runs, labels)
     origins, skipped = origins_of(paths), {path: BadLines(bad.skip) for path in paths}
     named = names(paths) if boards else run_names(paths, origins)
-    sources = read_sources(dict(zip(named, paths, strict=True)), origins, skipped, refused)
-    scored = None if boards else _score(sources, labels, seed, bad)
+    by_name = dict(zip(named, paths, strict=True))
+    sources = read_sources(by_name, criteria, origins, skipped, refused)
+    scored = None if boards else _score(sources, labels, criteria, seed, bad)
     unscored = scored.refused if scored else {}
     sources = [replace(one, debates=()) if one.name in unscored else one for one in sources]
-    content = _Content(sources, refused, labels, seed, bad)
+    content = _Content(sources, refused, criteria, labels, seed, bad)
     content.boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
     if isinstance(scored, JudgementReport):
         content.boards.append(judgement_board(scored))
@@ -120,6 +125,7 @@ class _Content:
 
     sources: Sequence[Source]
     refused: dict[str, str]
+    criteria: Criteria
     labels: Path | None
     seed: int
     bad: BadLines
@@ -148,6 +154,7 @@ class _Content:
         index, parts = browser(
             all_topics,
             [{"name": source.name, "kind": source.kind.value} for source in self.sources],
+            self.criteria,
         )
         self.browsers.append(("debates", "Debates", _DEBATES))
         self.indexes.append(("data-debates", index))
@@ -164,13 +171,17 @@ class _Content:
         judges = {source.name: source.origin.plugin("judge") for source in self.sources}
         run_names = list(judges)
         lost = [source.debates.count(LOST) for source in self.sources]
-        rated = rate_board(all_topics, judges, lost, _SAMPLES, self.seed) if with_rates else None
+        rated = None
+        if with_rates:
+            rated = rate_board(
+                all_topics, judges, lost, self.criteria, samples=_SAMPLES, seed=self.seed
+            )
         if rated is not None:
             rated.warnings.extend(without_model(source.path for source in self.sources))
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
-        by_turn = turn_plot(all_topics, run_names)
+        by_turn = turn_plot(all_topics, run_names, self.criteria)
         self.boards[-1].plots += [by_turn] if by_turn else []
         self.boards[-1].plots.append(_length_plot(all_topics, run_names))
         table = cost_board({run.name: run.path for run in self.sources})
@@ -335,7 +346,7 @@ _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
 def _score(
-    sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines
+    sources: Sequence[Source], labels: Path | None, criteria: Criteria, seed: int, bad: BadLines
 ) -> Scored | None:
     if labels is None:
         return None
@@ -354,7 +365,7 @@ def _score(
     paths, tags = list(fitting.values()), list(fitting)
     if kind is Kind.OUTCOMES:
         return score_contests(paths, labels, seed=seed, bad=bad, tags=tags)
-    return score(paths, labels, seed=seed, bad=bad, tags=tags)
+    return score(paths, labels, criteria=criteria, seed=seed, bad=bad, tags=tags)
 
 
 def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Markup:

@@ -29,7 +29,8 @@ from touche_rad.calls import (
     current_context,
     name_of,
 )
-from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
+from touche_rad.criteria import Criteria, Criterion
+from touche_rad.debate import MOST_CHARACTERS, Debate, Verdict, Verdicts, writable
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
@@ -58,11 +59,15 @@ FAILURES: Final = FailureLog()
 
 @dataclass(frozen=True)
 class ViewVerdicts:
-    """Four valid verdicts, and the reason for each that is not the judge's."""
+    """A valid verdict on each criterion, and the reason for each that is not the judge's."""
 
     verdicts: Verdicts
-    unscored: Mapping[Maxim, str] = field(default_factory=dict)
+    unscored: Mapping[str, str] = field(default_factory=dict)
     fallbacks: tuple[Fallback, ...] = ()
+
+    def score(self, key: str) -> float | None:
+        """Return the judge's own score on a criterion; None if it gave none."""
+        return None if key in self.unscored else self.verdicts[key].score
 
 
 class NoVerdict(InvalidResult):
@@ -112,17 +117,19 @@ def fallbacks_of(
     return (one,)
 
 
-async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = None) -> ViewVerdicts:
+async def judge_view(
+    judge: Judge, view: Debate, criteria: Criteria, *, deadline: float | None = None
+) -> ViewVerdicts:
     """Call a judge, and fill in the verdicts that are missing."""
     view = view.within(MOST_CHARACTERS)
     use = ModelUse()
-    results, failure = await _call(judge, view, deadline, use)
-    verdicts = {maxim: one for maxim, one in results.items() if isinstance(one, Verdict)}
-    unscored = {maxim: one for maxim, one in results.items() if isinstance(one, str)}
-    for maxim, reason in unscored.items():
-        log.info("no verdict on %s: %s", maxim, reason)
+    results, failure = await _call(judge, view, criteria, deadline, use)
+    verdicts = {key: result for key, result in results.items() if isinstance(result, Verdict)}
+    unscored = {key: result for key, result in results.items() if isinstance(result, str)}
+    for key, reason in unscored.items():
+        log.info("no verdict on %s: %s", key, reason)
         rationale = f"no verdict ({reason}); fallback score {PRIOR}"
-        verdicts[maxim] = Verdict(score=PRIOR, rationale=rationale, fallback=True)
+        verdicts[key] = Verdict(score=PRIOR, rationale=rationale, fallback=True)
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
         failure = failure or use.failure or missing
@@ -132,15 +139,15 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         failure,
         use,
         by="the fallback that always says yes",
-        count=len(unscored or Maxim),
+        count=len(unscored or criteria),
         turn=len(view.turns),
     )
-    return ViewVerdicts({maxim: verdicts[maxim] for maxim in Maxim}, unscored, fallbacks)
+    return ViewVerdicts({key: verdicts[key] for key in criteria.keys}, unscored, fallbacks)
 
 
 async def _call(
-    judge: Judge, view: Debate, deadline: float | None, use: ModelUse
-) -> tuple[Mapping[Maxim, Verdict | str], Exception | None]:
+    judge: Judge, view: Debate, criteria: Criteria, deadline: float | None, use: ModelUse
+) -> tuple[Mapping[str, Verdict | str], Exception | None]:
     """Return the judge's verdicts, or what is wrong with them, and what it raised."""
     failure: Exception | None = None
     where = {"debate": view.key, "turn": len(view.turns) - 1, "model_use": use}
@@ -154,14 +161,14 @@ async def _call(
         reason = excerpt(f"{type(error).__name__}: {error}", 300)
     else:
         if isinstance(result, Mapping):
-            return {maxim: _verdict(result, maxim) for maxim in Maxim}, None
+            return {criterion.key: _verdict(result, criterion) for criterion in criteria}, None
         reason = f"the judge gave {type(result).__name__}, not verdicts"
-    return dict.fromkeys(Maxim, reason), failure
+    return dict.fromkeys(criteria.keys, reason), failure
 
 
-def _verdict(verdicts: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
-    """Return the valid verdict on a maxim, or what is wrong with it."""
-    value = verdicts.get(maxim, verdicts.get(maxim.key))
+def _verdict(verdicts: Mapping[Any, Any], criterion: Criterion) -> Verdict | str:
+    """Return the valid verdict on a criterion, or what is wrong with it."""
+    value = verdicts.get(criterion.key, verdicts.get(criterion.title))
     if value is None:
         return "the judge left it out"
     try:
@@ -185,6 +192,7 @@ def _verdict(verdicts: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
 def work(
     source: Path,
     judge: Judge,
+    criteria: Criteria,
     *,
     identity: Mapping[str, Any],
     deadline: float | None = None,
@@ -194,15 +202,15 @@ def work(
     A lost debate (an empty record of the official client, or a line that is skipped) keeps its
     place. If all other debates have the same number of responses, it gets as many noes.
     """
-    cached = CachedJudge(judge, deadline)
+    cached = CachedJudge(judge, criteria, deadline)
     turns_if_equal = cache(partial(_turns_if_equal, source))
     read = partial(files.read_views, source, keep_lost=True)
 
     async def do(unit: Judgeable) -> Done:
         debate, views = unit
         if not debate.turns and not debate.wire:
-            return _lost(await anyio.to_thread.run_sync(turns_if_equal))
-        turns = await _judge_whole(judge, views, deadline)
+            return _lost(criteria, await anyio.to_thread.run_sync(turns_if_equal))
+        turns = await _judge_whole(judge, views, criteria, deadline)
         return _done(debate, views, turns or await asyncio.gather(*map(cached.judge, views)))
 
     return Work("judge", source, read, do, identity)
@@ -211,8 +219,8 @@ def work(
 def _done(debate: Debate, views: Sequence[Debate], turns: Sequence[ViewVerdicts]) -> Done:
     events: list[Event] = []
     for view, of_turn in zip(views, turns, strict=True):
-        for maxim, reason in of_turn.unscored.items():
-            place = Place(debate=debate.id, turn=len(view.turns), maxim=maxim)
+        for key, reason in of_turn.unscored.items():
+            place = Place(debate=debate.id, turn=len(view.turns), maxim=key)
             events.append(Event(kind=EventKind.UNSCORED, place=place, detail=reason))
     for turn, where in flags(debate.turns):
         event = Event(kind=EventKind.INSTRUCTION, detail=where)
@@ -220,7 +228,7 @@ def _done(debate: Debate, views: Sequence[Debate], turns: Sequence[ViewVerdicts]
     verdicts = tuple(of_turn.verdicts for of_turn in turns)
     line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
     fallbacks = tuple(one for of_turn in turns for one in of_turn.fallbacks)
-    return Done((line,), {VERDICTS: len(Maxim) * len(turns)}, tuple(events), fallbacks)
+    return Done((line,), {VERDICTS: sum(map(len, verdicts))}, tuple(events), fallbacks)
 
 
 def _turns_if_equal(source: Path) -> int:
@@ -229,13 +237,13 @@ def _turns_if_equal(source: Path) -> int:
     return counts.pop() if len(counts) == 1 else 0
 
 
-def _lost(turns: int) -> Done:
+def _lost(criteria: Criteria, turns: int) -> Done:
     """Return the line of a lost debate: its verdicts are no."""
-    verdicts = dict.fromkeys(Maxim, Verdict(score=0.0, rationale=LOST))
+    verdicts = dict.fromkeys(criteria.keys, Verdict(score=0.0, rationale=LOST))
     line = files.evaluation_line(files.Evaluation(Debate(), (verdicts,) * turns, {}))
     detail = f"{turns} turns, all verdicts no" if turns else "no verdicts"
     event = Event(kind=EventKind.LOST_DEBATE, detail=detail)
-    return Done((line,), {VERDICTS: len(Maxim) * turns}, (event,))
+    return Done((line,), {VERDICTS: len(criteria) * turns}, (event,))
 
 
 @dataclass
@@ -243,6 +251,7 @@ class CachedJudge:
     """Judges views; equal views share one computation, also while it is running."""
 
     plugin: Judge
+    criteria: Criteria
     deadline: float | None = None
     size: int = 2_000
     """The most views whose verdicts are kept, of about 5 kB each.
@@ -256,7 +265,7 @@ class CachedJudge:
         seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
         key = hashlib.sha256(seen.encode()).digest()
         if key not in self._tasks:
-            verdicts = judge_view(self.plugin, view, deadline=self.deadline)
+            verdicts = judge_view(self.plugin, view, self.criteria, deadline=self.deadline)
             task = self._tasks[key] = asyncio.create_task(verdicts)
             # If the run stops, nobody waits for it, and asyncio would print its error.
             task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
@@ -267,18 +276,18 @@ class CachedJudge:
 
 
 async def judge_turns(
-    judge: Judge, views: Sequence[Debate], *, deadline: float | None = None
+    judge: Judge, views: Sequence[Debate], criteria: Criteria, *, deadline: float | None = None
 ) -> Sequence[ViewVerdicts]:
     """Judge several responses of one debate, with one call if the judge can."""
-    turns = await _judge_whole(judge, views, deadline) if len(views) > 1 else []
+    turns = await _judge_whole(judge, views, criteria, deadline) if len(views) > 1 else []
     if turns:
         return turns
-    ask = partial(judge_view, judge, deadline=deadline)
-    return await asyncio.gather(*map(ask, views))
+    each = (judge_view(judge, view, criteria, deadline=deadline) for view in views)
+    return await asyncio.gather(*each)
 
 
 async def _judge_whole(
-    judge: Judge, views: Sequence[Debate], deadline: float | None
+    judge: Judge, views: Sequence[Debate], criteria: Criteria, deadline: float | None
 ) -> list[ViewVerdicts]:
     """Judge all responses of a debate with one call, if the judge can and the views are nested.
 
@@ -299,9 +308,13 @@ async def _judge_whole(
         return []
     if use.failure or not isinstance(result, Sequence) or len(result) != len(views):
         return []
-    turns = [{maxim: _verdict(of_turn, maxim) for maxim in Maxim} for of_turn in result]
-    good = [
-        ViewVerdicts({maxim: one for maxim, one in of_turn.items() if isinstance(one, Verdict)})
-        for of_turn in turns
-    ]
-    return good if all(len(one.verdicts) == len(Maxim) for one in good) else []
+    turns: list[ViewVerdicts] = []
+    for of_turn in result:
+        verdicts = {}
+        for criterion in criteria:
+            verdict = _verdict(of_turn, criterion)
+            if not isinstance(verdict, Verdict):
+                return []
+            verdicts[criterion.key] = verdict
+        turns.append(ViewVerdicts(verdicts))
+    return turns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from touche_rad.contest import SYSTEM, TIE, USER, Outcome, to_contest
-from touche_rad.debate import Debate, Maxim, Verdicts
+from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.plugins import Judge, Panel, Plugin, Services, registered
 from touche_rad.runs.judging import judge_view
@@ -18,12 +18,12 @@ from touche_rad.runs.panels import judge_contest
 WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
 
 
-def mean_score(verdicts: Verdicts, unscored: Mapping[Maxim, str]) -> float | None:
+def mean_score(verdicts: Verdicts, unscored: Mapping[str, str]) -> float | None:
     """Return the mean of the judge's own scores."""
     scores = [
         verdict.score
-        for maxim, verdict in verdicts.items()
-        if maxim not in unscored and verdict.score is not None
+        for key, verdict in verdicts.items()
+        if key not in unscored and verdict.score is not None
     ]
     return sum(scores) / len(scores) if scores else None
 
@@ -48,6 +48,7 @@ class Reward:
         missing = plugin.missing(index=services.index is not None, model=services.model is not None)
         if missing:
             raise UserError(f"{plugin.kind} {name} cannot judge here: {'; '.join(missing)}")
+        self._criteria = services.criteria
         self._panel: Panel | None = None
         if plugin.kind == "panel":
             self._panel = plugin.make(services, options)
@@ -58,7 +59,7 @@ class Reward:
         """Return the reward of the last answer, or None if the judge fails or times out."""
         if self._panel is not None:
             return lead(await judge_contest(self._panel, to_contest(debate), deadline=deadline))
-        result = await judge_view(self._judge, debate, deadline=deadline)
+        result = await judge_view(self._judge, debate, self._criteria, deadline=deadline)
         return mean_score(result.verdicts, result.unscored)
 
 

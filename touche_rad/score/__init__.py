@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
+from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score.export import export
@@ -39,6 +40,7 @@ def score(
     runs: Sequence[Path],
     truth: Path,
     *,
+    criteria: Criteria | None = None,
     policy: Policy = DEFAULT_POLICY,
     compare: bool = True,
     samples: int = 10_000,
@@ -58,7 +60,9 @@ def score(
     how |= {"baselines": baselines, "bad": bad, "progress": progress, "tags": tags}
     kind = kind_of(truth)
     if kind is files.Kind.LABELS:
-        return score_judgements(runs, truth, policy=policy, exclude=exclude, **how)
+        return score_judgements(
+            runs, truth, criteria=criteria, policy=policy, exclude=exclude, **how
+        )
     if kind is not files.Kind.QRELS:
         raise UserError(
             f"{truth} contains {kind}: the last file must be labels, qrels, contests or annotations"

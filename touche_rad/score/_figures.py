@@ -1,4 +1,4 @@
-"""The measures of each run on each maxim, with confidence intervals.
+"""The measures of each run on each criterion, with confidence intervals.
 
 A measure without labelled turns is None, but the official ones are 0.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.matching import Scored
 from touche_rad.score.measures import (
@@ -49,47 +49,47 @@ _ADDITIONAL: Mapping[str, Callable[[Counts], float | None]] = {
 
 
 def measure(
-    labels: Labelled, scores: Mapping[str, Scored], samples: int, seed: int
+    labels: Labelled, scores: Mapping[str, Scored], criteria: Criteria, samples: int, seed: int
 ) -> tuple[list[JudgementRow], Figures]:
-    """Return the rows of all runs (each maxim and their mean), and their F1 with its samples.
+    """Return the rows of all runs (each criterion and their mean), and their F1 with its samples.
 
     All runs share the bootstrap samples of debates, which are drawn once.
     """
-    counts = np.array([_counts(labels, scored) for scored in scores.values()])
+    counts = np.array([_counts(labels, scored, criteria) for scored in scores.values()])
     drawn = _drawn_f1(counts, samples, seed)
     rows: list[JudgementRow] = []
     figures: dict[str, dict[str, Measured]] = {}
     for at, run in enumerate(scores):
         own: dict[str, Measured] = {}
-        of_maxims = []
-        for place, maxim in enumerate(Maxim):
+        by_criterion = []
+        for place, key in enumerate(criteria.keys):
             cells = Counts(*counts[at, :, place].sum(axis=0).tolist())
-            own[maxim] = Measured(f1(cells), None if drawn is None else drawn[at, :, place])
-            of_maxims.append(_row(run, maxim, cells, own[maxim]))
-        labelled = [row for row in of_maxims if row.labelled]
+            own[key] = Measured(f1(cells), None if drawn is None else drawn[at, :, place])
+            by_criterion.append(_row(run, key, cells, own[key]))
+        labelled = [row for row in by_criterion if row.labelled]
         draws = [one for row in labelled if (one := own[row.maxim].draws) is not None]
         value = fmean(row.f1 for row in labelled) if labelled else 0.0
         own[MEAN] = Measured(value, np.mean(draws, axis=0) if draws else None)
-        rows += [*of_maxims, _mean_row(run, labelled, own[MEAN])]
+        rows += [*by_criterion, _mean_row(run, labelled, own[MEAN])]
         figures[run] = own
     return rows, figures
 
 
-def _counts(labels: Labelled, scores: Scored) -> list[list[tuple[int, ...]]]:
-    """Return the true and false positives and negatives by debate and maxim."""
+def _counts(labels: Labelled, scores: Scored, criteria: Criteria) -> list[list[tuple[int, ...]]]:
+    """Return the true and false positives and negatives by debate and criterion."""
     result: list[list[tuple[int, ...]]] = []
     for turns, verdicts in zip(labels, scores, strict=True):
         pairs = list(zip(turns, verdicts, strict=True))
         counts = [
-            count((label.get(maxim), verdict.get(maxim)) for label, verdict in pairs)
-            for maxim in Maxim
+            count((label.get(key), verdict.get(key)) for label, verdict in pairs)
+            for key in criteria.keys
         ]
         result.append([(one.tp, one.fp, one.fn, one.tn) for one in counts])
     return result
 
 
 def _drawn_f1(counts: Any, samples: int, seed: int) -> Floats | None:
-    """Return the F1 of each run in each sample on each maxim; None with fewer than two debates."""
+    """Return the F1 by run, sample and criterion; None with fewer than two debates."""
     if counts.shape[1] < 2:
         return None
     sums = bootstrap.resampled_sums(np.moveaxis(counts, 1, 0), samples, seed)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
@@ -16,10 +15,10 @@ from touche_rad.score.tables import Columns, Item, Part, Printed, table
 
 
 class Corrected(Item):
-    """One run on one maxim."""
+    """One run on one criterion."""
 
     run: str
-    maxim: Maxim
+    maxim: str
     turns: int
     labelled: int
     chosen: int
@@ -39,7 +38,7 @@ class Corrected(Item):
 
 
 class CorrectionReport(Printed):
-    """All runs, by run and maxim."""
+    """All runs, by run and criterion."""
 
     truth: str
     rows: tuple[Corrected, ...]
@@ -55,7 +54,7 @@ class CorrectionReport(Printed):
             yield [f"{run}: {first.turns} turns; labelled: {random}{chosen}"]
             yield table(_COLUMNS, rows)
             yield [
-                f"{row.maxim.value}: no intervals, because only {row.debates} debates have random "
+                f"{row.maxim}: no intervals, because only {row.debates} debates have random "
                 f"labels: label turns of at least {correction.FEWEST_DEBATES} debates"
                 for row in rows
                 if row.debates < correction.FEWEST_DEBATES
@@ -72,10 +71,10 @@ class CorrectionReport(Printed):
 def correct(report: JudgementReport) -> CorrectionReport:
     """Estimate the labels of all turns from the judge's verdicts and the labels there are."""
     rows = [
-        _row(run, maxim, sample)
+        _row(run, key, sample)
         for run in report.runs
-        for maxim in Maxim
-        if (sample := _sample(report, run, maxim)) is not None
+        for key in report.criteria.keys
+        if (sample := _sample(report, run, key)) is not None
     ]
     if not rows and any(turn.get("sample") for turns in report.labels for turn in turns):
         raise UserError(
@@ -89,7 +88,7 @@ def correct(report: JudgementReport) -> CorrectionReport:
     return CorrectionReport(truth=report.truth, rows=tuple(rows), warnings=warnings)
 
 
-def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | None:
+def _sample(report: JudgementReport, run: str, key: str) -> JudgedTurns | None:
     """Return all turns, where a missing verdict is a no; None if no random one has a label.
 
     A file of `touche-rad label` says of each turn whether it is random.
@@ -99,9 +98,9 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | No
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
         for verdicts, turn in zip(scored, labelled, strict=True):
-            label = turn.get(maxim)
+            label = turn.get(key)
             debates.append(number)
-            scores.append(float(verdicts.get(maxim) or 0))
+            scores.append(float(verdicts.get(key) or 0))
             labels.append(math.nan if label is None else float(label))
             sample = turn.get("sample", "" if label is None else "unknown")
             selected.append(sample not in ("", "random"))
@@ -114,11 +113,11 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> JudgedTurns | No
     return turns if turns.random.any() else None
 
 
-def _row(run: str, maxim: Maxim, sample: JudgedTurns) -> Corrected:
+def _row(run: str, key: str, sample: JudgedTurns) -> Corrected:
     yes, f1 = correction.yes_rate(sample), correction.f1(sample)
     return Corrected(
         run=run,
-        maxim=maxim,
+        maxim=key,
         turns=len(sample.labels),
         labelled=int(sample.labelled.sum()),
         chosen=0 if sample.selected is None else int((sample.labelled & sample.selected).sum()),

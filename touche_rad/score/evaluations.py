@@ -13,7 +13,8 @@ from pathlib import Path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
+from touche_rad.criteria import Criteria, grice
+from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files.labels import digests
 from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
@@ -22,7 +23,6 @@ from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
 REPAIR = "; repair it with touche-rad check {} --input DEBATES --fix -o NEW"
-KEYS = {maxim.key for maxim in Maxim}
 _number = TypeAdapter(float)
 
 
@@ -65,9 +65,10 @@ class Row:
     """A digest of each user turn with its response, answered or not."""
     answered: tuple[int, ...] = ()
     """The turns with a response; the official client judges only these."""
-    turns: tuple[Mapping[Maxim, Read], ...] = ()
+    turns: tuple[Mapping[str, Read], ...] = ()
+    """The verdicts on each turn, by the key of the criterion."""
     unknown: tuple[str, ...] = ()
-    """The keys of verdicts that are no maxims."""
+    """The names of verdicts that are none of the criteria."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Run:
 
     name: str
     path: Path
+    criteria: Criteria
     rows: Sequence[Row]
     blank: Sequence[int] = ()
     """The numbers of the blank lines."""
@@ -86,11 +88,11 @@ class Run:
         return any(row.conversation for row in self.rows)
 
 
-def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
+def read_official(path: Path) -> list[list[Mapping[str, float]]]:
     """Read a run like the official scorer: any fault is an error."""
     return [
         [
-            {maxim: getattr(turn, maxim.key).score for maxim in Maxim}
+            {criterion.key: getattr(turn, criterion.title).score for criterion in grice()}
             for turn in _official_line(path, number, line).userTurnsEvaluations
         ]
         for number, line in numbered_lines(path, verbatim=True)
@@ -108,61 +110,69 @@ def _official_line(path: Path, number: int, line: str) -> _Line:
         raise InputError(path, first["msg"] + fix, line=number, field=field) from None
 
 
-def read_evaluated(tag: str, path: Path, bad: files.BadLines | None) -> Run:
+def read_evaluated(
+    tag: str, path: Path, criteria: Criteria, bad: files.BadLines | None = None
+) -> Run:
     """Read a run with at least one verdict; a file without any is refused before its bad lines."""
     skipped = files.BadLines(skip=True)
-    rows = read_rows(path, skipped)
+    rows = read_rows(path, criteria, skipped)
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
         fix = f": run `touche-rad judge {path} -o EVALUATIONS` first" * (kind in files.DEBATES)
         raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
     if skipped.count:
-        rows = read_rows(path, bad)
+        rows = read_rows(path, criteria, bad)
     blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
-    return Run(tag, path, [row for row in rows if row.trouble is not ProblemKind.BLANK], blank)
+    present = [row for row in rows if row.trouble is not ProblemKind.BLANK]
+    return Run(tag, path, criteria, present, blank)
 
 
-def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
+def read_rows(path: Path, criteria: Criteria, bad: files.BadLines | None = None) -> list[Row]:
     """Read all valid parts of a run, and the positions of lost debates."""
-    return [row for row, _ in _rows(path, bad or files.BadLines())]
+    return [row for row, _ in _rows(path, criteria, bad or files.BadLines())]
 
 
-def read_judged(path: Path, bad: files.BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
+def read_judged(
+    path: Path, criteria: Criteria, bad: files.BadLines
+) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
     """Yield each debate with its verdicts, as `read_rows` reads them; a lost one is empty."""
-    for row, record in _rows(path, bad):
+    for row, record in _rows(path, criteria, bad):
         if row.trouble is None:
             debate = debate_of(record)
             named = debate.model_copy(update={"id": debate.id or f"debate-{row.line}"})
             pairs = zip(row.turns, _turns(record), strict=True)
-            yield named, tuple(_as_verdicts(read, turn) for read, turn in pairs)
+            yield named, tuple(_as_verdicts(read, turn, criteria) for read, turn in pairs)
         elif row.trouble is not ProblemKind.BLANK:
             yield Debate(), ()
 
 
-def _as_verdicts(read: Mapping[Maxim, Read], turn: JsonObject) -> Verdicts:
-    verdicts: dict[Maxim, Verdict] = {}
-    for maxim, score in read.items():
-        if score.trouble is not ProblemKind.MISSING_VERDICT:
-            record = turn[maxim.key]
-            verdicts[maxim] = Verdict(
-                score=score.score,
+def _as_verdicts(scores: Mapping[str, Read], turn: JsonObject, criteria: Criteria) -> Verdicts:
+    verdicts = {}
+    for criterion in criteria:
+        read = scores[criterion.key]
+        if read.trouble is not ProblemKind.MISSING_VERDICT:
+            record = turn[criterion.title]
+            verdicts[criterion.key] = Verdict(
+                score=read.score,
                 rationale=lenient_text(record.get("explanation")),
                 fallback=is_fallback(record),
             )
     return verdicts
 
 
-def _rows(path: Path, bad: files.BadLines) -> Iterator[tuple[Row, JsonObject]]:
+def _rows(path: Path, criteria: Criteria, bad: files.BadLines) -> Iterator[tuple[Row, JsonObject]]:
     """Yield each line with its record; a skipped line keeps its place."""
     count = 0
     for number, line in numbered_lines(path, bad, verbatim=True):
         for skipped in range(count + 1, number):
             yield Row(skipped, ProblemKind.BAD_LINE), {}
-        yield _row(path, number, line, bad)
+        yield _row(path, number, line, criteria, bad)
         count = number
 
 
-def _row(path: Path, number: int, line: str, bad: files.BadLines) -> tuple[Row, JsonObject]:
+def _row(
+    path: Path, number: int, line: str, criteria: Criteria, bad: files.BadLines
+) -> tuple[Row, JsonObject]:
     if not line.strip():
         return Row(number, ProblemKind.BLANK), {}
     try:
@@ -191,10 +201,14 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> tuple[Row, 
         conversation=digests(debate),
         answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
         turns=tuple(
-            {maxim: _verdict(_object(turn.get(maxim.key))) for maxim in Maxim} for turn in turns
+            {criterion.key: _verdict(_object(turn.get(criterion.title))) for criterion in criteria}
+            for turn in turns
         ),
         unknown=tuple(
-            key for turn in turns for key in turn.keys() - KEYS if "score" in _object(turn[key])
+            name
+            for turn in turns
+            for name in turn.keys() - set(criteria.titles)
+            if "score" in _object(turn[name])
         ),
     )
     return row, data

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from touche_rad import files
-from touche_rad.debate import Maxim
 from touche_rad.score.reports import JudgementReport
 
 PROTOTEXT = "evaluation.prototext"
@@ -27,12 +26,12 @@ def export(report: JudgementReport, folder: Path) -> list[Path]:
 
 
 def prototext(report: JudgementReport, run: str) -> str:
-    """Format the twelve official measures of a run."""
+    """Format the official measures of a run: three for each criterion."""
     rows = {row.maxim: row for row in report.rows if row.run == run}
     return "".join(
-        measure(f"{maxim} {key}", getattr(rows[maxim], key))
-        for maxim in Maxim
-        for key in ("precision", "recall", "f1")
+        measure(f"{criterion.key} {name}", getattr(rows[criterion.key], name))
+        for criterion in report.criteria
+        for name in ("precision", "recall", "f1")
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import OtherDebates, UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score._figures import measure
@@ -35,6 +35,7 @@ def score_judgements(
     runs: Sequence[Path],
     truth: Path,
     *,
+    criteria: Criteria | None = None,
     policy: Policy = DEFAULT_POLICY,
     compare: bool = True,
     samples: int = 10_000,
@@ -45,11 +46,12 @@ def score_judgements(
     progress: Progress | None = None,
     tags: Sequence[str] | None = None,
 ) -> JudgementReport:
-    """Score evaluations files against labels.
+    """Score evaluations files against labels; without criteria, on those of the task.
 
     A run that cannot be scored is listed if another one can; otherwise its error is raised.
     """
     _check_policy(policy, exclude)
+    criteria = criteria or grice()
     labels: Labelled = list(files.read_labels(truth))
     excluded, source = 0, None
     tags = tags or names(runs)
@@ -57,11 +59,11 @@ def score_judgements(
     marked = baseline_names(baselines, runs, tags)
     refused, others = dict[str, str](), list[str]()
     if policy.strict:
-        aligned = each_run(paths, partial(match_strictly, truth, labels), refused)
+        aligned = each_run(paths, partial(match_strictly, truth, labels, criteria), refused)
     else:
 
         def read(tag: str, path: Path) -> Run:
-            run = read_evaluated(tag, path, bad)
+            run = read_evaluated(tag, path, criteria, bad)
             if progress is not None:
                 progress(tags.index(tag) + 1, len(tags))
             return run
@@ -87,13 +89,14 @@ def score_judgements(
         source = reference.source if reference else None
     marked = [tag for tag in marked if tag in aligned]
     scores = {tag: alignment.scores for tag, alignment in aligned.items()}
-    always_yes = [[dict.fromkeys(Maxim, 1.0) for _ in turns] for turns in labels]
-    rows, figures = measure(labels, {**scores, BASELINE: always_yes}, samples, seed)
+    always_yes = [[dict.fromkeys(criteria.keys, 1.0) for _ in turns] for turns in labels]
+    rows, figures = measure(labels, {**scores, BASELINE: always_yes}, criteria, samples, seed)
     ranked = ranks(figures, MEAN, (BASELINE, *marked))
     best = next(name for name, _ in ranked if name != BASELINE)
     tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
     return JudgementReport(
         truth=str(truth),
+        criteria=criteria,
         runs=tuple(aligned),
         refused=refused,
         others=tuple(others),
@@ -105,7 +108,7 @@ def score_judgements(
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,
-        label_rows=tuple(_label_row(maxim, labels, excluded) for maxim in Maxim),
+        label_rows=tuple(_label_row(key, labels, excluded) for key in criteria.keys),
         rows=tuple(rows),
         ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
@@ -116,7 +119,7 @@ def score_judgements(
         ),
         problems=(
             *(problem for alignment in aligned.values() for problem in alignment.problems),
-            *_problems_of_labels(truth, labels),
+            *_problems_of_labels(truth, labels, criteria),
         ),
         samples=samples,
         seed=seed,
@@ -135,21 +138,21 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
         raise UserError("--by-place and --debates cannot be used together")
 
 
-def _label_row(maxim: Maxim, labels: Labelled, excluded: int) -> LabelRow:
+def _label_row(key: str, labels: Labelled, excluded: int) -> LabelRow:
     """Count the labels that are scored, and the turns that people did not label."""
-    values = [turn.get(maxim) for turns in labels for turn in turns]
+    values = [turn.get(key) for turns in labels for turn in turns]
     unknown = values.count(None) - excluded
-    return LabelRow(maxim=maxim, yes=values.count(1), no=values.count(0), unknown=unknown)
+    return LabelRow(maxim=key, yes=values.count(1), no=values.count(0), unknown=unknown)
 
 
-def _problems_of_labels(truth: Path, labels: Labelled) -> Iterator[Problem]:
-    """Yield a problem for maxims without labels, for chosen turns and for too few debates."""
+def _problems_of_labels(truth: Path, labels: Labelled, criteria: Criteria) -> Iterator[Problem]:
+    """Yield a problem for criteria without labels, for chosen turns and for too few debates."""
     turns: list[Mapping[Any, Any]] = [turn for of_debate in labels for turn in of_debate]
-    for maxim in Maxim:
-        if all(turn.get(maxim) is None for turn in turns):
+    for key in criteria.keys:
+        if all(turn.get(key) is None for turn in turns):
             message = "its scores mean nothing and are not part of the mean"
-            yield Problem(run=str(truth), kind=ProblemKind.NO_LABELS, message=message, maxim=maxim)
-    labelled = [turn for turn in turns if any(turn.get(maxim) is not None for maxim in Maxim)]
+            yield Problem(run=str(truth), kind=ProblemKind.NO_LABELS, message=message, maxim=key)
+    labelled = [turn for turn in turns if any(turn.get(key) is not None for key in criteria.keys)]
     # Only `touche-rad label` says why a turn was labelled.
     if chosen := sum(turn.get("sample") not in (None, "random") for turn in labelled):
         yield Problem(

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError, nearest
 from touche_rad.score.evaluations import (
-    KEYS,
     NO_SCORE,
     Read,
     Row,
@@ -27,7 +26,8 @@ from touche_rad.score.measures import says_yes
 from touche_rad.score.reference import NO_TEXTS, Labelled, Reference, known_reference
 from touche_rad.score.result import Problem, ProblemKind
 
-Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
+Scored = Sequence[Sequence[Mapping[str, float | None]]]
+"""The scores of each turn of each debate, by the key of the criterion."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,12 @@ class Alignment:
     """Labelled debates without any verdict in the run."""
 
 
-def match_strictly(truth: Path, labels: Labelled, tag: str, path: Path) -> Alignment:
+def match_strictly(
+    truth: Path, labels: Labelled, criteria: Criteria, tag: str, path: Path
+) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
     known = known_reference(truth, labels)
-    run = read_evaluated(tag, path, files.BadLines(skip=True))
+    run = read_evaluated(tag, path, criteria, files.BadLines(skip=True))
     scores = read_official(path)
     shapes = [("debates", len(scores), len(labels))] + [
         (f"turns in debate {number}", len(own), len(turns))
@@ -110,8 +112,9 @@ class Matcher:
         places = self._by_place() if by_words is None else self._by_words(by_words)
         scores = [self._debate(number, places.get(number)) for number in range(len(self.labels))]
         if any(one.kind is ProblemKind.MISSING_VERDICT for one in self.problems):
-            for key in sorted({key for row in rows for key in row.unknown}):
-                self._note(ProblemKind.UNKNOWN_KEY, f"{key!r} is no maxim{nearest(key, KEYS)}")
+            for name in sorted({name for row in rows for name in row.unknown}):
+                hint = nearest(name, self.run.criteria.titles)
+                self._note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
         present = sum(row.trouble is None and bool(row.turns) for row in places.values())
         accepted = (
             not self.run.blank
@@ -186,11 +189,11 @@ class Matcher:
                 self._note(trouble, "no debate is missing", line=row.line)
         return places
 
-    def _debate(self, position: int, row: Row | None) -> list[Mapping[Maxim, float | None]]:
+    def _debate(self, position: int, row: Row | None) -> list[Mapping[str, float | None]]:
         labels = self.labels[position]
         if row is None or row.trouble is not None:
             kind = row.trouble if row and row.trouble else ProblemKind.MISSING_DEBATE
-            count = sum(_labelled(turn) for turn in labels)
+            count = sum(self._labelled(turn) for turn in labels)
             few = f"{len(self.run.rows)} lines for {len(self.labels)} debates, maybe shifted"
             text, line = ("", row.line) if row else ("" if self.reference else few, None)
             self._note_missing(kind, count, text, line=line, debate=position + 1)
@@ -198,14 +201,14 @@ class Matcher:
         turns = self._turns(position, row)
         return [self._turn(position, turn, row, turns.get(turn)) for turn in range(len(labels))]
 
-    def _turns(self, position: int, row: Row) -> dict[int, Mapping[Maxim, Read]]:
+    def _turns(self, position: int, row: Row) -> dict[int, Mapping[str, Read]]:
         """Find the labels' place of each judged turn, by its words where they are known."""
         count = len(self.labels[position])
         words = tuple(self.reference.turns[position][:count]) if self.reference else ()
         # The official client judges answered turns only.
         skipped = len(row.turns) == len(row.answered) < len(row.conversation)
         answered = row.answered if skipped and len(row.turns) != count else range(len(row.turns))
-        places: dict[int, Mapping[Maxim, Read]] = {}
+        places: dict[int, Mapping[str, Read]] = {}
         for own, verdicts in zip(answered, row.turns, strict=True):
             text = row.conversation[own : own + 1]
             place = own
@@ -222,23 +225,23 @@ class Matcher:
         return places
 
     def _turn(
-        self, position: int, turn: int, row: Row, verdicts: Mapping[Maxim, Read] | None
-    ) -> Mapping[Maxim, float | None]:
+        self, position: int, turn: int, row: Row, verdicts: Mapping[str, Read] | None
+    ) -> Mapping[str, float | None]:
         where: dict[str, Any] = {"line": row.line, "debate": position + 1, "turn": turn + 1}
         labels = self.labels[position][turn]
         if verdicts is None:
-            self._note_missing(ProblemKind.MISSING_TURN, _labelled(labels), **where)
+            self._note_missing(ProblemKind.MISSING_TURN, self._labelled(labels), **where)
             return {}
-        for maxim, read in verdicts.items():
+        for key, read in verdicts.items():
             if read.trouble is ProblemKind.ODD_SCORE:
                 meant = "yes" if says_yes(read.score) else "no"
                 odd = f"{read.text} is no number from 0 to 1, and counts as {meant}"
                 quoted = f"a score in quotes, read as the number {read.score}, counts as {meant}"
-                self._note(read.trouble, quoted if "'" in read.text else odd, **where, maxim=maxim)
+                self._note(read.trouble, quoted if "'" in read.text else odd, **where, maxim=key)
             elif read.trouble is not None:
-                count = int(labels.get(maxim) is not None)
-                self._note_missing(read.trouble, count, read.text, maxim=maxim, **where)
-        return {maxim: read.score for maxim, read in verdicts.items()}
+                count = int(labels.get(key) is not None)
+                self._note_missing(read.trouble, count, read.text, maxim=key, **where)
+        return {key: read.score for key, read in verdicts.items()}
 
     def _note_missing(self, kind: ProblemKind, count: int, text: str = "", **where: Any) -> None:
         message = "nothing is labelled there"
@@ -249,6 +252,5 @@ class Matcher:
     def _note(self, kind: ProblemKind, message: str, **where: Any) -> None:
         self.problems.append(Problem(run=self.run.name, kind=kind, message=message, **where))
 
-
-def _labelled(labels: Mapping[Maxim, int | None]) -> int:
-    return sum(labels.get(maxim) is not None for maxim in Maxim)
+    def _labelled(self, labels: Mapping[str, int | None]) -> int:
+        return sum(labels.get(key) is not None for key in self.run.criteria.keys)

@@ -1,4 +1,4 @@
-"""The share of yes among verdicts: of each maxim, and the mean of the maxims."""
+"""The share of yes among verdicts: of each criterion, and the mean of the criteria."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from touche_rad.debate import Maxim, Verdicts
+from touche_rad.criteria import Criteria
+from touche_rad.debate import Verdicts
 from touche_rad.score.result import MEAN
 from touche_rad.score.significance import Floats, Measured, resampled_sums
 
 
-def count_yes(turns: Iterable[Verdicts]) -> Floats:
-    """Count the verdicts that are yes, and all verdicts, by maxim."""
-    counts = np.zeros((len(Maxim), 2))
+def count_yes(turns: Iterable[Verdicts], criteria: Criteria) -> Floats:
+    """Count the verdicts that are yes, and all verdicts, by criterion."""
+    counts = np.zeros((len(criteria), 2))
     for verdicts in turns:
-        for at, maxim in enumerate(Maxim):
-            verdict = verdicts.get(maxim)
+        for at, key in enumerate(criteria.keys):
+            verdict = verdicts.get(key)
             if verdict is not None and verdict.score is not None:
                 counts[at] += bool(verdict.yes), 1
     return counts
@@ -30,11 +31,12 @@ def shares(counts: Any) -> Floats:
     return result
 
 
-def measure_yes(counts: Any, samples: int, seed: int) -> dict[str, Measured]:
-    """Return the share of yes as the mean of the judges: of each maxim, and of all.
+def measure_yes(counts: Any, criteria: Criteria, samples: int, seed: int) -> dict[str, Measured]:
+    """Return the share of yes as the mean of the judges: of each criterion, and of all.
 
     Args:
         counts: Counts of `count_yes` by claim and judge.
+        criteria: What the verdicts are on.
         samples: Number of bootstrap samples of claims.
         seed: Random seed of the bootstrap.
     """
@@ -42,9 +44,9 @@ def measure_yes(counts: Any, samples: int, seed: int) -> dict[str, Measured]:
     draws = None
     if len(counts) > 1:
         draws = shares(resampled_sums(counts, samples, seed)).mean(axis=1)
-    maxims = {
-        maxim.value: Measured(float(values[at]), None if draws is None else draws[:, at])
-        for at, maxim in enumerate(Maxim)
+    by_criterion = {
+        key: Measured(float(values[at]), None if draws is None else draws[:, at])
+        for at, key in enumerate(criteria.keys)
     }
     mean = Measured(float(values.mean()), None if draws is None else draws.mean(axis=1))
-    return {MEAN: mean, **maxims}
+    return {MEAN: mean, **by_criterion}

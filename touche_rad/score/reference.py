@@ -15,13 +15,14 @@ from typing import Any, Final, Self
 from pydantic import BaseModel
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim
+from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OtherDebates, UserError
 from touche_rad.files.labels import digest, digests
 from touche_rad.files.records import read_models
 from touche_rad.score.evaluations import REPAIR, Row, Run
 
-Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
+Labelled = Sequence[Sequence[Mapping[str, int | None]]]
+"""The labels of each turn of each debate, by the key of the criterion."""
 NO_TEXTS: Final = "labels have no texts to match by"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.debate import Maxim
+from touche_rad.criteria import grice
 from touche_rad.errors import UserError
 from touche_rad.files import Kind
 from touche_rad.files.labels import digests
@@ -168,12 +168,12 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
 
 def _mend_turn(turn: Any, result: Repair) -> Record:
     mended = dict(turn) if isinstance(turn, dict) else {}
-    for maxim in Maxim:
-        verdict = mended.get(maxim.key)
+    for title in grice().titles:
+        verdict = mended.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:
             fallback = {"score": 0, "explanation": MISSING, "fallback": True}
-            mended[maxim.key] = {**(verdict or {}), **fallback}
+            mended[title] = {**(verdict or {}), **fallback}
             result.done["a missing score written as no"] += 1
         elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):
             verdict["score"] = float(score)

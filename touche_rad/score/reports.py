@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from touche_rad.debate import Maxim
+from touche_rad.criteria import Criteria
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
@@ -149,6 +149,8 @@ class JudgementReport(Report):
     rows: tuple[JudgementRow, ...]
     lost: Mapping[str, int] = Field(default_factory=dict)
     """Labelled debates without any verdict, by run."""
+    criteria: Criteria = Field(exclude=True, repr=False)
+    """What the verdicts are on, in the order of the columns."""
     labels: Any = Field(exclude=True, repr=False)
     scores: Any = Field(exclude=True, repr=False)
     """The labels, and the aligned scores of each run, for the exports."""
@@ -183,7 +185,7 @@ class JudgementReport(Report):
                 "baseline": one.run == BASELINE or one.run in self.baselines,
                 **{
                     f"{maxim}_{name}": getattr(rows[one.run, maxim], name)
-                    for maxim in (MEAN, *map(str, Maxim))
+                    for maxim in (MEAN, *self.criteria.keys)
                     for name in _CSV_FIELDS
                 },
                 "lost_debates": self.lost.get(one.run, 0),
@@ -210,20 +212,23 @@ class JudgementReport(Report):
         lines = []
         for one in self.ranking:
             mean = rows[one.run, MEAN]
-            of_maxims = [rows[one.run, maxim] for maxim in Maxim]
+            by_criterion = [rows[one.run, key] for key in self.criteria.keys]
             lines.append(
                 [
                     _rank(one),
                     one.run,
                     cell("{f1:.3f}", mean),
                     cell(_SHORT_INTERVAL, mean),
-                    *(cell("{f1:.3f}", row) if row.labelled else NONE for row in of_maxims),
+                    *(cell("{f1:.3f}", row) if row.labelled else NONE for row in by_criterion),
                     *([str(self.lost.get(one.run, NONE))] if lost else []),
                     *cells(_EXTRA_COLUMNS, mean),
                 ]
             )
-        names = ("rank", "run", "mean F1", INTERVAL, "quant.", "qual.", "rel.", "manner")
-        columns = [*names, *(["lost"] if lost else []), *heads(_EXTRA_COLUMNS)]
+        short_names = [criterion.column for criterion in self.criteria]
+        columns = ["rank", "run", "mean F1", INTERVAL, *short_names]
+        if lost:
+            columns.append("lost")
+        columns += heads(_EXTRA_COLUMNS)
         return Table(columns, lines, name=1, optional=len(_EXTRA_COLUMNS))
 
 

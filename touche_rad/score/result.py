@@ -5,13 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from touche_rad.debate import Maxim
 from touche_rad.score.tables import Item
 
 BASELINE: Final = "always-yes"
-"""The official baseline, which gives every maxim the score 1."""
+"""The official baseline, which gives every criterion the score 1."""
 MEAN = "mean"
-"""The name of the row with the mean of the maxims that have labels."""
+"""The name of the row with the mean of the criteria that have labels."""
 
 
 class ProblemKind(StrEnum):
@@ -52,13 +51,14 @@ class Problem(Item):
     line: int | None = None
     debate: int | None = None
     turn: int | None = None
-    maxim: Maxim | None = None
+    maxim: str | None = None
+    """The key of a criterion."""
     counted_as_no: int = 0
     """Number of labelled verdicts that count as no because of it."""
 
 
 class JudgementRow(Item):
-    """A run's measures on one maxim, or their mean; None if nothing is labelled."""
+    """A run's measures on one criterion, or their mean; None if nothing is labelled."""
 
     run: str
     maxim: str
@@ -83,9 +83,9 @@ class JudgementRow(Item):
 
 
 class LabelRow(Item):
-    """How often each label was given on a maxim."""
+    """How often each label was given on a criterion."""
 
-    maxim: Maxim
+    maxim: str
     yes: int
     no: int
     unknown: int

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim, Response
+from touche_rad.criteria import grice
+from touche_rad.debate import Debate, Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
@@ -252,8 +253,8 @@ def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Findin
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
         yield "the verdicts do not match the turns", message, "fault"
     for turn, verdicts in enumerate(evaluation.turns, 1):
-        for maxim in Maxim:
-            verdict, place = verdicts.get(maxim), f"turn {turn}: {maxim.key}"
+        for criterion in grice():
+            verdict, place = verdicts.get(criterion.key), f"turn {turn}: {criterion.title}"
             if verdict is None or verdict.score is None:
                 yield "a maxim has no score", f"{place} has no score", "fault"
             elif not 0 <= verdict.score <= 1:

@@ -16,7 +16,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from touche_rad import __version__
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
+from touche_rad.criteria import grice
+from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.records import FieldError, each_key_once
 from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
@@ -150,7 +151,7 @@ async def _warm_up(
         await model.backend.ready()
     debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
     answer = await answerer.answer(debate)
-    await judge_view(judge, debate.with_response(answer.response), deadline=deadline)
+    await judge_view(judge, debate.with_response(answer.response), grice(), deadline=deadline)
     yield
 
 
@@ -177,23 +178,24 @@ def _add_debater(app: FastAPI, answerer: Answerer, count: Callable[[Answer], Non
 
 
 def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
-    judging = CachedJudge(judge, deadline)
+    criteria = grice()
+    judging = CachedJudge(judge, criteria, deadline)
 
-    def endpoint_of(maxim: Maxim) -> Any:
+    def endpoint_of(key: str) -> Any:
         async def endpoint(request: JudgeRequest, raw: Request) -> Score:
             """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
             if request.userTurnIndex is None:
                 return Score(score=None, explanation="whole debates are not evaluated")
             view = await _parse(to_view, request, raw)
-            verdict = (await judging.judge(view)).verdicts[maxim]
+            verdict = (await judging.judge(view)).verdicts[key]
             return Score(score=verdict.score, explanation=verdict.rationale)
 
         return endpoint
 
-    for maxim in Maxim:
+    for key in criteria.keys:
         app.post(
-            f"/{maxim}", responses=REFUSALS, summary=f"Judge {maxim}", operation_id=f"judge_{maxim}"
-        )(endpoint_of(maxim))
+            f"/{key}", responses=REFUSALS, summary=f"Judge {key}", operation_id=f"judge_{key}"
+        )(endpoint_of(key))
 
 
 def _add_pages(app: FastAPI, state: Callable[[], Health]) -> None:

@@ -19,6 +19,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response, Streami
 from pydantic import Field
 
 from touche_rad.calls import Calls, call_context, current_context
+from touche_rad.criteria import grice
 from touche_rad.debate import Debate, Hit
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.records import FieldError
@@ -227,15 +228,15 @@ class _Steps:
             self._put("verdicts", judge=name, list=[], notices=notices, **self._spent())
             return
         with call_context(observe=self._observe):
-            judgement = await judge_view(judge, view, deadline=self.deadline)
+            judgement = await judge_view(judge, view, grice(), deadline=self.deadline)
         verdicts = [
             {
-                "maxim": maxim.key,
-                "score": None if maxim in judgement.unscored else one.score,
-                "yes": one.yes,
-                "rationale": redact(one.rationale),
+                "maxim": criterion.title,
+                "score": judgement.score(criterion.key),
+                "yes": judgement.verdicts[criterion.key].yes,
+                "rationale": redact(judgement.verdicts[criterion.key].rationale),
             }
-            for maxim, one in judgement.verdicts.items()
+            for criterion in grice()
         ]
         notices = [redact(one.notice) for one in judgement.fallbacks]
         self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from touche_rad import files, session
 from touche_rad.calls import Calls
 from touche_rad.contest import Outcome, to_contest
-from touche_rad.debate import Debate, Hit, Maxim, Response, Turn, Verdict
+from touche_rad.criteria import Criteria
+from touche_rad.debate import Debate, Hit, Response, Turn, Verdict
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import WorkError
 from touche_rad.models import Model
@@ -95,14 +96,14 @@ def check_judge(name: str, options: _Options = None, **services: Unpack[_Service
     (whole,) = list(cases.values())[-1]
     cases |= {what: (_debate(text).with_response(odd),) for what, text in _UNUSUAL.items()}
     for what, verdicts in work.repeated("judge", cases).items():
-        work.add(what, _verdict_faults(verdicts))
+        work.add(what, _verdict_faults(verdicts, work.services.criteria))
     if hasattr(work.plugin.factory, "judge_all"):
         every = work.results("judge_all", {"judge_all": (whole,)}).get("judge_all")
         if every is not None:
             if len(every) != len(whole.turns):
                 work.add("judge_all", [f"{len(whole.turns)} responses, {len(every)} results"])
             for verdicts in every:
-                work.add("judge_all", _verdict_faults(verdicts))
+                work.add("judge_all", _verdict_faults(verdicts, work.services.criteria))
     work.finish()
 
 
@@ -265,18 +266,18 @@ def _response_faults(answer: object, services: Services, max_words: int) -> Iter
             yield f"the text of the cited argument {argument.id!r} was changed"
 
 
-def _verdict_faults(verdicts: object) -> Iterator[str]:
+def _verdict_faults(verdicts: object, criteria: Criteria) -> Iterator[str]:
     if not isinstance(verdicts, Mapping):
-        yield f"expected a mapping from Maxim to Verdict, got {type(verdicts).__name__}"
+        yield f"expected a mapping from criteria to Verdict, got {type(verdicts).__name__}"
         return
-    for maxim in Maxim:
-        verdict = verdicts.get(maxim)
+    for key in criteria.keys:
+        verdict = verdicts.get(key)
         if not isinstance(verdict, Verdict):
-            yield f"expected a Verdict on {maxim.value}, got {type(verdict).__name__}"
+            yield f"expected a Verdict on {key}, got {type(verdict).__name__}"
         elif verdict.score is None and not verdict.rationale:
-            yield f"no score on {maxim.value} and no rationale that says why"
+            yield f"no score on {key} and no rationale that says why"
         elif verdict.score is not None and not 0 <= verdict.score <= 1:
-            yield f"the score on {maxim.value} is {verdict.score}, expected 0 to 1"
+            yield f"the score on {key} is {verdict.score}, expected 0 to 1"
 
 
 def _outcome_faults(outcome: object, sides: Collection[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad import files, session
-from touche_rad.debate import Maxim
+from touche_rad.criteria import grice
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines
@@ -72,11 +72,14 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) 
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
     expected = turns * len(claims)
     evaluations = out / EVALUATIONS
+    criteria = grice()
     out.mkdir(parents=True, exist_ok=True)
-    session.run(run_work, judging.work(simulations, by, identity={"judge": name}), evaluations)
+    work = judging.work(simulations, by, criteria, identity={"judge": name})
+    session.run(run_work, work, evaluations)
     judged = islice(files.read_evaluations(evaluations), len(claims))
-    yes = count_yes(verdicts for one in judged for verdicts in one.turns[:turns])[:, 0].tolist()
-    shares = {str(maxim): count / expected for maxim, count in zip(Maxim, yes, strict=True)}
+    verdicts = (of_turn for evaluation in judged for of_turn in evaluation.turns[:turns])
+    yes = count_yes(verdicts, criteria)[:, 0].tolist()
+    shares = {key: count / expected for key, count in zip(criteria.keys, yes, strict=True)}
     debates = files.read_debates(simulations, files.BadLines(skip=True))
     responses = [turn.response for debate in debates for turn in debate.turns if turn.response]
     values = {

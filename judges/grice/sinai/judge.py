@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
@@ -12,7 +11,8 @@ from typing import Any, ClassVar, Final, Literal
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
+from touche_rad.criteria import Criteria, Criterion
+from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.records import BadLines, at_line, field_error, records
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
@@ -33,28 +33,13 @@ YesNo = Literal["yes", "no"]
 YES_AND_NO: Final[tuple[YesNo, YesNo]] = ("yes", "no")
 Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
 ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "analysis5": 5}
-BEST: Final[Mapping[Maxim, Strategy]] = {
-    Maxim.RELATION: "zsl",
-    Maxim.QUALITY: "analysis5",
-    Maxim.MANNER: "analysis1",
-    Maxim.QUANTITY: "analysis1",
+BEST: Final[Mapping[str, Strategy]] = {
+    "relation": "zsl",
+    "quality": "analysis5",
+    "manner": "analysis1",
+    "quantity": "analysis1",
 }
 """The strategy that was best for each maxim on the paper's development data."""
-
-
-class Criterion(BaseModel):
-    """The official question and criterion of a maxim, and the evidence for a verdict."""
-
-    question: str
-    criterion: str
-    evidence: str
-
-
-@cache
-def criteria() -> Mapping[Maxim, Criterion]:
-    """Return the criterion of each maxim."""
-    table = tomllib.loads(files(__package__).joinpath("criteria.toml").read_text("utf-8"))
-    return {maxim: Criterion.model_validate(table[maxim.value]) for maxim in Maxim}
 
 
 class Example(BaseModel):
@@ -71,7 +56,7 @@ class Example(BaseModel):
     user: str = Field(min_length=1)
     system: str = Field(min_length=1)
     arguments: tuple[str, ...] = ()
-    labels: Mapping[Maxim, YesNo]
+    labels: Mapping[str, YesNo]
 
 
 def examples(path: Path | None = None) -> tuple[Example, ...]:
@@ -88,12 +73,12 @@ def examples(path: Path | None = None) -> tuple[Example, ...]:
     return tuple(pool)
 
 
-def select(pool: Sequence[Example], maxim: Maxim, label: YesNo, count: int) -> list[Example]:
+def select(pool: Sequence[Example], key: str, label: YesNo, count: int) -> list[Example]:
     """Return the first examples with a label; raise UserError if there are too few."""
-    fitting = [example for example in pool if example.labels.get(maxim) == label][:count]
+    fitting = [example for example in pool if example.labels.get(key) == label][:count]
     if len(fitting) < count:
         raise UserError(
-            f"{count} examples with {maxim} = {label} are needed, and there are {len(fitting)}"
+            f"{count} examples with {key} = {label} are needed, and there are {len(fitting)}"
         )
     return fitting
 
@@ -132,65 +117,67 @@ class _SinaiJudge:
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
+        self._criteria = services.criteria
         self.model: Model = services.need_model("a judge of SINAI's")
         pool = [
             one.model_copy(update={"arguments": one.arguments[: options.shown or None]})
             for one in examples(options.examples)
         ]
-        self._examples: dict[Maxim, list[Example]] = {}
-        self._analysed: dict[Maxim, dict[str, list[Example]]] = {}
-        for maxim in Maxim:
-            strategy = self.strategy or BEST[maxim]
+        self._examples: dict[str, list[Example]] = {}
+        self._analysed: dict[str, dict[str, list[Example]]] = {}
+        for key in self._criteria.keys:
+            strategy = self.strategy or BEST[key]
             if strategy == "zsl":
                 continue
-            yes, no = (
-                select(pool, maxim, label, ANALYSES.get(strategy, 1)) for label in YES_AND_NO
-            )
+            yes, no = (select(pool, key, label, ANALYSES.get(strategy, 1)) for label in YES_AND_NO)
             if strategy in ANALYSES:
-                self._analysed[maxim] = {"positive": yes, "negative": no}
+                self._analysed[key] = {"positive": yes, "negative": no}
             else:
-                self._examples[maxim] = [*yes, *no] if strategy == "fsl1" else [*no, *yes]
-        quoted = {"none": (), "quality": (Maxim.QUALITY,), "all": tuple(Maxim)}
-        self._evidence: tuple[Maxim, ...] = quoted[options.evidence]
-        self._reasons: dict[Maxim, Reasons | ModelError] = {}
-        self._deriving = {maxim: anyio.Lock() for maxim in self._analysed}
+                self._examples[key] = [*yes, *no] if strategy == "fsl1" else [*no, *yes]
+        quoted = {"none": (), "quality": ("quality",), "all": self._criteria.keys}
+        self._evidence: tuple[str, ...] = quoted[options.evidence]
+        self._reasons: dict[str, Reasons | ModelError] = {}
+        self._deriving = {key: anyio.Lock() for key in self._analysed}
 
-    async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+    async def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
         if debate.last.response is None:
-            return _no_verdicts("the last turn has no response")
+            return self._no_verdicts("the last turn has no response")
         case = {"before": before(debate), **_shown(debate.last, self.options.shown)}
         if self.options.per == "maxim":
-            return await self._by_maxim(case)
+            return await self._by_criterion(case)
         try:
             return await self._of_turn(case)
         except InvalidAnswer:
-            return await self._by_maxim(case)
+            return await self._by_criterion(case)
         except ModelError as error:
-            return _no_verdicts(str(error))
+            return self._no_verdicts(str(error))
 
-    async def judge_all(self, debate: Debate) -> list[dict[Maxim, Verdict]] | None:
+    async def judge_all(self, debate: Debate) -> list[Verdicts] | None:
         """Judge all responses in one call with `per=debate`."""
         if self.options.per != "debate":
             return None
         try:
             return await self._of_debate(debate)
         except ModelError as error:
-            return [_no_verdicts(str(error)) for _ in debate.turns]
+            return [self._no_verdicts(str(error)) for _ in debate.turns]
 
-    async def _of_turn(self, case: Mapping[str, Any]) -> dict[Maxim, Verdict]:
-        """Judge the four maxims in one call."""
+    def _no_verdicts(self, reason: str) -> Verdicts:
+        return dict.fromkeys(self._criteria.keys, _no_verdict(reason))
+
+    async def _of_turn(self, case: Mapping[str, Any]) -> Verdicts:
+        """Judge by all criteria in one call."""
         guidance, missing = await self._guidance()
         prompt, values = Prompt.load(__package__, "turn"), {**guidance, **case}
         answer, chances = await self.model.ask_scored(
             prompt.messages(**values),
-            _answer(self._evidence),
+            _answer(self._criteria, self._evidence),
             step="sinai.turn",
             shorten=drop_oldest(prompt, "before", values),
         )
-        return _verdicts(answer, dict(chances)) | missing
+        return _verdicts(self._criteria, answer, dict(chances)) | missing
 
-    async def _of_debate(self, debate: Debate) -> list[dict[Maxim, Verdict]]:
+    async def _of_debate(self, debate: Debate) -> list[Verdicts]:
         """Judge all responses in one call."""
         guidance, missing = await self._guidance()
         turns = [
@@ -198,36 +185,38 @@ class _SinaiJudge:
             for turn in debate.turns
         ]
         count = len(turns)
-        schema = _answers(self._evidence, count)
+        schema = _answers(self._criteria, self._evidence, count)
         messages = Prompt.load(__package__, "debate").messages(turns=turns, **guidance)
         answer: Any
         answer, chances = await self.model.ask_scored(messages, schema, step="sinai.debate")
         likely: dict[str, list[dict[str, float]]] = {}
         for name, chance in chances:
             likely.setdefault(name, []).append(chance)
-        return [
-            _verdicts(of_turn, {name: of[at] for name, of in likely.items() if len(of) == count})
-            | missing
-            for at, of_turn in enumerate(answer.answers)
-        ]
+        whole = {name: chances for name, chances in likely.items() if len(chances) == count}
+        verdicts: list[Verdicts] = []
+        for at, of_turn in enumerate(answer.answers):
+            likely_here = {name: chances[at] for name, chances in whole.items()}
+            verdicts.append(_verdicts(self._criteria, of_turn, likely_here) | missing)
+        return verdicts
 
-    async def _by_maxim(self, case: Mapping[str, Any]) -> dict[Maxim, Verdict]:
-        """Judge each maxim in its own call, as in the paper."""
-        results = await self.model.ask_all(
-            [partial(self._of_maxim, maxim, case) for maxim in Maxim]
+    async def _by_criterion(self, case: Mapping[str, Any]) -> Verdicts:
+        """Judge by each criterion in its own call, as in the paper."""
+        verdicts = await self.model.ask_all(
+            [partial(self._on, criterion, case) for criterion in self._criteria]
         )
         return {
-            maxim: _no_verdict(str(one)) if isinstance(one, ModelError) else one
-            for maxim, one in zip(Maxim, results, strict=True)
+            key: _no_verdict(str(verdict)) if isinstance(verdict, ModelError) else verdict
+            for key, verdict in zip(self._criteria.keys, verdicts, strict=True)
         }
 
-    async def _of_maxim(self, maxim: Maxim, case: Mapping[str, Any]) -> Verdict:
-        values = {"maxim": maxim, "question": criteria()[maxim].question, **case}
+    async def _on(self, criterion: Criterion, case: Mapping[str, Any]) -> Verdict:
+        key = criterion.key
+        values = {"maxim": key, "question": criterion.question, **case}
         name = "zsl"
-        if maxim in self._analysed:
-            name, values["reasons"] = "verdict", await self._reasons_on(maxim)
-        elif maxim in self._examples:
-            name, values["examples"] = "fsl", self._examples[maxim]
+        if key in self._analysed:
+            name, values["reasons"] = "verdict", await self._reasons_on(criterion)
+        elif key in self._examples:
+            name, values["examples"] = "fsl", self._examples[key]
         prompt = Prompt.load(__package__, name)
         likely = await self.model.ask_choice(
             prompt.messages(**values),
@@ -237,24 +226,34 @@ class _SinaiJudge:
         )
         return Verdict(score=likely["yes"], rationale=f"{name}: yes with {likely['yes']:.2f}")
 
-    async def _guidance(self) -> tuple[dict[str, Any], dict[Maxim, Verdict]]:
-        """Return what a prompt for all maxims says about them, and failed verdicts.
+    async def _guidance(self) -> tuple[dict[str, Any], dict[str, Verdict]]:
+        """Return what a prompt for all criteria says about them, and failed verdicts.
 
-        A maxim whose reasons cannot be derived has no verdict; the others are judged.
+        A criterion whose reasons cannot be derived has no verdict; the others are judged.
         """
-        maxims = list(self._analysed)
+        analysed = [criterion for criterion in self._criteria if criterion.key in self._analysed]
         derived: Sequence[Reasons | ModelError] = ()
-        if maxims:
-            derived = await self.model.ask_all([partial(self._reasons_on, one) for one in maxims])
+        if analysed:
+            derived = await self.model.ask_all(
+                [partial(self._reasons_on, criterion) for criterion in analysed]
+            )
         reasons, missing = {}, {}
-        for maxim, one in zip(maxims, derived, strict=True):
-            if isinstance(one, Reasons):
-                reasons[maxim] = one
+        for criterion, result in zip(analysed, derived, strict=True):
+            if isinstance(result, Reasons):
+                reasons[criterion.key] = result
             else:
-                missing[maxim] = _no_verdict(f"the reasons could not be derived: {one}")
+                failed = _no_verdict(f"the reasons could not be derived: {result}")
+                missing[criterion.key] = failed
         shown, labels = _each_once(self._examples)
         guidance = {
-            "criteria": criteria(),
+            "criteria": {
+                criterion.key: {
+                    "question": criterion.question,
+                    "criterion": criterion.text,
+                    "evidence": criterion.evidence,
+                }
+                for criterion in self._criteria
+            },
             "reasons": reasons,
             "examples": shown,
             "labels": labels,
@@ -262,49 +261,51 @@ class _SinaiJudge:
         }
         return guidance, missing
 
-    async def _reasons_on(self, maxim: Maxim) -> Reasons:
-        """Derive the reasons on a maxim from examples.
+    async def _reasons_on(self, criterion: Criterion) -> Reasons:
+        """Derive the reasons on a criterion from examples.
 
         Reasons are kept, and so is an answer that stays invalid after all repairs: the prompt is
         the same for each response, so a model that cannot answer it is asked only once.
         """
-        async with self._deriving[maxim]:
-            if maxim not in self._reasons:
+        key = criterion.key
+        async with self._deriving[key]:
+            if key not in self._reasons:
                 messages = Prompt.load(__package__, "reasons").messages(
-                    maxim=maxim, question=criteria()[maxim].question, **self._analysed[maxim]
+                    maxim=key, question=criterion.question, **self._analysed[key]
                 )
                 ask = partial(self.model.ask, messages, Reasons, step="sinai.reasons")
                 try:
-                    self._reasons[maxim] = await ask()
+                    self._reasons[key] = await ask()
                 except (InvalidAnswer, Truncated, Refusal) as error:
-                    self._reasons[maxim] = error
-            reasons = self._reasons[maxim]
+                    self._reasons[key] = error
+            reasons = self._reasons[key]
             if isinstance(reasons, ModelError):
                 raise reasons
             return reasons
 
 
-def _answer(evidence: tuple[Maxim, ...]) -> type[BaseModel]:
+def _answer(criteria: Criteria, evidence: tuple[str, ...]) -> type[BaseModel]:
     """Return the schema of the verdicts on one response, with evidence before some of them."""
     fields: dict[str, Any] = {}
-    for maxim in Maxim:
-        if maxim in evidence:
-            fields[f"{maxim}_evidence"] = (Line, "")
-        fields[maxim.value] = (YesNo, ...)
+    for key in criteria.keys:
+        if key in evidence:
+            fields[f"{key}_evidence"] = (Line, "")
+        fields[key] = (YesNo, ...)
     return create_model("Answer", **fields)
 
 
-def _answers(evidence: tuple[Maxim, ...], count: int) -> type[Any]:
-    one: Any = _answer(evidence)
-    return create_model("Answers", answers=(list[one], Field(min_length=count, max_length=count)))
+def _answers(criteria: Criteria, evidence: tuple[str, ...], count: int) -> type[Any]:
+    answer: Any = _answer(criteria, evidence)
+    of_turns = (list[answer], Field(min_length=count, max_length=count))
+    return create_model("Answers", answers=of_turns)
 
 
 def _each_once(
-    shown: Mapping[Maxim, Sequence[Example]],
-) -> tuple[list[Example], dict[Maxim, list[tuple[int, YesNo]]]]:
-    """Return each example once, and for each maxim the numbers of its examples and their labels.
+    shown: Mapping[str, Sequence[Example]],
+) -> tuple[list[Example], dict[str, list[tuple[int, YesNo]]]]:
+    """Return each example once, and by criterion the numbers of its examples and their labels.
 
-    The examples that come first on their maxims are the first.
+    The examples that come first on their criteria are the first.
     """
     firsts = [pair[0] for pair in shown.values()] + [pair[1] for pair in shown.values()]
     texts: list[Example] = []
@@ -312,8 +313,8 @@ def _each_once(
         if example not in texts:
             texts.append(example)
     labels = {
-        maxim: [(texts.index(one) + 1, one.labels[maxim]) for one in pair]
-        for maxim, pair in shown.items()
+        key: [(texts.index(example) + 1, example.labels[key]) for example in pair]
+        for key, pair in shown.items()
     }
     return texts, labels
 
@@ -338,27 +339,26 @@ def texts(arguments: Sequence[Argument], most: int) -> list[str]:
     return [clean(one.text)[:LONGEST] for one in arguments[: most or None]]
 
 
-def _verdicts(answer: Any, likely: Mapping[str, Mapping[str, float]]) -> dict[Maxim, Verdict]:
+def _verdicts(
+    criteria: Criteria, answer: BaseModel, likely: Mapping[str, Mapping[str, float]]
+) -> dict[str, Verdict]:
     """Return verdicts; a score is the probability of yes, or 1 or 0 without logprobs."""
     verdicts = {}
-    for maxim in Maxim:
-        label, chance = getattr(answer, maxim), likely.get(maxim)
+    answers = answer.model_dump()
+    for key in criteria.keys:
+        label, chance = answers[key], likely.get(key)
         score, rationale = float(label == "yes"), label
         if chance is not None and (chance["yes"] >= 0.5) == (label == "yes"):
             score, rationale = chance["yes"], f"{label} ({chance['yes']:.2f})"
-        evidence = getattr(answer, f"{maxim}_evidence", "")
+        evidence = answers.get(f"{key}_evidence", "")
         if evidence.strip(" .\"'").lower() not in ("", "none"):
             rationale += f": {evidence}"
-        verdicts[maxim] = Verdict(score=score, rationale=rationale)
+        verdicts[key] = Verdict(score=score, rationale=rationale)
     return verdicts
 
 
 def _no_verdict(reason: str) -> Verdict:
     return Verdict(score=None, rationale=reason)
-
-
-def _no_verdicts(reason: str) -> dict[Maxim, Verdict]:
-    return dict.fromkeys(Maxim, _no_verdict(reason))
 
 
 class Zsl(_SinaiJudge):

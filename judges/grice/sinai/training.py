@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from judges.grice.sinai.judge import EXAMPLES_FORMAT, LONGEST, before, texts
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim
+from touche_rad.criteria import grice
+from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.text import clean
 
@@ -28,7 +29,7 @@ class Labelled:
     """A debate up to one response, and the labels of that response."""
 
     view: Debate
-    labels: Mapping[Maxim, int | None]
+    labels: Mapping[str, int | None]
 
 
 def labelled(debates: Path, labels: Path) -> list[Labelled]:
@@ -55,35 +56,37 @@ def train_examples(
         if len(clean(turn.view.last.utterance).split()) <= _MOST_WORDS
     ]
     rng = random.Random(seed)
-    maxims: dict[int, set[Maxim]] = {}
-    """The maxims of which each candidate that was drawn is an example."""
+    keys: dict[int, set[str]] = {}
+    """The criteria of which each candidate that was drawn is an example."""
     numbers: dict[str, dict[str, int]] = {}
-    for maxim in Maxim:
-        numbers[maxim.value] = {}
+    for key in grice().keys:
+        numbers[key] = {}
         for label, value in (("yes", 1), ("no", 0)):
-            fitting = [at for at, one in enumerate(candidates) if one.labels.get(maxim) == value]
-            sample = _draw(fitting, maxims, count, rng)
-            numbers[maxim.value][label] = len(sample)
+            fitting = [at for at, one in enumerate(candidates) if one.labels.get(key) == value]
+            sample = _draw(fitting, keys, count, rng)
+            numbers[key][label] = len(sample)
             for at in sample:
-                maxims.setdefault(at, set()).add(maxim)
+                keys.setdefault(at, set()).add(key)
     with files.atomic_write(out) as stream:
-        for at, of in maxims.items():
-            stream.write(json.dumps(_example(candidates[at], of), ensure_ascii=False) + "\n")
-    return {"examples": len(maxims), "of": len(candidates), "by maxim": numbers}
+        for at, of_example in keys.items():
+            stream.write(
+                json.dumps(_example(candidates[at], of_example), ensure_ascii=False) + "\n"
+            )
+    return {"examples": len(keys), "of": len(candidates), "by maxim": numbers}
 
 
 def _draw(
     fitting: Sequence[int], others: Collection[int], count: int, rng: random.Random
 ) -> list[int]:
-    """Draw examples; those of other maxims only if there are too few others."""
+    """Draw examples; those of other criteria only if there are too few others."""
     new = [one for one in fitting if one not in others]
     sample = rng.sample(new, min(count, len(new)))
     used = [one for one in fitting if one in others]
     return [*sample, *rng.sample(used, min(count - len(sample), len(used)))]
 
 
-def _example(turn: Labelled, maxims: Collection[Maxim]) -> dict[str, Any]:
-    """Return the record of an example, with its labels on the maxims that it is an example of."""
+def _example(turn: Labelled, keys: Collection[str]) -> dict[str, Any]:
+    """Return the record of an example, with its labels on the criteria that it is an example of."""
     response = turn.view.last.response
     assert response is not None
     return {
@@ -94,9 +97,5 @@ def _example(turn: Labelled, maxims: Collection[Maxim]) -> dict[str, Any]:
         "user": clean(turn.view.last.utterance)[:LONGEST],
         "system": clean(response.content)[:LONGEST],
         "arguments": texts(response.arguments, 0),
-        "labels": {
-            maxim.value: "yes" if label else "no"
-            for maxim in Maxim
-            if maxim in maxims and (label := turn.labels.get(maxim)) is not None
-        },
+        "labels": {key: "yes" if turn.labels[key] else "no" for key in grice().keys if key in keys},
     }

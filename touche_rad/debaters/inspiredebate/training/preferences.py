@@ -69,7 +69,7 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
 
 
 def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
-    """Yield scored answers of evaluations: the verdicts of each turn, one dimension per maxim."""
+    """Yield scored answers of evaluations: the verdicts of each turn, by criterion."""
     for number, one in enumerate(files.read_evaluations(path)):
         debate = one.debate
         answered = [at for at, turn in enumerate(debate.turns) if turn.response is not None]
@@ -78,8 +78,8 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
             sample = reader.sample(debate, at, path.name)
             if sample is not None:
                 scores = {
-                    maxim.value: None if verdict.fallback else verdict.score
-                    for maxim, verdict in verdicts.items()
+                    key: None if verdict.fallback else verdict.score
+                    for key, verdict in verdicts.items()
                 }
                 yield Scored(sample, scores, motion, f"{path.name}#{number}")
 
