@@ -17,7 +17,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
@@ -177,9 +176,14 @@ class Calls:
     """
 
     at_once: int = 40
-    _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = field(
-        default_factory=WeakKeyDictionary
-    )
+    _slots: asyncio.Semaphore = field(init=False)
+    """One for each plain function that runs and is not abandoned.
+
+    A limiter of anyio would be acquired within the time limit. Here a call that waits has spent
+    nothing of its time, so that under load each answer still has its whole deadline."""
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.at_once)
 
     async def __call__(
         self,
@@ -200,13 +204,12 @@ class Calls:
         if inspect.iscoroutinefunction(function):
             with _context(function, seconds):
                 return cast("T", await _limited(function(*args), seconds, seconds))
-        loop = asyncio.get_running_loop()
-        slots = self._slots.setdefault(loop, asyncio.Semaphore(self.at_once))
         wait = None if within is None or seconds is None else within - seconds / 10
-        with anyio.move_on_after(wait) as waiting:
-            await slots.acquire()
-        if waiting.cancelled_caught:
-            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
+        try:
+            with anyio.fail_after(wait):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made") from None
         try:
             if within is not None and seconds is not None:
                 seconds = min(seconds, within - (time.monotonic() - start))
@@ -218,7 +221,7 @@ class Calls:
                     value = await _limited(value, seconds, left)
                 return cast("T", value)
         finally:
-            slots.release()
+            self._slots.release()
 
     async def _in_thread(self, call: _Call, seconds: float | None) -> Any:
         if len(_running) >= MOST_HANGING and hanging() >= MOST_HANGING:

@@ -5,16 +5,14 @@ httpx2 is imported with the first request, because that takes 0.1 s.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -81,10 +79,8 @@ class Client:
 
     _certificates: ClassVar[ssl.SSLContext | None] = None
     """Of the CAs; loaded once in a process, because that takes 0.1 s."""
-    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = field(
-        default_factory=WeakKeyDictionary
-    )
-    """A client of httpx2 belongs to the event loop in which it was used first."""
+    _client: httpx2.AsyncClient | None = None
+    """Made by the first request; it belongs to the event loop of that request."""
 
     async def __aenter__(self) -> Client:
         return self
@@ -93,19 +89,17 @@ class Client:
         await self.close()
 
     def prepare(self) -> httpx2.AsyncClient:
-        """Return the client of this event loop; the first one loads certificates."""
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
+        """Return the client; the first one of the process loads certificates."""
+        if self._client is None:
             import httpx2
 
             Client._certificates = Client._certificates or httpx2.create_ssl_context()
-            client = self._clients[loop] = httpx2.AsyncClient(
+            self._client = httpx2.AsyncClient(
                 verify=Client._certificates,
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
                 headers={"Accept-Encoding": "identity", "User-Agent": "touche-rad"},
             )
-        return client
+        return self._client
 
     async def send(
         self,
@@ -146,8 +140,8 @@ class Client:
         return Reply(reply.status_code, dict(reply.headers), bytes(received))
 
     async def close(self) -> None:
-        """Close the connections of this event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
+        """Close the connections."""
+        client, self._client = self._client, None
         if client is not None:
             await client.aclose()
 
@@ -254,7 +248,7 @@ class Endpoint(Backend):
         self._client.prepare()
 
     async def close(self) -> None:
-        """Close the connections of this event loop."""
+        """Close the connections."""
         await self._client.close()
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:

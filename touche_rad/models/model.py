@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import hashlib
 import json
@@ -14,7 +13,6 @@ from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
 
 import anyio
 from pydantic import BaseModel
@@ -147,8 +145,8 @@ class Model:
         self._deadline = deadline
         self._sender = Sender(self.backend, Trace(trace), at_once)
         self._cache = Cache(cache, behind=behind) if cache is not None else None
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]]
-        self._locks = WeakKeyDictionary()
+        self._locks: dict[str, anyio.Lock] = {}
+        """One for each request that is being answered, by its key."""
 
     def begin_trace(self) -> None:
         """Delete the trace of an earlier run: a new run begins."""
@@ -359,14 +357,13 @@ class Model:
         if self._cache is None:
             yield
             return
-        locks = self._locks.setdefault(asyncio.get_running_loop(), {})
-        lock = locks.setdefault(key, anyio.Lock())
+        lock = self._locks.setdefault(key, anyio.Lock())
         try:
             async with lock:
                 yield
         finally:
             if not lock.locked() and not lock.statistics().tasks_waiting:
-                locks.pop(key, None)
+                self._locks.pop(key, None)
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {

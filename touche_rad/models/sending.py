@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import random
@@ -13,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
-from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -254,9 +252,11 @@ class Sender:
     """Whether thoughts used up the tokens of an answer."""
     _accepted: dict[str, int] = field(default_factory=dict)
     """For each model and kind of question, how many of its forms the server refused before one."""
-    _places: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.Semaphore] = field(
-        default_factory=WeakKeyDictionary
-    )
+    _places: anyio.Semaphore = field(init=False)
+    """One for each call that is open."""
+
+    def __post_init__(self) -> None:
+        self._places = anyio.Semaphore(self.at_once)
 
     def set_down(self, error: ModelError) -> None:
         """Record that the server does not work: calls are not retried for long."""
@@ -335,12 +335,11 @@ class Sender:
         backend, waits = self.backend, call.context.deadline is None
         if backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
-        place = self._places.setdefault(asyncio.get_running_loop(), anyio.Semaphore(self.at_once))
         begun = time.monotonic()
         try:
             with anyio.fail_after(None if waits else call.left):
                 await backend.ready()
-                await place.acquire()
+                await self._places.acquire()
         except TimeoutError:
             raise Timeout(f"{backend.place}: no place before the deadline") from None
         try:
@@ -362,7 +361,7 @@ class Sender:
                 self.trace.write(call, body, None, fault=str(error), begun=begun)
                 raise
         finally:
-            place.release()
+            self._places.release()
         self.error = None
         used = cost_of(reply)
         call.usage.spend(used)
