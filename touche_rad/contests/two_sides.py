@@ -89,7 +89,7 @@ class Stage:
             for speaker, answerer in ((FIRST, pro), (SECOND, con)):
                 view = task_view(contest, speaker)
                 answer = await answerer.answer(view, sided_view(contest, speaker))
-                extra = {FALLBACK: answer.fallback.by} if answer.fallback is not None else {}
+                extra = {FALLBACK: answer.fallback.source} if answer.fallback is not None else {}
                 if answer.fallback is not None:
                     fallbacks.append(replace(answer.fallback, what=SPEECHES))
                 content, arguments = answer.response.content, body_of(answer.response)["arguments"]

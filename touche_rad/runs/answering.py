@@ -123,13 +123,13 @@ class Answerer:
                 events.append(Event(kind=EventKind.FALLBACK, plugin=name, detail=detail))
                 cause = cause or error
                 continue
-            by = name
-            if not place and use.failure is not None:
-                cause = use.failure
-                by = f"{name} without its model"
+            model_failure = None if place else use.failure
+            if model_failure is not None:
+                cause = model_failure
                 detail = describe(cause)
                 events.append(Event(kind=EventKind.WITHOUT_MODEL, plugin=name, detail=detail))
-            fallback = self._fallback(by, cause, debate)
+            without_model = model_failure is not None
+            fallback = self._fallback(name, cause, debate, without_model=without_model)
             if isinstance(debater, FallbackDebater):
                 debater = debater.debater
             return Answer(response, name, debater, (*events, *changes), fallback)
@@ -139,7 +139,9 @@ class Answerer:
         fallback = self._fallback(LAST_RESORT, cause, debate)
         return Answer(response, LAST_RESORT, None, tuple(events), fallback)
 
-    def _fallback(self, by: str, cause: Exception | None, debate: Debate) -> Fallback | None:
+    def _fallback(
+        self, by: str, cause: Exception | None, debate: Debate, *, without_model: bool = False
+    ) -> Fallback | None:
         if cause is None:
             return None
         debater = self.chain[0][1] if self.chain else None
@@ -150,6 +152,7 @@ class Answerer:
             by=by,
             what=ANSWERS,
             turn=len(debate.turns),
+            without_model=without_model,
             default=self.failures,
         )
 

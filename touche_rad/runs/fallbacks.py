@@ -44,7 +44,7 @@ class Fallback:
     plugin: str
     """What failed, such as `debater sinai`."""
     by: str
-    """The fallback; empty if there is none, so that the results are missing."""
+    """The name of what made the results; empty if they are missing."""
     what: str
     """The kind of result, such as `answers`; also the name of its count in the status."""
     kind: str
@@ -56,11 +56,18 @@ class Fallback:
     count: int = 1
     turn: int = 0
     """Turn of the debate, counted from 1; 0 for a whole debate."""
+    without_model: bool = False
+    """Whether the selected plugin itself made the results, without its model."""
 
     @property
-    def group(self) -> tuple[str, ...]:
+    def group(self) -> tuple[str | bool, ...]:
         """What fallbacks of equal causes have in common."""
-        return (self.plugin, self.by, self.what, self.kind, self.place)
+        return (self.plugin, self.by, self.without_model, self.what, self.kind, self.place)
+
+    @property
+    def source(self) -> str:
+        """What made the results, for people."""
+        return f"{self.by} without its model" if self.without_model else self.by
 
     @property
     def cause(self) -> str:
@@ -71,7 +78,7 @@ class Fallback:
     def notice(self) -> str:
         """One line for a user who sees the answer."""
         thing = self.what.removesuffix("s")
-        return printable(f"{self.cause}: this {thing} is from {self.by}")
+        return printable(f"{self.cause}: this {thing} is from {self.source}")
 
 
 @dataclass
@@ -130,6 +137,7 @@ def fallback_for(
     what: str,
     count: int = 1,
     turn: int = 0,
+    without_model: bool = False,
     default: FailureLog | None = None,
 ) -> Fallback:
     """Report a failure of a plugin, and return the fallback.
@@ -149,6 +157,7 @@ def fallback_for(
         "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, instance),
         count,
         turn,
+        without_model,
     )
     report = current_context().report_failure or (default.add if default else None)
     if report is not None:

@@ -137,6 +137,10 @@ Process = Callable[
 line for each that failed."""
 
 
+DebateTurn = tuple[int, int]
+"""The numbers of a debate and of a turn in it, from 1; turn 0 is the whole debate."""
+
+
 @dataclass
 class Tally:
     """Sums the counts and events of finished units."""
@@ -146,9 +150,9 @@ class Tally:
     """The number of events by title."""
     examples: dict[str, list[Event]] = field(default_factory=dict)
     """The first few events of each title."""
-    groups: dict[tuple[str, ...], Fallback] = field(default_factory=dict)
+    groups: dict[tuple[str | bool, ...], Fallback] = field(default_factory=dict)
     """The fallbacks with equal causes: the first one, with the count of all."""
-    turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
+    turns: dict[tuple[str | bool, ...], dict[DebateTurn, None]] = field(default_factory=dict)
     """The turns of each group, without repetitions."""
     units: int = 0
 
@@ -160,8 +164,7 @@ class Tally:
             earlier = self.groups.get(one.group)
             count = one.count + (earlier.count if earlier else 0)
             self.groups[one.group] = replace(earlier or one, count=count)
-            turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
-            self.turns.setdefault(one.group, {})[turn] = None
+            self.turns.setdefault(one.group, {})[self.units, one.turn] = None
         for event in done.events:
             self.events[event.title] += 1
             examples = self.examples.setdefault(event.title, [])
@@ -196,12 +199,10 @@ class Tally:
             replaced=sum(one.count for one in groups),
             fallbacks=tuple(
                 {key: value for key, value in vars(one).items() if key != "turn"}
-                | {"turns": list(self.turns[one.group])}
+                | {"turns": list(map(_turn_text, self.turns[one.group]))}
                 for one in groups
             ),
-            replaced_turns=tuple(
-                sorted(turns, key=lambda turn: [int(number) for number in turn.split(".")])
-            ),
+            replaced_turns=tuple(map(_turn_text, sorted(turns))),
             counts=dict(self.counts),
             events=tuple(
                 EventCount(count=count, examples=tuple(self.examples[title]))
@@ -209,6 +210,12 @@ class Tally:
             ),
             **fields,
         )
+
+
+def _turn_text(place: DebateTurn) -> str:
+    """Return DEBATE.TURN, or DEBATE for a whole one, as the status has it."""
+    debate, turn = place
+    return f"{debate}.{turn}" if turn else str(debate)
 
 
 def _warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Iterator[Event]:
@@ -229,7 +236,7 @@ def _fallbacks(sentence: str) -> Event:
 
 
 def _origin(one: Fallback) -> str:
-    return f"{f'from {one.by}' if one.by else 'missing'}: {printable(one.cause)}"
+    return f"{f'from {one.source}' if one.by else 'missing'}: {printable(one.cause)}"
 
 
 def write_readable(path: Path, value: Any) -> None:
